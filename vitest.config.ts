@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+// Deep runs (hours of kills, millions of rows) are asked for: npm run test:deep.
+const deep = process.env.DUES_DEEP === "1";
+
+export default defineConfig({
+  test: {
+    include: deep ? ["tests/**/*.{test,deep}.ts"] : ["tests/**/*.test.ts"],
+    globalSetup: ["tests/support/global-setup.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    pool: "forks",
+    maxWorkers: 2,
+  },
+});
