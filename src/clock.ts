@@ -1,0 +1,24 @@
+// The only reader of the machine's clock. Everything else is handed `now`.
+
+export type Clock = { now(): Date };
+
+export const systemClock: Clock = { now: () => new Date() };
+
+/** Milliseconds of wall time, for time-ordered ids and caches: never for a billing decision. */
+export function wallMs(): number {
+  return Date.now();
+}
+
+/** Milliseconds that never run backwards, for durations. */
+export function monotonicMs(): number {
+  return performance.now();
+}
+
+let lastArrival = 0n;
+
+/** Microseconds of wall time, strictly rising in this process: the order in which events arrived. */
+export function nextArrival(): bigint {
+  const micros = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000));
+  lastArrival = micros > lastArrival ? micros : lastArrival + 1n;
+  return lastArrival;
+}

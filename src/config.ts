@@ -1,0 +1,139 @@
+// The only reader of the environment. One table documents every setting; the result is frozen.
+
+import { resolve } from "node:path";
+
+export type KeyCreation = "open" | "bootstrap" | "authenticated";
+export type Role = "all" | "api" | "worker";
+
+export type Config = {
+  readonly port: number;
+  readonly host: string;
+  readonly base_url: string;
+  readonly database_url: string | undefined;
+  readonly data_folder: string;
+  readonly secret_key: string | undefined;
+  readonly key_creation: KeyCreation;
+  readonly log_level: string;
+  readonly pool_max: number;
+  readonly trust_proxy: boolean;
+  readonly webhook_allow_private: boolean;
+  readonly portal_auto_invalidate: boolean;
+  readonly rate_reads_per_minute: number;
+  readonly rate_writes_per_minute: number;
+  readonly rate_events_per_minute: number;
+};
+
+export type Setting = { readonly name: string; readonly fallback: string; readonly says: string };
+
+/** Every environment variable the service reads. `docs/OPERATING.md` prints this table. */
+export const SETTINGS: readonly Setting[] = [
+  { name: "PORT", fallback: "8080", says: "Port of the HTTP API; 0 takes a free one." },
+  { name: "HOST", fallback: "127.0.0.1", says: "Address to listen on." },
+  {
+    name: "BASE_URL",
+    fallback: "http://HOST:PORT",
+    says: "How callers reach the service: printed at start and used in links.",
+  },
+  {
+    name: "DATABASE_URL",
+    fallback: "(embedded PostgreSQL)",
+    says: "postgres://… of a PostgreSQL 15 or newer. Without it an embedded server is started.",
+  },
+  {
+    name: "DUES_DATA",
+    fallback: "./.dues",
+    says: "Folder of the embedded database, the trial's profile and the secret key file.",
+  },
+  {
+    name: "SECRET_KEY",
+    fallback: "(key file in DUES_DATA)",
+    says: "At least 32 characters. Signs cursors and encrypts webhook secrets; all processes on one database need the same.",
+  },
+  {
+    name: "KEY_CREATION",
+    fallback: "open",
+    says: "Who may POST /v1/keys: open (whoever knows the organization id), bootstrap (open until the first token, then admin tokens), authenticated (admin tokens only).",
+  },
+  {
+    name: "LOG_LEVEL",
+    fallback: "info",
+    says: "fatal, error, warn, info, debug, trace or silent.",
+  },
+  { name: "DATABASE_POOL", fallback: "10", says: "Connections for requests (1 to 100)." },
+  {
+    name: "TRUST_PROXY",
+    fallback: "0",
+    says: "1 takes the caller's address from X-Forwarded-For: only behind a proxy that sets it.",
+  },
+  {
+    name: "WEBHOOK_ALLOW_PRIVATE",
+    fallback: "0",
+    says: "1 allows webhook endpoints on http and on private addresses.",
+  },
+  {
+    name: "PORTAL_AUTO_INVALIDATE",
+    fallback: "0",
+    says: "1 drops a customer's cached portal view on every change of the customer's data.",
+  },
+  { name: "RATE_READS", fallback: "0", says: "Reads per minute and token; 0 is no limit." },
+  { name: "RATE_WRITES", fallback: "0", says: "Writes per minute and token; 0 is no limit." },
+  { name: "RATE_EVENTS", fallback: "0", says: "Event posts per minute and token; 0 is no limit." },
+];
+
+/** A setting that cannot be used. Its message is for the operator; the start stops with it. */
+export class ConfigError extends Error {}
+
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const host = env.HOST || "127.0.0.1";
+  const port = integer(env, "PORT", 8080, 0, 65_535);
+  const secretKey = env.SECRET_KEY || undefined;
+  if (secretKey !== undefined && secretKey.length < 32) {
+    throw new ConfigError("SECRET_KEY must have at least 32 characters.");
+  }
+  return Object.freeze({
+    port,
+    host,
+    base_url: (env.BASE_URL || `http://${host.includes(":") ? `[${host}]` : host}:${port}`).replace(
+      /\/+$/,
+      "",
+    ),
+    database_url: env.DATABASE_URL || undefined,
+    data_folder: resolve(env.DUES_DATA || ".dues"),
+    secret_key: secretKey,
+    key_creation: oneOf(env, "KEY_CREATION", ["open", "bootstrap", "authenticated"] as const),
+    log_level: oneOf(env, "LOG_LEVEL", LOG_LEVELS),
+    pool_max: integer(env, "DATABASE_POOL", 10, 1, 100),
+    trust_proxy: flag(env, "TRUST_PROXY"),
+    webhook_allow_private: flag(env, "WEBHOOK_ALLOW_PRIVATE"),
+    portal_auto_invalidate: flag(env, "PORTAL_AUTO_INVALIDATE"),
+    rate_reads_per_minute: integer(env, "RATE_READS", 0, 0, 10_000_000),
+    rate_writes_per_minute: integer(env, "RATE_WRITES", 0, 0, 10_000_000),
+    rate_events_per_minute: integer(env, "RATE_EVENTS", 0, 0, 10_000_000),
+  });
+}
+
+const LOG_LEVELS = ["info", "fatal", "error", "warn", "debug", "trace", "silent"] as const;
+
+function integer(env: NodeJS.ProcessEnv, name: string, fallback: number, min: number, max: number) {
+  const text = env[name];
+  if (text === undefined || text === "") return fallback;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) {
+    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${text}".`);
+  }
+  return value;
+}
+
+function flag(env: NodeJS.ProcessEnv, name: string): boolean {
+  return oneOf(env, name, ["0", "1", "false", "true"] as const).match(/^(1|true)$/) !== null;
+}
+
+/** The first choice is the default. */
+function oneOf<T extends string>(env: NodeJS.ProcessEnv, name: string, choices: readonly T[]): T {
+  const text = env[name] || choices[0];
+  const found = choices.find((choice) => choice === text);
+  if (found === undefined) {
+    throw new ConfigError(`${name} must be one of ${choices.join(", ")}, not "${text}".`);
+  }
+  return found;
+}

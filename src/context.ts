@@ -1,0 +1,15 @@
+// What the doors hand inward: every field visible in the type, nothing looked up elsewhere.
+
+import type { Logger } from "pino";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { Db } from "./store/db.ts";
+
+export type Context = {
+  readonly config: Config;
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Signs cursors and encrypts what must not be read at rest. */
+  readonly secret_key: Buffer;
+};

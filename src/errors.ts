@@ -1,0 +1,76 @@
+// The one table of errors that callers can meet: code, status, and whether repeating is safe.
+// Only http/server.ts renders them.
+
+const TABLE = {
+  invalid_json: { status: 400, retryable: false },
+  missing_project: { status: 400, retryable: false },
+  bad_request: { status: 400, retryable: false },
+  unauthorized: { status: 401, retryable: false },
+  forbidden: { status: 403, retryable: false },
+  not_found: { status: 404, retryable: false },
+  method_not_allowed: { status: 405, retryable: false },
+  already_exists: { status: 409, retryable: false },
+  payment_conflict: { status: 409, retryable: false },
+  idempotency_conflict: { status: 409, retryable: false },
+  idempotency_in_flight: { status: 409, retryable: true },
+  live_project: { status: 409, retryable: false },
+  clock_conflict: { status: 409, retryable: false },
+  payload_too_large: { status: 413, retryable: false },
+  unsupported_media_type: { status: 415, retryable: false },
+  validation_error: { status: 422, retryable: false },
+  has_active_subscriptions: { status: 422, retryable: false },
+  has_dependencies: { status: 422, retryable: false },
+  currency_mismatch: { status: 422, retryable: false },
+  plan_archived: { status: 422, retryable: false },
+  amount_exceeds_due: { status: 422, retryable: false },
+  invoice_already_paid: { status: 422, retryable: false },
+  invoice_voided: { status: 422, retryable: false },
+  limit_exceeded: { status: 422, retryable: false },
+  rate_limited: { status: 429, retryable: true },
+  internal_error: { status: 500, retryable: true },
+  unavailable: { status: 503, retryable: true },
+} as const;
+
+export type ErrorCode = keyof typeof TABLE;
+export const ERROR_CODES = Object.keys(TABLE) as ErrorCode[];
+
+/** Where in the request the fault is, in the caller's own field names. */
+export type ErrorDetail = {
+  readonly field: string;
+  readonly code: string;
+  readonly message?: string;
+  readonly existing_id?: string;
+};
+
+export type RefusalExtra = {
+  readonly details?: readonly ErrorDetail[];
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** An expected "no": the caller reads its code and message. Everything else thrown is a bug. */
+export class Refusal extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly details: readonly ErrorDetail[] | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(code: ErrorCode, message: string, extra: RefusalExtra = {}) {
+    super(message);
+    this.code = code;
+    this.status = TABLE[code].status;
+    this.retryable = TABLE[code].retryable;
+    this.details = extra.details;
+    this.headers = extra.headers;
+  }
+}
+
+/** Makes the refusal to throw: `throw refuse("not_found", "No plan has this id.")`. */
+export function refuse(code: ErrorCode, message: string, extra?: RefusalExtra): Refusal {
+  return new Refusal(code, message, extra);
+}
+
+/** A fault of one named field: 422 with the field in `details`. */
+export function refuseField(field: string, code: string, message: string): Refusal {
+  return new Refusal("validation_error", message, { details: [{ field, code, message }] });
+}

@@ -1,0 +1,118 @@
+// Makers of identifiers and secrets: time-ordered ids, bearer ids, short ids, tokens, webhook secrets.
+
+import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
+import { wallMs } from "./clock.ts";
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz";
+const COUNTER_MAX = 0xfff;
+
+let lastMs = 0;
+let counter = 0;
+
+/**
+ * A time-ordered UUID (v7). Ids made in one process rise strictly, so that `order by id` is the
+ * order of creation and inserts stay at the right edge of the index.
+ */
+export function newId(): string {
+  const ms = wallMs();
+  if (ms > lastMs) {
+    lastMs = ms;
+    counter = randomInt(0, COUNTER_MAX >> 1);
+  } else if (++counter > COUNTER_MAX) {
+    lastMs += 1;
+    counter = 0;
+  }
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(lastMs, 0, 6);
+  bytes.writeUInt16BE(0x7000 | counter, 6);
+  bytes.writeUInt8(((bytes[8] ?? 0) & 0x3f) | 0x80, 8);
+  return formatUuid(bytes);
+}
+
+/** 122 random bits: for organizations and customers, whose id alone opens a door. */
+export function newSecretId(): string {
+  return randomUUID();
+}
+
+export function newShortId(): string {
+  return `cust_${randomText(BASE36, 4)}`;
+}
+
+export const TOKEN_PREFIX = "dues_";
+const TOKEN_RANDOM = 32;
+const TOKEN_CHECK = 6;
+const TOKEN_SHAPE = /^dues_[0-9A-Za-z]{38}$/;
+
+/** `dues_` + 32 random + 6 characters of CRC32, so that garbage is refused before the database. */
+export function newToken(): string {
+  const random = randomText(BASE62, TOKEN_RANDOM);
+  return TOKEN_PREFIX + random + checksum(random);
+}
+
+export function isWellFormedToken(token: string): boolean {
+  if (!TOKEN_SHAPE.test(token)) return false;
+  const random = token.slice(TOKEN_PREFIX.length, TOKEN_PREFIX.length + TOKEN_RANDOM);
+  return token.endsWith(checksum(random));
+}
+
+export function tokenPrefix(token: string): string {
+  return token.slice(0, TOKEN_PREFIX.length + 8);
+}
+
+export function tokenHash(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+export function newWebhookSecret(): string {
+  return `whsec_${randomBytes(32).toString("base64")}`;
+}
+
+const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Lower-case canonical form, or undefined when the text is no UUID. */
+export function canonicalUuid(text: string): string | undefined {
+  if (CANONICAL_UUID.test(text)) return text;
+  const lower = text.toLowerCase();
+  return CANONICAL_UUID.test(lower) ? lower : undefined;
+}
+
+/** 128 bits of SHA-256 in the shape of a UUID: a fixed-width key for text of any length. */
+export function digestId(text: string): string {
+  return formatUuid(createHash("sha256").update(text).digest().subarray(0, 16));
+}
+
+function formatUuid(bytes: Buffer): string {
+  const hex = bytes.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+function randomText(alphabet: string, length: number): string {
+  let text = "";
+  for (let i = 0; i < length; i++) text += alphabet.charAt(randomInt(alphabet.length));
+  return text;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let encoded = "";
+  for (let i = 0; i < TOKEN_CHECK; i++) {
+    encoded = BASE62.charAt(rest % 62) + encoded;
+    rest = Math.floor(rest / 62);
+  }
+  return encoded;
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte;
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  return value;
+});
+
+function crc32(text: string): number {
+  let value = 0xffffffff;
+  for (const byte of Buffer.from(text)) {
+    value = (CRC_TABLE[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);
+  }
+  return (value ^ 0xffffffff) >>> 0;
+}
