@@ -1,0 +1,136 @@
+// Shapes that many records share, and the grammars behind them.
+
+import Type, { type Static, type TSchema } from "typebox";
+
+export const UUID_PATTERN = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
+/** Rates and quantities: no sign, exponent, NaN or Infinity. */
+export const DECIMAL_PATTERN = "^\\d{1,15}(\\.\\d{1,12})?$";
+/** The only decimal with a sign is an event's value. */
+export const SIGNED_DECIMAL_PATTERN = "^-?\\d{1,15}(\\.\\d{1,12})?$";
+
+export const TEXT_MAX = 255;
+export const AMOUNT_CENTS_MAX = 1_000_000_000_000;
+export const OBJECT_BYTES_MAX = 16 * 1024;
+
+export const Uuid = Type.String({ format: "uuid", pattern: UUID_PATTERN });
+export const Text = Type.String({ minLength: 1, maxLength: TEXT_MAX });
+/** A caller's own identifier: opaque, compared byte by byte, without control characters. */
+export const Reference = Type.String({
+  minLength: 1,
+  maxLength: TEXT_MAX,
+  pattern: "^[^\\u0000-\\u001f\\u007f]+$",
+});
+export const Email = Type.String({ maxLength: TEXT_MAX, pattern: "^$|^[^@\\s]+@[^@\\s]+$" });
+export const Currency = Type.String({
+  format: "currency",
+  pattern: "^[A-Z]{3}$",
+  description: "ISO-4217 code.",
+});
+export const AmountCents = Type.Integer({
+  minimum: 0,
+  maximum: AMOUNT_CENTS_MAX,
+  description: "Integer number of the smallest currency unit.",
+});
+/** Totals are sums, so they may be larger than one amount; credit makes some negative. */
+export const Cents = Type.Integer({ description: "Integer number of the smallest currency unit." });
+export const DecimalText = Type.String({ pattern: DECIMAL_PATTERN });
+
+/** What the service answers: ISO 8601 UTC with milliseconds. Rows carry a `Date`. */
+export const Timestamp = Type.Unsafe<Date>({ type: "string", format: "date-time" });
+/** What callers send: any offset, checked against the real calendar. */
+export const TimestampInput = Type.String({ format: "timestamp", maxLength: 64 });
+export const CalendarDate = Type.String({ format: "date" });
+
+/** A free-form object, stored as JSON. */
+export const FreeObject = Type.Unsafe<Record<string, unknown>>({
+  type: "object",
+  additionalProperties: true,
+  "x-max-bytes": OBJECT_BYTES_MAX,
+});
+
+/** `{type: [T, "null"]}`: serializes faster than a union and reads better in the reference. */
+export function Nullable<T extends TSchema>(schema: T) {
+  const { type, ...rest } = schema as unknown as { type: string };
+  return Type.Unsafe<Static<T> | null>({ type: [type, "null"], ...rest });
+}
+
+export function OneOf<const T extends readonly string[]>(values: T, description?: string) {
+  return Type.Unsafe<T[number]>({
+    type: "string",
+    enum: values,
+    ...(description === undefined ? {} : { description }),
+  });
+}
+
+/** A record as `{name: record}`: single resources are always wrapped. */
+export function Wrapped<K extends string, T extends TSchema>(name: K, schema: T) {
+  return Type.Object({ [name]: schema } as Record<K, T>);
+}
+
+/** Query of every list: pagination rules 1 to 5. Numbers are read from text in http/paging.ts. */
+export const PageQuery = {
+  limit: Type.Optional(
+    Type.String({ pattern: "^\\d{1,9}$", description: "Page size, 1 to 1000; 10 by default." }),
+  ),
+  offset: Type.Optional(
+    Type.String({ pattern: "^\\d{1,9}$", description: "Skips this many records." }),
+  ),
+  all: Type.Optional(OneOf(["0", "1"], "1 returns up to 1000 records.")),
+  count: Type.Optional(OneOf(["0", "1"], "1 adds total_count.")),
+};
+export const CursorQuery = {
+  ...PageQuery,
+  cursor: Type.Optional(
+    Type.String({ maxLength: 1_000, description: "The cursor of the page before." }),
+  ),
+};
+
+/** A page of records under their plural name. */
+export function Page<K extends string, T extends TSchema>(name: K, schema: T) {
+  return Type.Object({
+    ...({ [name]: Type.Array(schema) } as Record<K, ReturnType<typeof Type.Array<T>>>),
+    has_more: Type.Boolean(),
+    total_count: Type.Optional(Type.Integer()),
+  });
+}
+
+export function CursorPage<K extends string, T extends TSchema>(name: K, schema: T) {
+  return Type.Object({
+    ...({ [name]: Type.Array(schema) } as Record<K, ReturnType<typeof Type.Array<T>>>),
+    cursor: Nullable(Type.String()),
+    has_more: Type.Boolean(),
+    total_count: Type.Optional(Type.Integer()),
+  });
+}
+
+/** A complete list, or with its filter one record: the two bodies of a lookup endpoint. */
+export function ListOrOne(many: string, one: string, schema: TSchema) {
+  return Type.Object({
+    ...({ [many]: Type.Optional(Type.Array(schema)) } as Record<string, TSchema>),
+    ...({ [one]: Type.Optional(schema) } as Record<string, TSchema>),
+    has_more: Type.Optional(Type.Boolean()),
+    total_count: Type.Optional(Type.Integer()),
+  });
+}
+
+export const ErrorBody = Type.Object(
+  {
+    error: Type.Object({
+      code: Type.String(),
+      message: Type.String(),
+      retryable: Type.Boolean(),
+      details: Type.Optional(
+        Type.Array(
+          Type.Object({
+            field: Type.String(),
+            code: Type.String(),
+            message: Type.Optional(Type.String()),
+            existing_id: Type.Optional(Type.String()),
+          }),
+        ),
+      ),
+      request_id: Type.Optional(Type.String()),
+    }),
+  },
+  { title: "Error" },
+);

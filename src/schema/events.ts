@@ -1,0 +1,84 @@
+// Usage events: what customers used, once each, for ever.
+
+import Type, { type Static } from "typebox";
+import {
+  FreeObject,
+  Nullable,
+  OneOf,
+  Reference,
+  Text,
+  Timestamp,
+  TimestampInput,
+  Uuid,
+} from "./common.ts";
+
+export const EVENTS_BATCH_MAX = 10_000;
+export const UNBILLABLE = ["before_start", "after_termination", "late_unbilled"] as const;
+export type Unbillable = (typeof UNBILLABLE)[number];
+export const WARNINGS = [...UNBILLABLE, "payload_mismatch"] as const;
+
+export const UsageEventInput = Type.Object(
+  {
+    transaction_id: Reference,
+    subscription_id: Type.String({
+      minLength: 1,
+      maxLength: 260,
+      description: "UUID, or ext:<external_id>.",
+    }),
+    code: Text,
+    value: Type.Optional(Type.String({ maxLength: 255 })),
+    timestamp: Type.Optional(TimestampInput),
+    properties: Type.Optional(FreeObject),
+  },
+  { title: "UsageEventInput" },
+);
+export type UsageEventInput = Static<typeof UsageEventInput>;
+
+export const EventAccepted = Type.Object({
+  accepted: Type.Boolean(),
+  duplicate: Type.Boolean(),
+  warning: Type.Optional(OneOf(WARNINGS)),
+});
+export type EventAccepted = Static<typeof EventAccepted>;
+
+/** The events themselves are checked one by one, so that a bad one does not take others along. */
+export const EventBatch = Type.Object({
+  events: Type.Array(Type.Unknown(), { minItems: 1, maxItems: EVENTS_BATCH_MAX }),
+});
+
+export const EventBatchResult = Type.Object({
+  accepted: Type.Integer({ description: "How many were stored by this call." }),
+  duplicates: Type.Integer(),
+  refused: Type.Integer(),
+  results: Type.Array(
+    Type.Object({
+      index: Type.Integer(),
+      accepted: Type.Boolean(),
+      duplicate: Type.Boolean(),
+      warning: Type.Optional(Type.String()),
+      error: Type.Optional(
+        Type.Object({
+          code: Type.String(),
+          message: Type.String(),
+          retryable: Type.Boolean(),
+        }),
+      ),
+    }),
+  ),
+});
+
+export const UsageEvent = Type.Object(
+  {
+    transaction_id: Type.String(),
+    subscription_id: Uuid,
+    code: Type.String(),
+    value: Nullable(Type.String()),
+    timestamp: Timestamp,
+    properties: FreeObject,
+    received_at: Timestamp,
+    state: OneOf(["billable", "unbillable"]),
+    reason: Nullable(OneOf(UNBILLABLE)),
+  },
+  { title: "UsageEvent" },
+);
+export type UsageEvent = Static<typeof UsageEvent>;

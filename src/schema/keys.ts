@@ -1,0 +1,50 @@
+// Tokens, and who they speak for.
+
+import Type, { type Static } from "typebox";
+import { Nullable, OneOf, Text, Timestamp, TimestampInput, Uuid } from "./common.ts";
+
+export const SCOPES = ["read", "write", "events", "admin", "*"] as const;
+export type Scope = (typeof SCOPES)[number];
+export const DEFAULT_SCOPES: readonly Scope[] = ["read", "write", "admin"];
+
+const Scopes = Type.Array(OneOf(SCOPES), { minItems: 1, maxItems: 10, uniqueItems: true });
+
+export const Token = Type.Object(
+  {
+    id: Uuid,
+    name: Type.String(),
+    key_prefix: Type.String(),
+    scopes: Scopes,
+    last_used_at: Nullable(Timestamp),
+    created_at: Timestamp,
+    expires_at: Nullable(Timestamp),
+  },
+  { title: "Token" },
+);
+export type Token = Static<typeof Token>;
+
+export const TokenCreate = Type.Object({
+  name: Text,
+  organization_id: Uuid,
+  scopes: Type.Optional(Scopes),
+  expires_at: Type.Optional(TimestampInput),
+});
+export type TokenCreate = Static<typeof TokenCreate>;
+
+export const TokenCreated = Type.Object({
+  token: Type.String({ description: "The full value: shown once and not kept." }),
+  id: Uuid,
+  key_prefix: Type.String(),
+  name: Type.String(),
+  scopes: Scopes,
+  expires_at: Nullable(Timestamp),
+});
+
+export const WhoAmI = Type.Object({
+  token: Token,
+  organization: Type.Object({
+    id: Type.Optional(Uuid),
+    name: Type.String(),
+    slug: Type.String(),
+  }),
+});
