@@ -1,0 +1,65 @@
+// UTC days and instants. A day is a `YYYY-MM-DD` string, an instant a Date; the time zone of the
+// machine has no say.
+
+export const DAY_MS = 86_400_000;
+
+const YEAR_MIN = 2000;
+const YEAR_MAX = 2200;
+const TIMESTAMP = new RegExp(
+  "^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})" +
+    "T(?<hour>[0-9]{2}):(?<minute>[0-9]{2})" +
+    "(?::(?<second>[0-9]{2})(?:\\.(?<fraction>[0-9]{1,9}))?)?" +
+    "(?:Z|(?<sign>[+-])(?<zone_hour>[0-9]{2}):(?<zone_minute>[0-9]{2}))$",
+);
+
+/** The UTC day that holds an instant. */
+export function utcDate(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+export function startOfDay(date: string): Date {
+  const at = new Date(`${date}T00:00:00.000Z`);
+  // The engine reads 30 February as 1 March: only the round trip tells.
+  if (Number.isNaN(at.getTime()) || utcDate(at) !== date) {
+    throw new RangeError(`"${date}" is not a date.`);
+  }
+  return at;
+}
+
+export function addDays(date: string, days: number): string {
+  return utcDate(new Date(startOfDay(date).getTime() + days * DAY_MS));
+}
+
+/** How many days `b` lies after `a`; negative when before. */
+export function daysBetween(a: string, b: string): number {
+  return (startOfDay(b).getTime() - startOfDay(a).getTime()) / DAY_MS;
+}
+
+/** The first midnight after `at`; an instant that is a midnight gives the following one. */
+export function nextMidnight(at: Date): Date {
+  return new Date((Math.floor(at.getTime() / DAY_MS) + 1) * DAY_MS);
+}
+
+/**
+ * A full ISO 8601 timestamp with zone, of a real calendar day. What lies beyond the millisecond is
+ * cut off, never rounded, so that no event slips over the end of its period.
+ */
+export function parseTimestamp(text: string): Date | undefined {
+  const parts = TIMESTAMP.exec(text)?.groups;
+  if (parts === undefined) return undefined;
+  const read = (name: string) => Number(parts[name] ?? 0);
+  const [hour, zoneHour] = [read("hour"), read("zone_hour")];
+  const [minute, second, zoneMinute] = [read("minute"), read("second"), read("zone_minute")];
+  // 24:00 and the leap second 60 are no instants of their own here.
+  if (Math.max(hour, zoneHour) > 23 || Math.max(minute, second, zoneMinute) > 59) return undefined;
+
+  const day = Date.UTC(read("year"), read("month") - 1, read("day"));
+  if (utcDate(new Date(day)) !== text.slice(0, 10)) return undefined;
+
+  const ms = Number((parts.fraction ?? "").slice(0, 3).padEnd(3, "0"));
+  const ofDayMs = ((hour * 60 + minute) * 60 + second) * 1000 + ms;
+  const zoneMs = (zoneHour * 60 + zoneMinute) * 60_000 * (parts.sign === "-" ? -1 : 1);
+  const at = new Date(day + ofDayMs - zoneMs);
+  const year = at.getUTCFullYear();
+  return year >= YEAR_MIN && year <= YEAR_MAX ? at : undefined;
+}

@@ -1,0 +1,70 @@
+// From exact decimals to whole minor units: the one place where a fee is rounded, once, half away
+// from zero.
+import { CURRENCIES } from "../schema/currencies.ts";
+import {
+  type Decimal,
+  divideRounded,
+  divideToPlaces,
+  formatDecimal,
+  integer,
+  multiply,
+  roundHalfAway,
+  shiftPoint,
+} from "./decimal.ts";
+
+/** An amount and what it was before rounding, both in minor units. */
+export type Amount = { readonly amount_cents: number; readonly precise_amount: string };
+
+/** An amount that a JSON number cannot carry exactly. Its message is for people. */
+export class AmountOutOfRange extends RangeError {
+  override readonly name = "AmountOutOfRange";
+}
+
+const CENTS_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+/** A prorated amount is a fraction of days and may never end; shown to this many decimals. */
+const PRECISE_PLACES_MAX = 12;
+
+export function toCents(value: bigint): number {
+  if (value > CENTS_MAX || value < -CENTS_MAX) {
+    throw new AmountOutOfRange(`The amount ${value} is beyond ${CENTS_MAX} minor units.`);
+  }
+  return Number(value);
+}
+
+/** The exact sum of amounts, refused where it leaves the range of exact numbers. */
+export function sumCents(amounts: Iterable<number>): number {
+  let sum = 0n;
+  for (const amount of amounts) sum += BigInt(amount);
+  return toCents(sum);
+}
+
+/** How many decimals the currency's main unit has: 2 for USD, 0 for JPY, 3 for KWD. */
+export function exponentOf(currency: string): number {
+  const exponent = Object.hasOwn(CURRENCIES, currency) ? CURRENCIES[currency] : undefined;
+  if (exponent === undefined) throw new RangeError(`${currency} is not an ISO 4217 currency.`);
+  return exponent;
+}
+
+/** Units times a rate in main units: "0.05" of a dollar is 5 cents. */
+export function usageAmount(units: Decimal, rate: Decimal, currency: string): Amount {
+  return rounded(shiftPoint(multiply(units, rate), exponentOf(currency)));
+}
+
+/** Quantity times a price in minor units. */
+export function flatAmount(quantity: Decimal, unit_cents: number): Amount {
+  return rounded(multiply(quantity, integer(unit_cents)));
+}
+
+/** The share of a full period's amount that its billable days make. */
+export function prorated(amount_cents: number, billable_days: number, period_days: number): Amount {
+  const numerator = integer(BigInt(amount_cents) * BigInt(billable_days));
+  const days = BigInt(period_days);
+  return {
+    amount_cents: toCents(divideRounded(numerator, days)),
+    precise_amount: formatDecimal(divideToPlaces(numerator, days, PRECISE_PLACES_MAX)),
+  };
+}
+
+function rounded(exact: Decimal): Amount {
+  return { amount_cents: toCents(roundHalfAway(exact)), precise_amount: formatDecimal(exact) };
+}

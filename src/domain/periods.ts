@@ -1,0 +1,109 @@
+// Calendar periods in UTC, and which of their days count for the base fee.
+import type { Interval } from "../schema/plans.ts";
+import { DAY_MS, utcDate } from "./dates.ts";
+
+export type { Interval };
+
+/** Half-open: `start <= t < next`. The 23:59:59.999 that clients see is `shownEnd(next)`. */
+export type Period = { readonly start: Date; readonly next: Date };
+
+/** Half-open as well; `to` is null while the subscription is still suspended. */
+export type Suspension = { readonly from: Date; readonly to: Date | null };
+
+const WEEK_MS = 7 * DAY_MS;
+const MONTHS = { monthly: 1, quarterly: 3, semiannual: 6, yearly: 12 } as const;
+
+/** The calendar period that holds `at`. A week starts on Monday. */
+export function periodAt(at: Date, interval: Interval): Period {
+  const year = at.getUTCFullYear();
+  const month = at.getUTCMonth();
+  if (interval === "weekly") {
+    const daysSinceMonday = (at.getUTCDay() + 6) % 7;
+    const monday = Date.UTC(year, month, at.getUTCDate() - daysSinceMonday);
+    return { start: new Date(monday), next: new Date(monday + WEEK_MS) };
+  }
+  const months = MONTHS[interval];
+  const first = Math.floor(month / months) * months;
+  return { start: new Date(Date.UTC(year, first)), next: new Date(Date.UTC(year, first + months)) };
+}
+
+/** A subscription's first period: from the very millisecond it starts to the calendar's end. */
+export function firstPeriod(started_at: Date, interval: Interval): Period {
+  return { start: started_at, next: periodAt(started_at, interval).next };
+}
+
+export function nextPeriod(period: Period, interval: Interval): Period {
+  return periodAt(period.next, interval);
+}
+
+/** The length of a full period. A period that starts late is measured by `periodAt(start)`. */
+export function periodDays(period: Period): number {
+  return (period.next.getTime() - period.start.getTime()) / DAY_MS;
+}
+
+/** How many periods after the open one `at` lies: 0 for the open one and all before it. */
+export function periodIndexAt(open: Period, interval: Interval, at: Date): number {
+  if (at < open.next) return 0;
+  if (interval === "weekly") {
+    return 1 + Math.floor((at.getTime() - open.next.getTime()) / WEEK_MS);
+  }
+  return 1 + Math.floor((monthNumber(at) - monthNumber(open.next)) / MONTHS[interval]);
+}
+
+/** The last millisecond of a period, as clients see it. */
+export function shownEnd(next: Date): Date {
+  return new Date(next.getTime() - 1);
+}
+
+/** First and last UTC day of a half-open span; a span without length has one day. */
+export function billedDates(start: Date, end: Date): { period_start: string; period_end: string } {
+  const lastInstant = new Date(Math.max(start.getTime(), end.getTime() - 1));
+  return { period_start: utcDate(start), period_end: utcDate(lastInstant) };
+}
+
+/**
+ * The UTC days that the base fee of [start, end) is for: every day it touches, so that first and
+ * last day count whole, less the days that lie wholly inside a suspension.
+ *
+ * Spec gap: the hours of the first day before `start` are not suspended, so that the first day of a
+ * subscription counts even when it was suspended in the very millisecond it started. At the other
+ * side a suspension that has not ended when the span does runs on: the last day of a subscription
+ * that is terminated while suspended does not count, as no millisecond of it was active.
+ */
+export function billableDays(span: {
+  readonly start: Date;
+  readonly end: Date;
+  readonly suspensions: readonly Suspension[];
+}): number {
+  if (span.end <= span.start) return 0;
+  const first = Math.floor(span.start.getTime() / DAY_MS);
+  const afterLast = Math.ceil(span.end.getTime() / DAY_MS);
+  let days = afterLast - first;
+  for (const { from, to } of union(span.suspensions, span.end)) {
+    const firstWhole = Math.max(first, Math.ceil(from / DAY_MS));
+    const afterWhole = Math.min(afterLast, Math.floor(to / DAY_MS));
+    days -= Math.max(0, afterWhole - firstWhole);
+  }
+  return days;
+}
+
+/** The suspensions as disjoint stretches in order; what is still on at `end` has no end. */
+function union(suspensions: readonly Suspension[], end: Date) {
+  const stretches = suspensions
+    .map(({ from, to }) => {
+      const isOn = to === null || to >= end;
+      return { from: from.getTime(), to: isOn ? Number.POSITIVE_INFINITY : to.getTime() };
+    })
+    .sort((a, b) => a.from - b.from);
+  const merged: { from: number; to: number }[] = [];
+  for (const stretch of stretches) {
+    const last = merged.at(-1);
+    if (last !== undefined && stretch.from <= last.to) last.to = Math.max(last.to, stretch.to);
+    else merged.push({ ...stretch });
+  }
+  return merged;
+}
+
+function monthNumber(at: Date): number {
+  return at.getUTCFullYear() * 12 + at.getUTCMonth();
+}
