@@ -1,0 +1,90 @@
+// Add-ons: one-off items with a price of their own or of a catalog item.
+
+import { newId } from "../ids.ts";
+import type { AddOn, AppliedAddOn } from "../schema/addons.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+const COLUMNS: Sql = sql`a.id, a.code, a.name, a.description, i.code as catalog_item_code,
+  coalesce(i.amount_cents, a.amount_cents) as amount_cents,
+  coalesce(i.currency, a.currency) as currency, 'immediate' as invoice_timing,
+  a.archived_at, a.created_at, a.updated_at`;
+const TABLE: Sql = sql`add_ons a
+  left join catalog_items i on i.project_id = a.project_id and i.id = a.catalog_item_id`;
+
+export type AddOnTerms = {
+  readonly code: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly catalog_item_id: string | null;
+  readonly amount_cents: number | null;
+  readonly currency: string | null;
+};
+
+export function get(db: Queryable, project: ProjectId, id: string) {
+  return db.maybeOne<AddOn>(sql`
+    select ${COLUMNS}
+      from ${TABLE}
+     where a.project_id = ${project} and a.id = ${id}`);
+}
+
+export function getByCode(db: Queryable, project: ProjectId, code: string) {
+  return db.maybeOne<AddOn>(sql`
+    select ${COLUMNS}
+      from ${TABLE}
+     where a.project_id = ${project} and a.code = ${code}`);
+}
+
+export function list(db: Queryable, project: ProjectId, archived: boolean) {
+  return db.many<AddOn>(sql`
+    select ${COLUMNS}
+      from ${TABLE}
+     where a.project_id = ${project} and (${archived} or a.archived_at is null)
+     order by a.id desc`);
+}
+
+/** Locked against changes, with the price of this moment. */
+export function lock(tx: Tx, project: ProjectId, id: string) {
+  return tx.maybeOne<AddOn>(sql`
+    select ${COLUMNS}
+      from ${TABLE}
+     where a.project_id = ${project} and a.id = ${id}
+       for share of a`);
+}
+
+/** By code; an archived one comes back to life. `created` tells a new row from a changed one. */
+export function upsert(tx: Tx, project: ProjectId, addOn: AddOnTerms, now: Date) {
+  return tx.one<{ id: string; created: boolean }>(sql`
+    insert into add_ons (project_id, id, code, name, description, catalog_item_id, amount_cents,
+                         currency, created_at, updated_at)
+    values (${project}, ${newId()}, ${addOn.code}, ${addOn.name}, ${addOn.description},
+            ${addOn.catalog_item_id}, ${addOn.amount_cents}, ${addOn.currency}, ${now}, ${now})
+    on conflict on constraint add_ons_code_key do update
+       set name = excluded.name, description = excluded.description,
+           catalog_item_id = excluded.catalog_item_id, amount_cents = excluded.amount_cents,
+           currency = excluded.currency, archived_at = null, updated_at = excluded.updated_at
+    returning id, xmax = 0 as created`);
+}
+
+/** False when it was archived before. */
+export async function archive(tx: Tx, project: ProjectId, id: string, now: Date): Promise<boolean> {
+  const archived = await tx.run(sql`
+    update add_ons
+       set archived_at = ${now}, updated_at = ${now}
+     where project_id = ${project} and id = ${id} and archived_at is null`);
+  return archived === 1;
+}
+
+export async function insertApplied(
+  tx: Tx,
+  project: ProjectId,
+  applied: AppliedAddOn,
+): Promise<void> {
+  const a = applied;
+  await tx.run(sql`
+    insert into applied_add_ons (project_id, id, customer_id, add_on_id, invoice_id, amount_cents,
+                                 currency, applied_at)
+    values (${project}, ${a.id}, ${a.customer_id}, ${a.add_on_id}, ${a.invoice_id},
+            ${a.amount_cents}, ${a.currency}, ${a.applied_at})`);
+}

@@ -1,0 +1,129 @@
+// Catalog items and every price they have had.
+
+import { newId } from "../ids.ts";
+import type { CatalogItem, CatalogUpsert } from "../schema/catalog.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { json, type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+const COLUMNS: Sql = sql`id, code, name, amount_cents, currency, metadata, archived_at, created_at,
+  updated_at`;
+
+export function get(db: Queryable, project: ProjectId, id: string) {
+  return db.maybeOne<CatalogItem>(sql`
+    select ${COLUMNS}
+      from catalog_items
+     where project_id = ${project} and id = ${id}`);
+}
+
+export function getByCode(db: Queryable, project: ProjectId, code: string) {
+  return db.maybeOne<CatalogItem>(sql`
+    select ${COLUMNS}
+      from catalog_items
+     where project_id = ${project} and code = ${code}`);
+}
+
+export function list(db: Queryable, project: ProjectId, archived: boolean) {
+  return db.many<CatalogItem>(sql`
+    select ${COLUMNS}
+      from catalog_items
+     where project_id = ${project} and (${archived} or archived_at is null)
+     order by id desc`);
+}
+
+/** Live items by code, locked against archiving and repricing until the transaction ends. */
+export function lockLive(tx: Tx, project: ProjectId, codes: readonly string[]) {
+  return tx.many<CatalogItem>(sql`
+    select ${COLUMNS}
+      from catalog_items
+     where project_id = ${project} and archived_at is null and code = any(${codes}::text[])
+     order by id
+       for share`);
+}
+
+export function lock(tx: Tx, project: ProjectId, id: string) {
+  return tx.maybeOne<CatalogItem>(sql`
+    select ${COLUMNS}
+      from catalog_items
+     where project_id = ${project} and id = ${id}
+       for update`);
+}
+
+export function lockByCode(tx: Tx, project: ProjectId, code: string) {
+  return tx.maybeOne<CatalogItem>(sql`
+    select ${COLUMNS}
+      from catalog_items
+     where project_id = ${project} and code = ${code}
+       for update`);
+}
+
+export type CatalogTerms = Required<CatalogUpsert>;
+
+/** Undefined when the code is taken: the caller then updates. */
+export function insert(tx: Tx, project: ProjectId, item: CatalogTerms, now: Date) {
+  return tx.maybeOne<CatalogItem>(sql`
+    insert into catalog_items (project_id, id, code, name, amount_cents, currency, metadata,
+                               created_at, updated_at)
+    values (${project}, ${newId()}, ${item.code}, ${item.name}, ${item.amount_cents},
+            ${item.currency}, ${json(item.metadata)}, ${now}, ${now})
+    on conflict on constraint catalog_items_code_key do nothing
+    returning ${COLUMNS}`);
+}
+
+/** Also brings an archived item back. */
+export function update(tx: Tx, project: ProjectId, id: string, item: CatalogTerms, now: Date) {
+  return tx.one<CatalogItem>(sql`
+    update catalog_items
+       set name = ${item.name}, amount_cents = ${item.amount_cents}, currency = ${item.currency},
+           metadata = ${json(item.metadata)}, archived_at = null, updated_at = ${now}
+     where project_id = ${project} and id = ${id}
+    returning ${COLUMNS}`);
+}
+
+export async function insertPrice(
+  tx: Tx,
+  project: ProjectId,
+  item: Pick<CatalogItem, "id" | "amount_cents" | "currency">,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    insert into catalog_prices (project_id, catalog_item_id, version, amount_cents, currency,
+                                effective_at)
+    select ${project}, ${item.id}, coalesce(max(version), 0) + 1, ${item.amount_cents},
+           ${item.currency}, ${now}
+      from catalog_prices
+     where project_id = ${project} and catalog_item_id = ${item.id}`);
+}
+
+/** Plans whose live charges take their price from the item, in the order in which they are locked. */
+export async function pricedPlans(db: Queryable, project: ProjectId, id: string) {
+  const rows = await db.many<{ plan_id: string }>(sql`
+    select distinct plan_id
+      from charges
+     where project_id = ${project} and catalog_item_id = ${id} and removed_at is null
+     order by plan_id`);
+  return rows.map((row) => row.plan_id);
+}
+
+/** Whether a live charge of a live plan, or a live add-on, takes its price from the item. */
+export async function isUsed(db: Queryable, project: ProjectId, id: string): Promise<boolean> {
+  const { used } = await db.one<{ used: boolean }>(sql`
+    select exists (
+      select 1
+        from charges c
+        join plans p on p.project_id = c.project_id and p.id = c.plan_id
+       where c.project_id = ${project} and c.catalog_item_id = ${id}
+         and c.removed_at is null and p.archived_at is null)
+    or exists (
+      select 1
+        from add_ons
+       where project_id = ${project} and catalog_item_id = ${id} and archived_at is null) as used`);
+  return used;
+}
+
+export async function archive(tx: Tx, project: ProjectId, id: string, now: Date): Promise<void> {
+  await tx.run(sql`
+    update catalog_items
+       set archived_at = ${now}, updated_at = ${now}
+     where project_id = ${project} and id = ${id}`);
+}

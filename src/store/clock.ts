@@ -1,0 +1,21 @@
+// Where a sandbox project's time stands.
+
+import type { Tx } from "./db.ts";
+import { sql } from "./sql.ts";
+import { type ProjectId, type ProjectSettings, SETTINGS_COLUMNS } from "./tenants.ts";
+
+/** One mover of a clock at a time. */
+export function lock(tx: Tx, project: ProjectId) {
+  return tx.one<ProjectSettings>(sql`
+    select ${SETTINGS_COLUMNS}
+      from projects
+     where id = ${project}
+       for update`);
+}
+
+export async function freezeAt(tx: Tx, project: ProjectId, at: Date): Promise<void> {
+  await tx.run(sql`
+    update projects
+       set frozen_at = ${at}
+     where id = ${project}`);
+}

@@ -1,0 +1,138 @@
+// What became of each period that is over.
+
+import type { Billed } from "../domain/pricing.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { json, type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+export type ClosedPeriod = {
+  readonly subscription_id: string;
+  readonly period_no: number;
+  readonly starts_at: Date;
+  readonly ends_at: Date;
+  readonly plan_id: string;
+  readonly plan_version: number;
+  readonly billable: boolean;
+  readonly billed: Billed;
+};
+
+const COLUMNS: Sql = sql`subscription_id, period_no, starts_at, ends_at, plan_id, plan_version,
+  billable, billed`;
+
+export async function insert(
+  tx: Tx,
+  project: ProjectId,
+  periods: readonly ClosedPeriod[],
+  now: Date,
+): Promise<void> {
+  if (periods.length === 0) return;
+  await tx.run(sql`
+    insert into closed_periods (project_id, closed_at, subscription_id, period_no, starts_at,
+                                ends_at, plan_id, plan_version, billable, billed)
+    select ${project}, ${now}, p.*
+      from json_to_recordset(${json(periods)}::json)
+           as p (subscription_id uuid, period_no integer, starts_at timestamptz,
+                 ends_at timestamptz, plan_id uuid, plan_version integer, billable boolean,
+                 billed jsonb)`);
+}
+
+/** Periods with usage that no invoice has settled yet. */
+export function listLate(db: Queryable, project: ProjectId, subscription_ids: readonly string[]) {
+  return db.many<ClosedPeriod>(sql`
+    select ${COLUMNS}
+      from closed_periods
+     where project_id = ${project} and late and subscription_id = any(${subscription_ids}::uuid[])
+     order by subscription_id, period_no`);
+}
+
+/** The periods of these subscriptions from `from_no` on, for events that come late. */
+export function listRecent(db: Queryable, project: ProjectId, subscription_ids: readonly string[]) {
+  return db.many<ClosedPeriod>(sql`
+    select ${COLUMNS}
+      from closed_periods
+     where project_id = ${project} and subscription_id = any(${subscription_ids}::uuid[])
+     order by subscription_id, period_no desc`);
+}
+
+export type LateMark = {
+  readonly subscription_id: string;
+  readonly period_no: number;
+  /** For ended subscriptions: when the correction gets an invoice of its own. */
+  readonly settle_at: Date | null;
+};
+
+export async function markLate(
+  tx: Tx,
+  project: ProjectId,
+  marks: readonly LateMark[],
+): Promise<void> {
+  await tx.run(sql`
+    update closed_periods c
+       set late = true, settle_at = coalesce(c.settle_at, m.settle_at)
+      from json_to_recordset(${json(marks)}::json)
+           as m (subscription_id uuid, period_no integer, settle_at timestamptz)
+     where c.project_id = ${project} and c.subscription_id = m.subscription_id
+       and c.period_no = m.period_no`);
+}
+
+/** The late usage of an ended subscription waits for no next close: it gets a day of its own. */
+export async function settleLateBy(
+  tx: Tx,
+  project: ProjectId,
+  subscription_id: string,
+  settle_at: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update closed_periods
+       set settle_at = coalesce(settle_at, ${settle_at})
+     where project_id = ${project} and subscription_id = ${subscription_id} and late`);
+}
+
+export async function recordSettled(
+  tx: Tx,
+  project: ProjectId,
+  settled: readonly Pick<ClosedPeriod, "subscription_id" | "period_no" | "billed">[],
+): Promise<void> {
+  if (settled.length === 0) return;
+  await tx.run(sql`
+    update closed_periods c
+       set late = false, settle_at = null, billed = s.billed
+      from json_to_recordset(${json(settled)}::json)
+           as s (subscription_id uuid, period_no integer, billed jsonb)
+     where c.project_id = ${project} and c.subscription_id = s.subscription_id
+       and c.period_no = s.period_no`);
+}
+
+/** Ended subscriptions whose late usage is due for an invoice of its own. */
+export async function listSettlements(db: Queryable, project: ProjectId, now: Date, limit: number) {
+  const rows = await db.many<{ subscription_id: string }>(sql`
+    select subscription_id
+      from closed_periods
+     where project_id = ${project} and settle_at <= ${now}
+     group by subscription_id
+     order by min(settle_at), subscription_id
+     limit ${limit}`);
+  return rows.map((row) => row.subscription_id);
+}
+
+export async function nextSettlement(db: Queryable, project: ProjectId, until: Date) {
+  const { at } = await db.one<{ at: Date | null }>(sql`
+    select min(settle_at) as at
+      from closed_periods
+     where project_id = ${project} and settle_at <= ${until}`);
+  return at;
+}
+
+/** How many supplementary invoices a subscription has had: the next one's number. */
+export async function countSupplements(
+  db: Queryable,
+  project: ProjectId,
+  subscription_id: string,
+): Promise<number> {
+  const { count } = await db.one<{ count: number }>(sql`
+    select count(*)
+      from invoices
+     where project_id = ${project} and subscription_id = ${subscription_id}
+       and cause = 'supplement'`);
+  return count;
+}

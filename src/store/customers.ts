@@ -1,0 +1,82 @@
+// Customers: by id, or by the caller's own id as `ext:<external_id>`.
+
+import { canonicalUuid, newSecretId, newShortId } from "../ids.ts";
+import type { Customer, CustomerCreate, CustomerPatch } from "../schema/customers.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { type PageRequest, page } from "./page.ts";
+import { type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+const COLUMNS: Sql = sql`id, short_id, external_id, name, email, currency, created_at, updated_at`;
+/** Beyond this many collisions the four characters are used up, and a handle may repeat. */
+const SHORT_ID_TRIES = 20;
+
+/** A path segment is an id only when it is a UUID; `ext:` is always the caller's own id. */
+export function matchesRef(ref: string): Sql {
+  if (ref.startsWith("ext:")) return sql`external_id = ${ref.slice(4)}`;
+  const id = canonicalUuid(ref);
+  return id === undefined ? sql`false` : sql`id = ${id}`;
+}
+
+/** For tables that name a customer by `customer_id`. */
+export function matchesCustomer(project: ProjectId, ref: string): Sql {
+  const id = canonicalUuid(ref);
+  if (id !== undefined) return sql`customer_id = ${id}`;
+  return sql`customer_id = (
+    select c.id
+      from customers c
+     where c.project_id = ${project} and c.external_id = ${ref.startsWith("ext:") ? ref.slice(4) : null})`;
+}
+
+export function get(db: Queryable, project: ProjectId, ref: string) {
+  return db.maybeOne<Customer>(sql`
+    select ${COLUMNS}
+      from customers
+     where project_id = ${project} and ${matchesRef(ref)}`);
+}
+
+export function list(db: Queryable, project: ProjectId, request: PageRequest) {
+  return page<Customer>(
+    db,
+    {
+      columns: COLUMNS,
+      from: sql`customers`,
+      where: [sql`project_id = ${project}`],
+      order: [{ column: sql`seq`, type: sql`bigint` }],
+    },
+    request,
+  );
+}
+
+/** Undefined when the external_id is taken. */
+export async function insert(
+  tx: Tx,
+  project: ProjectId,
+  customer: Required<CustomerCreate>,
+  now: Date,
+): Promise<Customer | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    const inserted = await tx.maybeOne<Customer>(sql`
+      insert into customers (project_id, id, short_id, short_id_unique, external_id, name, email,
+                             currency, created_at, updated_at)
+      values (${project}, ${newSecretId()}, ${newShortId()}, ${attempt <= SHORT_ID_TRIES},
+              ${customer.external_id}, ${customer.name}, ${customer.email}, ${customer.currency},
+              ${now}, ${now})
+      on conflict do nothing
+      returning ${COLUMNS}`);
+    if (inserted !== undefined) return inserted;
+    if ((await get(tx, project, `ext:${customer.external_id}`)) !== undefined) return undefined;
+  }
+}
+
+/** A field that is absent from `change` keeps its value. */
+export function patch(tx: Tx, project: ProjectId, ref: string, change: CustomerPatch, now: Date) {
+  return tx.maybeOne<Customer>(sql`
+    update customers
+       set name       = coalesce(${change.name}, name),
+           email      = coalesce(${change.email}, email),
+           currency   = coalesce(${change.currency}, currency),
+           updated_at = ${now}
+     where project_id = ${project} and ${matchesRef(ref)}
+    returning ${COLUMNS}`);
+}

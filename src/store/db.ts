@@ -1,0 +1,235 @@
+// The connection to PostgreSQL: queries, transactions, retries. Knows no table.
+
+import pg from "pg";
+import { refuse } from "../errors.ts";
+import { refusalFor } from "./constraints.ts";
+import { type Sql, sql, statementName } from "./sql.ts";
+
+export type Queryable = {
+  many<T>(query: Sql): Promise<T[]>;
+  maybeOne<T>(query: Sql): Promise<T | undefined>;
+  one<T>(query: Sql): Promise<T>;
+  /** How many rows the statement touched. */
+  run(query: Sql): Promise<number>;
+};
+
+declare const inTransaction: unique symbol;
+/** What writes need: a function that takes `Tx` cannot be called outside a transaction. */
+export type Tx = Queryable & { readonly [inTransaction]: true };
+
+export type Db = Queryable & {
+  tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** One consistent picture, read only. */
+  snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+};
+
+export type Connection = {
+  readonly connectionString?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly user?: string;
+  readonly database?: string;
+};
+
+export type PoolOptions = {
+  readonly max: number;
+  readonly statement_timeout_ms: number;
+  readonly lock_timeout_ms: number;
+  readonly application_name: string;
+};
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const IDLE_IN_TRANSACTION_MS = 10_000;
+const CONNECTION_LIFETIME_S = 1_800;
+const TRIES_MAX = 5;
+const RETRY_JITTER_MS = { least: 5, most: 50 };
+
+// Days stay text, integers come as numbers when they are safe, exact numerics stay text.
+const types = {
+  getTypeParser(oid: number, format?: "text" | "binary") {
+    if (format !== "binary") {
+      if (oid === pg.types.builtins.INT8) return safeInteger;
+      if (oid === pg.types.builtins.DATE) return (text: string) => text;
+    }
+    return pg.types.getTypeParser(oid, format);
+  },
+};
+
+function safeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is beyond 2^53 - 1`);
+  return value;
+}
+
+export function clientConfig(connection: Connection, options: PoolOptions): pg.ClientConfig {
+  return {
+    ...connection,
+    application_name: options.application_name,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: options.statement_timeout_ms,
+    lock_timeout: options.lock_timeout_ms,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    keepAlive: true,
+    types,
+  };
+}
+
+export class Pool implements Db {
+  readonly #pool: pg.Pool;
+
+  constructor(connection: Connection, options: PoolOptions) {
+    this.#pool = new pg.Pool({
+      ...clientConfig(connection, options),
+      max: options.max,
+      maxLifetimeSeconds: CONNECTION_LIFETIME_S,
+    });
+    // An idle connection that breaks is replaced at its next use; the query then tells the caller.
+    this.#pool.on("error", () => {});
+  }
+
+  many<T>(query: Sql): Promise<T[]> {
+    return translated(async () => (await this.#pool.query(prepared(query))).rows as T[]);
+  }
+
+  async maybeOne<T>(query: Sql): Promise<T | undefined> {
+    return atMostOne(await this.many<T>(query), query);
+  }
+
+  async one<T>(query: Sql): Promise<T> {
+    return exactlyOne(await this.many<T>(query), query);
+  }
+
+  run(query: Sql): Promise<number> {
+    return translated(async () => (await this.#pool.query(prepared(query))).rowCount ?? 0);
+  }
+
+  tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#transaction("begin", work);
+  }
+
+  snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    return this.#transaction("begin isolation level repeatable read, read only", work);
+  }
+
+  async #transaction<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(begin, work);
+      } catch (error) {
+        if (attempt >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
+        await pause();
+      }
+    }
+  }
+
+  async #attempt<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await translated(() => this.#pool.connect());
+    let broken: Error | undefined;
+    const onBreak = (error: Error) => {
+      broken = error;
+    };
+    client.on("error", onBreak);
+    try {
+      await translated(() => client.query(begin));
+      const result = await work(new Transaction(client) as unknown as Tx);
+      await translated(() => client.query("commit"));
+      return result;
+    } catch (error) {
+      await client.query("rollback").catch((failure: Error) => {
+        broken ??= failure;
+      });
+      throw error;
+    } finally {
+      client.off("error", onBreak);
+      client.release(broken);
+    }
+  }
+
+  get stats() {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { total: totalCount, idle: idleCount, waiting: waitingCount };
+  }
+
+  async end(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+class Transaction implements Queryable {
+  readonly #client: pg.PoolClient;
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client;
+  }
+
+  many<T>(query: Sql): Promise<T[]> {
+    return translated(async () => (await this.#client.query(prepared(query))).rows as T[]);
+  }
+
+  async maybeOne<T>(query: Sql): Promise<T | undefined> {
+    return atMostOne(await this.many<T>(query), query);
+  }
+
+  async one<T>(query: Sql): Promise<T> {
+    return exactlyOne(await this.many<T>(query), query);
+  }
+
+  run(query: Sql): Promise<number> {
+    return translated(async () => (await this.#client.query(prepared(query))).rowCount ?? 0);
+  }
+}
+
+function prepared(query: Sql) {
+  return { text: query.text, values: query.values as unknown[], name: statementName(query.text) };
+}
+
+function atMostOne<T>(rows: T[], query: Sql): T | undefined {
+  if (rows.length > 1) throw new Error(`Expected at most one row of: ${query.text}`);
+  return rows[0];
+}
+
+function exactlyOne<T>(rows: T[], query: Sql): T {
+  const [row] = rows;
+  if (row === undefined || rows.length > 1) throw new Error(`Expected one row of: ${query.text}`);
+  return row;
+}
+
+/** Serialization failure, deadlock, lock timeout: the transaction may be run again. */
+const RETRIED = new Set(["40001", "40P01", "55P03"]);
+
+/** The server is away, full, read-only or too slow: nothing the caller did wrong. */
+const UNAVAILABLE =
+  /^(08...|53...|57P0.|57014|25006|58...|XX000|ECONN.*|ENOENT|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/;
+const UNAVAILABLE_TEXT =
+  /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after calling end/;
+
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+/** Lost connections and full disks become 503, in this one place. */
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : "";
+    if (UNAVAILABLE.test(codeOf(error)) || UNAVAILABLE_TEXT.test(message)) {
+      throw Object.assign(
+        refuse("unavailable", "The database cannot be reached just now. Try again.", {
+          headers: { "retry-after": "1" },
+        }),
+        { cause: error },
+      );
+    }
+    throw refusalFor(error) ?? error;
+  }
+}
+
+function pause(): Promise<void> {
+  const { least, most } = RETRY_JITTER_MS;
+  return new Promise((resolve) => setTimeout(resolve, least + Math.random() * (most - least)));
+}
+
+/** The database's own clock, for leases alone: every process agrees on it. */
+export const DATABASE_NOW: Sql = sql`clock_timestamp()`;

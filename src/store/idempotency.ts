@@ -1,0 +1,42 @@
+// Requests that were answered, by their Idempotency-Key.
+
+import type { Queryable, Tx } from "./db.ts";
+import { sql } from "./sql.ts";
+
+export type KeyRow = {
+  readonly key: string;
+  readonly request_hash: Buffer;
+  readonly status: number;
+  readonly body: string;
+};
+
+/** False while another transaction works under the same key; held until this one ends. */
+export async function lock(tx: Tx, scope_id: string, key: string): Promise<boolean> {
+  const { locked } = await tx.one<{ locked: boolean }>(sql`
+    select pg_try_advisory_xact_lock(hashtextextended(${`${scope_id} ${key}`}::text, 7)) as locked`);
+  return locked;
+}
+
+export function get(db: Queryable, scope_id: string, key: string) {
+  return db.maybeOne<KeyRow>(sql`
+    select key, request_hash, status, body
+      from idempotency_keys
+     where scope_id = ${scope_id} and key = ${key}`);
+}
+
+export async function insert(tx: Tx, scope_id: string, row: KeyRow, now: Date): Promise<void> {
+  await tx.run(sql`
+    insert into idempotency_keys (scope_id, key, request_hash, status, body, created_at)
+    values (${scope_id}, ${row.key}, ${row.request_hash}, ${row.status}, ${row.body}, ${now})`);
+}
+
+/** At most `limit` rows older than the date, so that one sweep never holds many locks. */
+export function removeOlderThan(db: Queryable, before: Date, limit: number): Promise<number> {
+  return db.run(sql`
+    delete from idempotency_keys
+     where (scope_id, key) in (
+       select scope_id, key
+         from idempotency_keys
+        where created_at < ${before}
+        limit ${limit})`);
+}

@@ -1,0 +1,23 @@
+// Facts of the whole database: which secret key it belongs to.
+
+import { createHmac } from "node:crypto";
+import type { Tx } from "./db.ts";
+import { sql } from "./sql.ts";
+
+/** False when the database was set up with another key: its secrets could not be read. */
+export async function belongsTo(tx: Tx, secret_key: Buffer, now: Date): Promise<boolean> {
+  const check = createHmac("sha256", secret_key).update("dues secret check").digest();
+  await tx.run(sql`
+    insert into installation (secret_check, created_at)
+    values (${check}, ${now})
+    on conflict do nothing`);
+  const { secret_check } = await tx.one<{ secret_check: Buffer }>(sql`
+    select secret_check
+      from installation`);
+  return secret_check.equals(check);
+}
+
+/** Only one process at a time sets up an empty database; the others wait and find it done. */
+export async function lockSetup(tx: Tx): Promise<void> {
+  await tx.one(sql`select pg_advisory_xact_lock(4170512)`);
+}

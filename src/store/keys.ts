@@ -1,0 +1,87 @@
+// Tokens at rest: their hash, scopes and life. The full value is never stored.
+
+import type { Scope, Token } from "../schema/keys.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { type Sql, sql } from "./sql.ts";
+
+const COLUMNS: Sql = sql`id, name, key_prefix, scopes, last_used_at, created_at, expires_at`;
+
+export type Caller = {
+  readonly token_id: string;
+  readonly organization_id: string;
+  readonly scopes: readonly Scope[];
+  readonly expires_at: Date | null;
+};
+
+export function getCaller(db: Queryable, hash: Buffer) {
+  return db.maybeOne<Caller>(sql`
+    select id as token_id, organization_id, scopes, expires_at
+      from tokens
+     where hash = ${hash} and revoked_at is null`);
+}
+
+export function list(db: Queryable, organization_id: string) {
+  return db.many<Token>(sql`
+    select ${COLUMNS}
+      from tokens
+     where organization_id = ${organization_id} and revoked_at is null
+     order by id desc
+     limit 1000`);
+}
+
+export function get(db: Queryable, organization_id: string, id: string) {
+  return db.one<Token>(sql`
+    select ${COLUMNS}
+      from tokens
+     where organization_id = ${organization_id} and id = ${id}`);
+}
+
+export async function countLive(db: Queryable, organization_id: string): Promise<number> {
+  const { count } = await db.one<{ count: number }>(sql`
+    select count(*)
+      from tokens
+     where organization_id = ${organization_id} and revoked_at is null`);
+  return count;
+}
+
+export function insert(
+  tx: Tx,
+  organization_id: string,
+  token: Pick<Token, "id" | "name" | "key_prefix" | "expires_at"> & {
+    hash: Buffer;
+    scopes: readonly Scope[];
+  },
+  now: Date,
+) {
+  return tx.one<Token>(sql`
+    insert into tokens (organization_id, id, name, key_prefix, hash, scopes, expires_at, created_at)
+    values (${organization_id}, ${token.id}, ${token.name}, ${token.key_prefix}, ${token.hash},
+            ${token.scopes}, ${token.expires_at}, ${now})
+    returning ${COLUMNS}`);
+}
+
+/** Undefined when no live token of this organization has the id. */
+export function revoke(tx: Tx, organization_id: string, id: string, now: Date) {
+  return tx.maybeOne<Token>(sql`
+    update tokens
+       set revoked_at = ${now}
+     where organization_id = ${organization_id} and id = ${id} and revoked_at is null
+    returning ${COLUMNS}`);
+}
+
+export type Use = {
+  readonly organization_id: string;
+  readonly token_id: string;
+  readonly used_at: Date;
+};
+
+/** One statement for all tokens seen since the last one: the request path never writes here. */
+export async function recordUse(db: Queryable, uses: readonly Use[]): Promise<void> {
+  await db.run(sql`
+    update tokens t
+       set last_used_at = greatest(t.last_used_at, u.used_at)
+      from unnest(${uses.map((use) => use.organization_id)}::uuid[],
+                  ${uses.map((use) => use.token_id)}::uuid[],
+                  ${uses.map((use) => use.used_at)}::timestamptz[]) as u (organization_id, id, used_at)
+     where t.organization_id = u.organization_id and t.id = u.id`);
+}

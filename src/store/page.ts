@@ -1,0 +1,88 @@
+// How lists are cut: newest first, by keyset where a cursor is given, by offset where asked.
+
+import type { Queryable } from "./db.ts";
+import { join, type Sql, sql } from "./sql.ts";
+
+/** The order columns of the last row of the page before. */
+export type Position = readonly string[];
+
+export type PageRequest = {
+  readonly limit: number;
+  readonly offset: number;
+  readonly count: boolean;
+  readonly after?: Position;
+};
+
+export type PageResult<T> = {
+  readonly rows: T[];
+  readonly has_more: boolean;
+  /** Of the last row, when more follow. */
+  readonly position: Position | undefined;
+  /** Of the last row in any case: where a reader who catches up goes on later. */
+  readonly last: Position | undefined;
+  readonly total_count?: number;
+};
+
+export type ListQuery = {
+  readonly columns: Sql;
+  /** Table with its alias and joins. */
+  readonly from: Sql;
+  readonly where: readonly Sql[];
+  /** The columns that order the list, with their SQL type; all in the same direction. */
+  readonly order: readonly { readonly column: Sql; readonly type: Sql }[];
+  readonly ascending?: boolean;
+};
+
+/** One more row than asked tells whether there are more. */
+export async function page<T>(
+  db: Queryable,
+  list: ListQuery,
+  request: PageRequest,
+): Promise<PageResult<T>> {
+  const where =
+    request.after === undefined ? list.where : [...list.where, beyond(list, request.after)];
+  const direction = list.ascending ? sql`asc` : sql`desc`;
+  const order = join(
+    list.order.map(({ column }) => sql`${column} ${direction}`),
+    ", ",
+  );
+  const keys = join(
+    list.order.map(({ column }) => sql`${column}::text`),
+    ", ",
+  );
+  const rows = await db.many<T & { page_keys: string[] }>(sql`
+    select ${list.columns}, array[${keys}] as page_keys
+      from ${list.from}
+     where ${join(where, " and ")}
+     order by ${order}
+     limit ${request.limit + 1} offset ${request.offset}`);
+  const has_more = rows.length > request.limit;
+  const shown = has_more ? rows.slice(0, request.limit) : rows;
+  return {
+    rows: shown,
+    has_more,
+    position: has_more ? shown.at(-1)?.page_keys : undefined,
+    last: shown.at(-1)?.page_keys,
+    ...(request.count ? { total_count: await total(db, list) } : {}),
+  };
+}
+
+function beyond(list: ListQuery, after: Position): Sql {
+  const columns = join(
+    list.order.map(({ column }) => column),
+    ", ",
+  );
+  const values = join(
+    list.order.map(({ type }, i) => sql`${after[i] ?? null}::${type}`),
+    ", ",
+  );
+  return list.ascending ? sql`(${columns}) > (${values})` : sql`(${columns}) < (${values})`;
+}
+
+async function total(db: Queryable, list: ListQuery): Promise<number> {
+  const { count } = await db.one<{ count: number }>(sql`
+    select count(*)
+      from ${list.from}
+     where ${join(list.where, " and ")}`);
+  return count;
+}

@@ -1,0 +1,218 @@
+// Plans, their charges as callers see them, and the price lists that periods are billed by.
+
+import type { PlanVersion, PricedCharge } from "../domain/pricing.ts";
+import { newId } from "../ids.ts";
+import type { Charge, Plan, PlanCreate } from "../schema/plans.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { json, type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+export type PlanRow = Omit<Plan, "charges"> & { readonly version: number };
+
+/** A charge with everything resolved: what callers see, and what prices it. */
+export type ChargeRow = Charge & {
+  readonly position: number;
+  readonly rate: string | null;
+  readonly catalog_item_id: string | null;
+  readonly catalog_amount_cents: number | null;
+  readonly aggregation_type: PricedCharge["aggregation_type"];
+};
+
+/** A charge about to be written. */
+export type ChargeTerms = {
+  readonly id: string;
+  readonly position: number;
+  readonly charge_model: Charge["charge_model"];
+  readonly invoice_timing: Charge["invoice_timing"];
+  readonly metric_id: string | null;
+  readonly rate: string | null;
+  readonly catalog_item_id: string | null;
+  readonly amount_override_cents: number | null;
+  readonly quantity_from: string | null;
+  readonly properties: Record<string, unknown>;
+};
+
+const COLUMNS: Sql = sql`id, code, name, description, category, interval, amount_cents,
+  amount_currency, labels, archived_at, created_at, version`;
+
+const CHARGE_COLUMNS: Sql = sql`c.id, c.plan_id, c.position, c.charge_model, c.invoice_timing,
+  c.metric_id as billable_metric_id, m.code as billable_metric_code, m.aggregation_type,
+  trim_scale(c.rate)::text as rate, c.catalog_item_id, i.code as catalog_item_code,
+  i.amount_cents as catalog_amount_cents, c.amount_override_cents, c.quantity_from, c.properties,
+  c.created_at`;
+
+export function get(db: Queryable, project: ProjectId, id: string) {
+  return db.maybeOne<PlanRow>(sql`
+    select ${COLUMNS}
+      from plans
+     where project_id = ${project} and id = ${id}`);
+}
+
+/** The live plan of this code, else the newest archived one. */
+export function getByCode(db: Queryable, project: ProjectId, code: string) {
+  return db.maybeOne<PlanRow>(sql`
+    select ${COLUMNS}
+      from plans
+     where project_id = ${project} and code = ${code}
+     order by archived_at is null desc, id desc
+     limit 1`);
+}
+
+export function list(db: Queryable, project: ProjectId, archived: boolean) {
+  return db.many<PlanRow>(sql`
+    select ${COLUMNS}
+      from plans
+     where project_id = ${project} and (${archived} or archived_at is null)
+     order by id desc`);
+}
+
+/** The charges in force of these plans, in the order in which they were given. */
+export function listCharges(db: Queryable, project: ProjectId, plan_ids: readonly string[]) {
+  return db.many<ChargeRow>(sql`
+    select ${CHARGE_COLUMNS}
+      from charges c
+      left join metrics m on m.project_id = c.project_id and m.id = c.metric_id
+      left join catalog_items i on i.project_id = c.project_id and i.id = c.catalog_item_id
+     where c.project_id = ${project} and c.plan_id = any(${plan_ids}::uuid[])
+       and c.removed_at is null
+     order by c.plan_id, c.position, c.id`);
+}
+
+/** Against other changes of the plan and its prices. */
+export function lock(tx: Tx, project: ProjectId, plan_ids: readonly string[]) {
+  return tx.many<PlanRow>(sql`
+    select ${COLUMNS}
+      from plans
+     where project_id = ${project} and id = any(${plan_ids}::uuid[])
+     order by id
+       for update`);
+}
+
+/** Against archiving, while a subscription is made on it. */
+export function lockShared(tx: Tx, project: ProjectId, id: string) {
+  return tx.maybeOne<PlanRow>(sql`
+    select ${COLUMNS}
+      from plans
+     where project_id = ${project} and id = ${id}
+       for share`);
+}
+
+/** Undefined when a live plan has the code. */
+export function insert(
+  tx: Tx,
+  project: ProjectId,
+  plan: Required<Omit<PlanCreate, "charges">>,
+  now: Date,
+) {
+  return tx.maybeOne<PlanRow>(sql`
+    insert into plans (project_id, id, code, name, description, category, interval, amount_cents,
+                       amount_currency, labels, version, created_at, updated_at)
+    values (${project}, ${newId()}, ${plan.code}, ${plan.name}, ${plan.description},
+            ${plan.category}, ${plan.interval}, ${plan.amount_cents}, ${plan.amount_currency},
+            ${plan.labels}, 1, ${now}, ${now})
+    on conflict (project_id, code) where archived_at is null do nothing
+    returning ${COLUMNS}`);
+}
+
+export type PlanFields = Pick<
+  PlanRow,
+  "name" | "description" | "category" | "labels" | "amount_cents"
+>;
+
+export function update(tx: Tx, project: ProjectId, id: string, plan: PlanFields, now: Date) {
+  return tx.one<PlanRow>(sql`
+    update plans
+       set name = ${plan.name}, description = ${plan.description}, category = ${plan.category},
+           labels = ${plan.labels}, amount_cents = ${plan.amount_cents}, updated_at = ${now}
+     where project_id = ${project} and id = ${id}
+    returning ${COLUMNS}`);
+}
+
+export async function archive(tx: Tx, project: ProjectId, id: string, now: Date): Promise<void> {
+  await tx.run(sql`
+    update plans
+       set archived_at = ${now}, updated_at = ${now}
+     where project_id = ${project} and id = ${id}`);
+}
+
+export async function insertCharges(
+  tx: Tx,
+  project: ProjectId,
+  plan_id: string,
+  charges: readonly ChargeTerms[],
+  now: Date,
+): Promise<void> {
+  if (charges.length === 0) return;
+  await tx.run(sql`
+    insert into charges (project_id, plan_id, created_at, id, position, charge_model,
+                         invoice_timing, metric_id, rate, catalog_item_id, amount_override_cents,
+                         quantity_from, properties)
+    select ${project}, ${plan_id}, ${now}, c.*
+      from jsonb_to_recordset(${json(charges)}::jsonb)
+           as c (id uuid, position integer, charge_model text, invoice_timing text,
+                 metric_id uuid, rate numeric, catalog_item_id uuid,
+                 amount_override_cents bigint, quantity_from text, properties jsonb)`);
+}
+
+/** Closed periods go on naming a removed charge; new ones do not have it. */
+export async function removeCharges(
+  tx: Tx,
+  project: ProjectId,
+  ids: readonly string[],
+  now: Date,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.run(sql`
+    update charges
+       set removed_at = ${now}
+     where project_id = ${project} and id = any(${ids}::uuid[])`);
+}
+
+export async function moveCharges(
+  tx: Tx,
+  project: ProjectId,
+  moves: readonly { id: string; position: number }[],
+): Promise<void> {
+  if (moves.length === 0) return;
+  await tx.run(sql`
+    update charges c
+       set position = m.position
+      from unnest(${moves.map((move) => move.id)}::uuid[],
+                  ${moves.map((move) => move.position)}::integer[]) as m (id, position)
+     where c.project_id = ${project} and c.id = m.id and c.position <> m.position`);
+}
+
+export type NewVersion = Pick<PlanVersion, "plan_id" | "version" | "amount_cents" | "charges">;
+
+/** The new price lists, and the plans that now point at them. */
+export async function insertVersions(
+  tx: Tx,
+  project: ProjectId,
+  versions: readonly NewVersion[],
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    with v as (
+      insert into plan_versions (project_id, effective_at, plan_id, version, amount_cents, charges)
+      select ${project}, ${now}, v.*
+        from jsonb_to_recordset(${json(versions)}::jsonb)
+             as v (plan_id uuid, version integer, amount_cents bigint, charges jsonb)
+      returning plan_id, version)
+    update plans p
+       set version = v.version
+      from v
+     where p.project_id = ${project} and p.id = v.plan_id`);
+}
+
+export type VersionRow = PlanVersion & { readonly effective_at: Date; readonly plan_code: string };
+
+/** Every price list these plans have had, newest first. */
+export function listVersions(db: Queryable, project: ProjectId, plan_ids: readonly string[]) {
+  return db.many<VersionRow>(sql`
+    select v.plan_id, v.version, p.code as plan_code, p.interval, p.amount_currency as currency,
+           v.amount_cents, v.charges, v.effective_at
+      from plan_versions v
+      join plans p on p.project_id = v.project_id and p.id = v.plan_id
+     where v.project_id = ${project} and v.plan_id = any(${plan_ids}::uuid[])
+     order by v.plan_id, v.version desc`);
+}

@@ -1,0 +1,55 @@
+// SQL as tagged text: values become parameters, nested fragments are spliced in.
+
+import { createHash } from "node:crypto";
+
+export type Sql = { readonly text: string; readonly values: readonly unknown[] };
+
+/** ``sql`select … where id = ${id} and ${condition}` `` */
+export function sql(strings: TemplateStringsArray, ...parts: readonly unknown[]): Sql {
+  const values: unknown[] = [];
+  let text = strings[0] ?? "";
+  parts.forEach((part, i) => {
+    text += place(part, values) + (strings[i + 1] ?? "");
+  });
+  return { text, values };
+}
+
+/** Fragments joined by a separator that is part of the code, never of the data. */
+export function join(fragments: readonly Sql[], separator: " and " | ", " | " or "): Sql {
+  const values: unknown[] = [];
+  const text = fragments.map((fragment) => place(fragment, values)).join(separator);
+  return { text, values };
+}
+
+/** A jsonb parameter: the driver would turn a bare array into a PostgreSQL array. */
+export function json(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+function place(part: unknown, values: unknown[]): string {
+  if (!isSql(part)) {
+    values.push(part);
+    return `$${values.length}`;
+  }
+  const shift = values.length;
+  values.push(...part.values);
+  return shift === 0
+    ? part.text
+    : part.text.replace(/\$(\d+)/g, (_, index: string) => `$${Number(index) + shift}`);
+}
+
+function isSql(part: unknown): part is Sql {
+  return typeof part === "object" && part !== null && "text" in part && "values" in part;
+}
+
+const names = new Map<string, string>();
+const NAMES_MAX = 2_000;
+
+/** The name under which a connection keeps this statement prepared. */
+export function statementName(text: string): string {
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  const name = `s${createHash("sha256").update(text).digest("base64url").slice(0, 20)}`;
+  if (names.size < NAMES_MAX) names.set(text, name);
+  return name;
+}

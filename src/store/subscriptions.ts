@@ -1,0 +1,319 @@
+// Subscriptions and their suspensions.
+
+import type { Suspension } from "../domain/periods.ts";
+import { canonicalUuid, newId } from "../ids.ts";
+import type { SubscriptionStatus } from "../schema/subscriptions.ts";
+import { DATABASE_NOW, type Queryable, type Tx } from "./db.ts";
+import { type PageRequest, page } from "./page.ts";
+import { json, type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+export type SubscriptionRow = {
+  readonly id: string;
+  readonly seq: number;
+  readonly external_id: string;
+  readonly customer_id: string;
+  readonly plan_id: string;
+  readonly status: SubscriptionStatus;
+  readonly billing_time: string;
+  readonly properties: Record<string, unknown>;
+  readonly started_at: Date;
+  readonly period_no: number;
+  readonly current_period_start: Date;
+  /** Half-open: where the next period starts. */
+  readonly current_period_next: Date;
+  readonly plan_version: number;
+  readonly terminated_at: Date | null;
+  readonly parked_reason: string | null;
+  readonly created_at: Date;
+};
+
+/** With what its invoices and webhooks say about customer and plan. */
+export type BilledSubscription = SubscriptionRow & {
+  readonly plan_code: string;
+  readonly customer_external_id: string;
+  readonly customer_name: string;
+  readonly customer_email: string;
+};
+
+const RETRY_PARKED: Sql = sql`interval '1 minute'`;
+const PARKED_REASON_MAX = 500;
+
+const COLUMNS: Sql = sql`s.id, s.seq, s.external_id, s.customer_id, s.plan_id, s.status,
+  s.billing_time, s.properties, s.started_at, s.period_no, s.current_period_start,
+  s.current_period_next, s.plan_version, s.terminated_at, s.parked_reason, s.created_at`;
+
+const BILLED_COLUMNS: Sql = sql`${COLUMNS}, p.code as plan_code,
+  c.external_id as customer_external_id, c.name as customer_name, c.email as customer_email`;
+const BILLED_TABLE: Sql = sql`subscriptions s
+  join customers c on c.project_id = s.project_id and c.id = s.customer_id
+  join plans p on p.project_id = s.project_id and p.id = s.plan_id`;
+
+const LIVE: Sql = sql`s.status in ('active', 'suspended')`;
+
+/** `ext:` finds the live subscription of this name, else the newest ended one. */
+function refCondition(ref: string): Sql {
+  if (ref.startsWith("ext:")) return sql`s.external_id = ${ref.slice(4)}`;
+  const id = canonicalUuid(ref);
+  return id === undefined ? sql`false` : sql`s.id = ${id}`;
+}
+
+export function get(db: Queryable, project: ProjectId, ref: string) {
+  return db.maybeOne<SubscriptionRow>(sql`
+    select ${COLUMNS}
+      from subscriptions s
+     where s.project_id = ${project} and ${refCondition(ref)}
+     order by ${LIVE} desc, s.id desc
+     limit 1`);
+}
+
+export function getBilled(db: Queryable, project: ProjectId, ref: string) {
+  return db.maybeOne<BilledSubscription>(sql`
+    select ${BILLED_COLUMNS}
+      from ${BILLED_TABLE}
+     where s.project_id = ${project} and ${refCondition(ref)}
+     order by ${LIVE} desc, s.id desc
+     limit 1`);
+}
+
+/** Held until the transaction ends: no close, no other change meanwhile. */
+export async function lock(tx: Tx, project: ProjectId, ref: string) {
+  const found = await get(tx, project, ref);
+  if (found === undefined) return undefined;
+  return tx.maybeOne<BilledSubscription>(sql`
+    select ${BILLED_COLUMNS}
+      from ${BILLED_TABLE}
+     where s.project_id = ${project} and s.id = ${found.id}
+       for update of s`);
+}
+
+export type SubscriptionFilter = {
+  readonly customer_id?: string;
+  readonly status?: string;
+  readonly plan_id?: string;
+  readonly external_id?: string;
+};
+
+export function list(
+  db: Queryable,
+  project: ProjectId,
+  filter: SubscriptionFilter,
+  request: PageRequest,
+) {
+  const where: Sql[] = [sql`s.project_id = ${project}`];
+  if (filter.customer_id) where.push(sql`s.customer_id = ${filter.customer_id}`);
+  if (filter.status) where.push(sql`s.status = ${filter.status}`);
+  if (filter.plan_id) where.push(sql`s.plan_id = ${filter.plan_id}`);
+  if (filter.external_id) where.push(sql`s.external_id = ${filter.external_id}`);
+  return page<SubscriptionRow>(
+    db,
+    {
+      columns: COLUMNS,
+      from: sql`subscriptions s`,
+      where,
+      order: [{ column: sql`s.id`, type: sql`uuid` }],
+    },
+    request,
+  );
+}
+
+export async function hasActive(
+  db: Queryable,
+  project: ProjectId,
+  plan_id: string,
+): Promise<boolean> {
+  const { active } = await db.one<{ active: boolean }>(sql`
+    select exists (
+      select 1
+        from subscriptions
+       where project_id = ${project} and plan_id = ${plan_id} and status = 'active') as active`);
+  return active;
+}
+
+export async function hasAny(db: Queryable, project: ProjectId): Promise<boolean> {
+  const { any } = await db.one<{ any: boolean }>(sql`
+    select exists (select 1 from subscriptions where project_id = ${project}) as any`);
+  return any;
+}
+
+export type NewSubscription = Pick<
+  SubscriptionRow,
+  | "id"
+  | "external_id"
+  | "customer_id"
+  | "plan_id"
+  | "properties"
+  | "started_at"
+  | "current_period_start"
+  | "current_period_next"
+  | "plan_version"
+> & { readonly recurring_cents: string };
+
+/** Undefined when a live subscription has the external_id. */
+export function insert(tx: Tx, project: ProjectId, subscription: NewSubscription, now: Date) {
+  const s = subscription;
+  return tx.maybeOne<{ id: string }>(sql`
+    insert into subscriptions (project_id, id, external_id, customer_id, plan_id, status,
+                               properties, started_at, period_no, current_period_start,
+                               current_period_next, plan_version, recurring_cents, created_at,
+                               updated_at)
+    values (${project}, ${s.id}, ${s.external_id}, ${s.customer_id}, ${s.plan_id}, 'active',
+            ${json(s.properties)}, ${s.started_at}, 1, ${s.current_period_start},
+            ${s.current_period_next}, ${s.plan_version}, ${s.recurring_cents}, ${now}, ${now})
+    on conflict (project_id, external_id) where status in ('active', 'suspended') do nothing
+    returning id`);
+}
+
+/** Merged by the database, so that two patches at once both count. */
+export function mergeProperties(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  properties: Record<string, unknown>,
+  now: Date,
+) {
+  return tx.one<{ properties: Record<string, unknown> }>(sql`
+    update subscriptions
+       set properties = properties || ${json(properties)}::jsonb, updated_at = ${now}
+     where project_id = ${project} and id = ${id}
+    returning properties`);
+}
+
+export async function setRecurring(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  recurring_cents: string,
+): Promise<void> {
+  await tx.run(sql`
+    update subscriptions
+       set recurring_cents = ${recurring_cents}
+     where project_id = ${project} and id = ${id}`);
+}
+
+export async function setStatus(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  change: { status: SubscriptionStatus; terminated_at: Date | null },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update subscriptions
+       set status = ${change.status}, terminated_at = ${change.terminated_at}, updated_at = ${now}
+     where project_id = ${project} and id = ${id}`);
+}
+
+export type OpenPeriod = Pick<
+  SubscriptionRow,
+  "id" | "period_no" | "current_period_start" | "current_period_next" | "plan_version"
+> & { readonly recurring_cents: string };
+
+/** Opens the next period of each, and forgets why the last close had failed. */
+export async function renew(
+  tx: Tx,
+  project: ProjectId,
+  periods: readonly OpenPeriod[],
+  now: Date,
+): Promise<void> {
+  if (periods.length === 0) return;
+  await tx.run(sql`
+    update subscriptions s
+       set period_no = n.period_no, current_period_start = n.current_period_start,
+           current_period_next = n.current_period_next, plan_version = n.plan_version,
+           recurring_cents = n.recurring_cents, parked_reason = null, parked_until = null,
+           updated_at = ${now}
+      from json_to_recordset(${json(periods)}::json)
+           as n (id uuid, period_no integer, current_period_start timestamptz,
+                 current_period_next timestamptz, plan_version integer, recurring_cents numeric)
+     where s.project_id = ${project} and s.id = n.id`);
+}
+
+/** False when another live subscription holds the external_id. */
+export async function reopen(
+  tx: Tx,
+  project: ProjectId,
+  period: OpenPeriod,
+  status: SubscriptionStatus,
+  now: Date,
+): Promise<boolean> {
+  const reopened = await tx.run(sql`
+    update subscriptions s
+       set status = ${status}, terminated_at = null, period_no = ${period.period_no},
+           current_period_start = ${period.current_period_start},
+           current_period_next = ${period.current_period_next},
+           plan_version = ${period.plan_version}, recurring_cents = ${period.recurring_cents},
+           updated_at = ${now}
+     where s.project_id = ${project} and s.id = ${period.id}
+       and not exists (
+         select 1
+           from subscriptions o
+          where o.project_id = ${project} and o.external_id = s.external_id and o.id <> s.id
+            and o.status in ('active', 'suspended'))`);
+  return reopened === 1;
+}
+
+/** Subscriptions whose period is over, locked; what another worker holds is left to it. */
+export function claimEnded(tx: Tx, project: ProjectId, now: Date, limit: number) {
+  return tx.many<BilledSubscription>(sql`
+    select ${BILLED_COLUMNS}
+      from ${BILLED_TABLE}
+     where s.project_id = ${project} and ${LIVE} and s.current_period_next <= ${now}
+       and (s.parked_until is null or s.parked_until <= ${DATABASE_NOW})
+     order by s.current_period_next, s.id
+     limit ${limit}
+       for update of s skip locked`);
+}
+
+/** When the next period ends; for the clock, which goes from one such instant to the next. */
+export async function nextEnd(db: Queryable, project: ProjectId, until: Date) {
+  const { at } = await db.one<{ at: Date | null }>(sql`
+    select min(s.current_period_next) as at
+      from subscriptions s
+     where s.project_id = ${project} and ${LIVE} and s.current_period_next <= ${until}
+       and (s.parked_until is null or s.parked_until <= ${DATABASE_NOW})`);
+  return at;
+}
+
+/** Set aside with its reason, and tried again after a minute at the earliest. */
+export async function park(tx: Tx, project: ProjectId, id: string, reason: string): Promise<void> {
+  await tx.run(sql`
+    update subscriptions
+       set parked_reason = ${reason.slice(0, PARKED_REASON_MAX)},
+           parked_until = ${DATABASE_NOW} + ${RETRY_PARKED}
+     where project_id = ${project} and id = ${id}`);
+}
+
+export async function insertSuspension(
+  tx: Tx,
+  project: ProjectId,
+  subscription_id: string,
+  from: Date,
+): Promise<void> {
+  await tx.run(sql`
+    insert into suspensions (project_id, subscription_id, id, suspended_at)
+    values (${project}, ${subscription_id}, ${newId()}, ${from})`);
+}
+
+export async function endSuspension(
+  tx: Tx,
+  project: ProjectId,
+  subscription_id: string,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update suspensions
+       set resumed_at = ${now}
+     where project_id = ${project} and subscription_id = ${subscription_id}
+       and resumed_at is null`);
+}
+
+export type SuspensionRow = Suspension & { readonly subscription_id: string };
+
+export function listSuspensions(db: Queryable, project: ProjectId, ids: readonly string[]) {
+  return db.many<SuspensionRow>(sql`
+    select subscription_id, suspended_at as "from", resumed_at as "to"
+      from suspensions
+     where project_id = ${project} and subscription_id = any(${ids}::uuid[])
+     order by subscription_id, id`);
+}

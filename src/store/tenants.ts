@@ -1,0 +1,147 @@
+// Organizations, workspaces and projects. The only tables that are not a project's own.
+
+import { newId, newSecretId } from "../ids.ts";
+import type { Organization, Project, ProjectCreate, Workspace } from "../schema/tenants.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { type Sql, sql } from "./sql.ts";
+
+declare const projectId: unique symbol;
+export type ProjectId = string & { readonly [projectId]: true };
+
+/** What a project decides about its own billing, and where its time stands. */
+export type ProjectSettings = {
+  readonly id: ProjectId;
+  readonly organization_id: string;
+  readonly mode: "live" | "sandbox";
+  readonly frozen_at: Date | null;
+  readonly default_currency: string;
+  readonly net_payment_days: number;
+  readonly late_usage_periods: number;
+};
+
+export const SETTINGS_COLUMNS: Sql = sql`id, organization_id, mode, frozen_at, default_currency,
+  net_payment_days, late_usage_periods`;
+
+const WORKSPACE: Sql = sql`id, slug, name, created_at`;
+const PROJECT: Sql = sql`p.id, p.workspace_id, w.slug as workspace_slug, p.slug, p.name, p.mode,
+  p.frozen_at, p.default_currency, p.created_at`;
+
+/** A project of this organization; one of another is as unknown as one that does not exist. */
+export function getSettings(db: Queryable, organization_id: string, project: string) {
+  return db.maybeOne<ProjectSettings>(sql`
+    select ${SETTINGS_COLUMNS}
+      from projects
+     where id = ${project} and organization_id = ${organization_id}`);
+}
+
+export function getSettingsById(db: Queryable, project: ProjectId) {
+  return db.one<ProjectSettings>(sql`
+    select ${SETTINGS_COLUMNS}
+      from projects
+     where id = ${project}`);
+}
+
+export function getOrganization(db: Queryable, id: string) {
+  return db.maybeOne<Organization>(sql`
+    select id, slug, name, created_at
+      from organizations
+     where id = ${id}`);
+}
+
+export function countOrganizations(db: Queryable) {
+  return db.one<{ count: number }>(sql`select count(*) from organizations`);
+}
+
+/** Finds or makes: two starters at once agree on one row. */
+export async function upsertOrganization(tx: Tx, slug: string, now: Date): Promise<Organization> {
+  await tx.run(sql`
+    insert into organizations (id, slug, name, created_at)
+    values (${newSecretId()}, ${slug}, ${slug}, ${now})
+    on conflict (slug) do nothing`);
+  return tx.one<Organization>(sql`
+    select id, slug, name, created_at
+      from organizations
+     where slug = ${slug}`);
+}
+
+export function listWorkspaces(db: Queryable, organization_id: string) {
+  return db.many<Workspace>(sql`
+    select ${WORKSPACE}
+      from workspaces
+     where organization_id = ${organization_id}
+     order by id desc`);
+}
+
+/** By slug or id. */
+export function getWorkspace(db: Queryable, organization_id: string, ref: string) {
+  return db.maybeOne<Workspace>(sql`
+    select ${WORKSPACE}
+      from workspaces
+     where organization_id = ${organization_id} and (slug = ${ref} or id::text = ${ref})`);
+}
+
+/** Undefined when the slug is taken. */
+export function insertWorkspace(
+  tx: Tx,
+  organization_id: string,
+  workspace: { slug: string; name?: string },
+  now: Date,
+) {
+  return tx.maybeOne<Workspace>(sql`
+    insert into workspaces (organization_id, id, slug, name, created_at)
+    values (${organization_id}, ${newId()}, ${workspace.slug},
+            ${workspace.name ?? workspace.slug}, ${now})
+    on conflict on constraint workspaces_slug_key do nothing
+    returning ${WORKSPACE}`);
+}
+
+export function listProjects(
+  db: Queryable,
+  organization_id: string,
+  filter: { workspace?: string; slug?: string },
+) {
+  return db.many<Project>(sql`
+    select ${PROJECT}
+      from projects p
+      join workspaces w on w.organization_id = p.organization_id and w.id = p.workspace_id
+     where p.organization_id = ${organization_id}
+       and (${filter.workspace ?? null}::text is null
+            or w.slug = ${filter.workspace ?? null} or w.id::text = ${filter.workspace ?? null})
+       and (${filter.slug ?? null}::text is null or p.slug = ${filter.slug ?? null})
+     order by p.id desc`);
+}
+
+export function getProject(
+  db: Queryable,
+  organization_id: string,
+  workspace_id: string,
+  slug: string,
+) {
+  return db.maybeOne<Project>(sql`
+    select ${PROJECT}
+      from projects p
+      join workspaces w on w.organization_id = p.organization_id and w.id = p.workspace_id
+     where p.organization_id = ${organization_id}
+       and p.workspace_id = ${workspace_id} and p.slug = ${slug}`);
+}
+
+/** Undefined when the slug is taken in this workspace. */
+export function insertProject(
+  tx: Tx,
+  workspace: { organization_id: string; id: string; slug: string },
+  project: Omit<ProjectCreate, "workspace">,
+  now: Date,
+) {
+  return tx.maybeOne<Project>(sql`
+    with p as (
+      insert into projects (id, organization_id, workspace_id, slug, name, mode,
+                            default_currency, created_at)
+      values (${newId()}, ${workspace.organization_id}, ${workspace.id}, ${project.slug},
+              ${project.name ?? project.slug}, ${project.mode ?? "live"},
+              ${project.default_currency ?? "USD"}, ${now})
+      on conflict on constraint projects_slug_key do nothing
+      returning *)
+    select p.id, p.workspace_id, ${workspace.slug}::text as workspace_slug, p.slug, p.name, p.mode,
+           p.frozen_at, p.default_currency, p.created_at
+      from p`);
+}

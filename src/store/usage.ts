@@ -1,0 +1,298 @@
+// Usage: the events as sent, and the daily sums that periods are billed from. Both are written by
+// one statement, so that they cannot differ.
+
+import type { UsageDay } from "../domain/aggregation.ts";
+import type { Unbillable, UsageEvent } from "../schema/events.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { type PageRequest, page } from "./page.ts";
+import { json, type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+export type EventRow = {
+  readonly key: string;
+  /** Null when the key is the transaction_id itself. */
+  readonly transaction_id: string | null;
+  readonly subscription_id: string;
+  readonly metric_id: string;
+  readonly period_no: number;
+  readonly at: Date;
+  readonly received_at: Date;
+  readonly arrival: string;
+  readonly quantity: string | null;
+  readonly unique_value: string | null;
+  readonly value: string | null;
+  readonly properties: Record<string, unknown> | null;
+  readonly unbillable: Unbillable | null;
+};
+
+/** Neighbouring subscriptions share a lock, so that a big batch takes few. */
+const LOCK_NEIGHBOURS = 128;
+const LOCKS_MAX = 1_024;
+
+/**
+ * Which lock guards a subscription's usage against the close of its period. Recording holds it
+ * shared, a close holds it alone: an event is either in the sum or comes after it. Advisory and
+ * fair, where row locks would let a stream of events starve the close.
+ */
+export function usageLock(seq: number): number {
+  return Math.floor(seq / LOCK_NEIGHBOURS) % LOCKS_MAX;
+}
+
+export async function lockUsage(
+  tx: Tx,
+  project: ProjectId,
+  locks: readonly number[],
+  mode: "shared" | "alone",
+): Promise<void> {
+  if (locks.length === 0) return;
+  const sorted = [...new Set(locks)].sort((a, b) => a - b);
+  const take = mode === "alone" ? sql`pg_advisory_xact_lock` : sql`pg_advisory_xact_lock_shared`;
+  await tx.many(sql`
+    select ${take}(hashtext(${project}::text), l)
+      from unnest(${sorted}::integer[]) as l`);
+}
+
+/** What recording must know about a subscription, read under its lock. */
+export type MeteredSubscription = {
+  readonly id: string;
+  readonly seq: number;
+  readonly external_id: string;
+  readonly live: boolean;
+  readonly started_at: Date;
+  readonly terminated_at: Date | null;
+  readonly period_no: number;
+  readonly current_period_start: Date;
+  readonly current_period_next: Date;
+  readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
+};
+
+/** By id or external_id; the live one of a name comes last, so that it wins in a map. */
+export function listMetered(
+  db: Queryable,
+  project: ProjectId,
+  refs: { ids: readonly string[]; external_ids: readonly string[] },
+) {
+  const columns = sql`s.id, s.seq, s.external_id, s.status in ('active', 'suspended') as live,
+         s.started_at, s.terminated_at, s.period_no, s.current_period_start,
+         s.current_period_next, p.interval`;
+  const table = sql`subscriptions s
+      join plans p on p.project_id = s.project_id and p.id = s.plan_id`;
+  if (refs.external_ids.length === 0) {
+    return db.many<MeteredSubscription>(sql`
+      select ${columns}
+        from ${table}
+       where s.project_id = ${project} and s.id = any(${refs.ids}::uuid[])`);
+  }
+  return db.many<MeteredSubscription>(sql`
+    select ${columns}
+      from ${table}
+     where s.project_id = ${project}
+       and (s.id = any(${refs.ids}::uuid[]) or s.external_id = any(${refs.external_ids}::text[]))
+     order by live, s.id`);
+}
+
+/**
+ * Stores what was not seen before and folds exactly that into the daily sums. Returns the keys
+ * that were new. Keys and days are sorted, so that two batches wait for each other in one order.
+ */
+export async function record(
+  tx: Tx,
+  project: ProjectId,
+  events: readonly EventRow[],
+): Promise<string[]> {
+  const rows = await tx.many<{ key: string }>(sql`
+    with input as (
+      select *
+        from json_to_recordset(${json(events)}::json)
+             as e (key uuid, transaction_id text, subscription_id uuid, metric_id uuid,
+                   period_no integer, at timestamptz, received_at timestamptz, arrival bigint,
+                   quantity numeric, unique_value uuid, value text, properties jsonb, unbillable text)
+       order by key),
+    stored as (
+      insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
+                                period_no, at, received_at, arrival, quantity, unique_value,
+                                value, properties, unbillable)
+      select ${project}, key, transaction_id, subscription_id, metric_id, period_no, at,
+             received_at, arrival, quantity, unique_value, value, properties, unbillable
+        from input
+      on conflict (project_id, key) do nothing
+      returning key, subscription_id, metric_id, period_no, at, arrival, quantity, unique_value,
+                unbillable),
+    ${foldInto(project, sql`stored`)}
+    select key from stored`);
+  return rows.map((row) => row.key);
+}
+
+/** The daily sums of a set of events, added to what is there. Also how a day is rebuilt. */
+function foldInto(project: ProjectId, events: Sql): Sql {
+  return sql`
+    billable as (
+      select *, (at at time zone 'UTC')::date as day
+        from ${events}
+       where unbillable is null),
+    first_seen as (
+      insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value,
+                                 day)
+      select distinct on (subscription_id, period_no, metric_id, unique_value)
+             ${project}::uuid, subscription_id, period_no, metric_id, unique_value, day
+        from billable
+       where unique_value is not null
+       order by subscription_id, period_no, metric_id, unique_value, arrival
+      on conflict do nothing
+      returning subscription_id, period_no, metric_id, day),
+    folded as (
+      insert into usage_days as d (project_id, subscription_id, period_no, metric_id, day, events,
+                                   sum, max, latest, uniques, last_at, last_arrival)
+      select ${project}::uuid, b.subscription_id, b.period_no, b.metric_id, b.day, count(*),
+             sum(quantity), max(quantity), (array_agg(quantity order by at desc, arrival desc))[1],
+             coalesce((select count(*)
+                         from first_seen f
+                        where f.subscription_id = b.subscription_id and f.period_no = b.period_no
+                          and f.metric_id = b.metric_id and f.day = b.day), 0),
+             max(at), (array_agg(arrival order by at desc, arrival desc))[1]
+        from billable b
+       group by b.subscription_id, b.period_no, b.metric_id, b.day
+       order by b.subscription_id, b.period_no, b.metric_id, b.day
+      on conflict (project_id, subscription_id, period_no, metric_id, day) do update
+         set events = d.events + excluded.events,
+             sum = d.sum + excluded.sum,
+             max = greatest(d.max, excluded.max),
+             uniques = d.uniques + excluded.uniques,
+             latest = case when (excluded.last_at, excluded.last_arrival)
+                                > (d.last_at, d.last_arrival)
+                           then excluded.latest else d.latest end,
+             last_arrival = case when (excluded.last_at, excluded.last_arrival)
+                                      > (d.last_at, d.last_arrival)
+                                 then excluded.last_arrival else d.last_arrival end,
+             last_at = greatest(d.last_at, excluded.last_at))`;
+}
+
+export type StoredEvent = Pick<
+  EventRow,
+  "key" | "subscription_id" | "metric_id" | "at" | "value" | "properties"
+>;
+
+/** What was stored under these keys before, to tell a repeat from a different event. */
+export function listByKey(db: Queryable, project: ProjectId, keys: readonly string[]) {
+  return db.many<StoredEvent>(sql`
+    select key, subscription_id, metric_id, at, value, properties
+      from usage_events
+     where project_id = ${project} and key = any(${keys}::uuid[])`);
+}
+
+export type PeriodRef = { readonly subscription_id: string; readonly period_no: number };
+export type PeriodUsage = PeriodRef & UsageDay & { readonly metric_id: string };
+
+/** The usage of whole periods, one row a metric: what the close bills. */
+export function totals(db: Queryable, project: ProjectId, periods: readonly PeriodRef[]) {
+  return db.many<PeriodUsage>(sql`
+    select d.subscription_id, d.period_no, d.metric_id, sum(d.events)::bigint as events,
+           sum(d.sum)::text as sum, max(d.max)::text as max, sum(d.uniques)::bigint as uniques,
+           (array_agg(d.latest::text order by d.last_at desc, d.last_arrival desc))[1] as latest,
+           max(d.last_at) as last_at, '0' as last_arrival
+      from usage_days d
+      join unnest(${periods.map((period) => period.subscription_id)}::uuid[],
+                  ${periods.map((period) => period.period_no)}::integer[])
+           as w (subscription_id, period_no)
+        on w.subscription_id = d.subscription_id and w.period_no = d.period_no
+     where d.project_id = ${project}
+     group by d.subscription_id, d.period_no, d.metric_id`);
+}
+
+export type UsageDayRow = UsageDay & { readonly metric_id: string; readonly day: string };
+
+export function listDays(db: Queryable, project: ProjectId, period: PeriodRef) {
+  return db.many<UsageDayRow>(sql`
+    select metric_id, day, events, sum::text as sum, max::text as max, latest::text as latest,
+           uniques, last_at, last_arrival::text as last_arrival
+      from usage_days
+     where project_id = ${project} and subscription_id = ${period.subscription_id}
+       and period_no = ${period.period_no}
+     order by metric_id, day`);
+}
+
+/** Whether events are counted that lie at or after the end: sent for a future that never came. */
+export async function hasUsageFrom(
+  db: Queryable,
+  project: ProjectId,
+  period: PeriodRef,
+  end: Date,
+): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(sql`
+    select exists (
+      select 1
+        from usage_days
+       where project_id = ${project} and subscription_id = ${period.subscription_id}
+         and (period_no > ${period.period_no}
+              or (period_no = ${period.period_no} and last_at >= ${end}))) as found`);
+  return found;
+}
+
+/** Events at or after the end are never billed: the sums of their days are made again from the rest. */
+export async function cutAt(
+  tx: Tx,
+  project: ProjectId,
+  period: PeriodRef,
+  end: Date,
+): Promise<void> {
+  const { subscription_id, period_no } = period;
+  await tx.run(sql`
+    update usage_events
+       set unbillable = 'after_termination'
+     where project_id = ${project} and subscription_id = ${subscription_id} and at >= ${end}
+       and unbillable is null`);
+  await removeSums(tx, project, period);
+  await tx.run(sql`
+    with kept as (
+      select subscription_id, period_no, metric_id, at, arrival, quantity, unique_value, unbillable
+        from usage_events
+       where project_id = ${project} and subscription_id = ${subscription_id}
+         and period_no = ${period_no}),
+    ${foldInto(project, sql`kept`)}
+    select 1`);
+}
+
+async function removeSums(tx: Tx, project: ProjectId, from: PeriodRef): Promise<void> {
+  await tx.run(sql`
+    delete from usage_days
+     where project_id = ${project} and subscription_id = ${from.subscription_id}
+       and period_no >= ${from.period_no}`);
+  await tx.run(sql`
+    delete from usage_uniques
+     where project_id = ${project} and subscription_id = ${from.subscription_id}
+       and period_no >= ${from.period_no}`);
+}
+
+export type EventFilter = {
+  readonly subscription_id?: string;
+  readonly metric_id?: string;
+  readonly state?: "billable" | "unbillable";
+  readonly from?: Date;
+  readonly to?: Date;
+};
+
+export function list(db: Queryable, project: ProjectId, filter: EventFilter, request: PageRequest) {
+  const where: Sql[] = [sql`e.project_id = ${project}`];
+  if (filter.subscription_id) where.push(sql`e.subscription_id = ${filter.subscription_id}`);
+  if (filter.metric_id) where.push(sql`e.metric_id = ${filter.metric_id}`);
+  if (filter.state === "billable") where.push(sql`e.unbillable is null`);
+  if (filter.state === "unbillable") where.push(sql`e.unbillable is not null`);
+  if (filter.from) where.push(sql`e.at >= ${filter.from}`);
+  if (filter.to) where.push(sql`e.at < ${filter.to}`);
+  return page<UsageEvent>(
+    db,
+    {
+      columns: sql`coalesce(e.transaction_id, e.key::text) as transaction_id, e.subscription_id,
+        m.code, e.value, e.at as timestamp, coalesce(e.properties, '{}') as properties,
+        e.received_at, case when e.unbillable is null then 'billable' else 'unbillable' end
+        as state, e.unbillable as reason`,
+      from: sql`usage_events e join metrics m on m.project_id = e.project_id and m.id = e.metric_id`,
+      where,
+      order: [
+        { column: sql`e.at`, type: sql`timestamptz` },
+        { column: sql`e.key`, type: sql`uuid` },
+      ],
+    },
+    request,
+  );
+}
