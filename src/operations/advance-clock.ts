@@ -1,0 +1,146 @@
+// Moves a sandbox project's clock: whatever falls due on the way happens, in the order of time,
+// by the same acts that the workers run.
+
+import { utcDate } from "../domain/dates.ts";
+import { overdueAt } from "../domain/invoicing.ts";
+import { refuse } from "../errors.ts";
+import type { ClockReport } from "../schema/clock.ts";
+import * as clock from "../store/clock.ts";
+import * as closedPeriods from "../store/closed-periods.ts";
+import type { Db, Queryable, Tx } from "../store/db.ts";
+import * as invoices from "../store/invoices.ts";
+import * as subscriptions from "../store/subscriptions.ts";
+import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import { closeDue, settleEnded } from "./close-periods.ts";
+import { type By, emit, type Fact } from "./emit.ts";
+import { markOverdue } from "./mark-overdue.ts";
+
+type Moved = { at: Date; facts: readonly Fact[]; closed: number };
+
+/** Stops the clock at an instant; with subscriptions in the project only forward. */
+export async function freezeClock(
+  db: Db,
+  settings: ProjectSettings,
+  at: Date,
+  by: By,
+  now: Date,
+): Promise<ClockReport> {
+  refuseLive(settings);
+  const hasHistory = await subscriptions.hasAny(db, settings.id);
+  if (!hasHistory) {
+    await db.tx(async (tx) => {
+      await clock.lock(tx, settings.id);
+      await clock.freezeAt(tx, settings.id, at);
+      const payload = { frozen_at: at };
+      await emit(
+        tx,
+        settings.id,
+        [{ type: "clock.frozen", resource_id: settings.id, payload }],
+        by,
+        at,
+      );
+    });
+    return report(at, []);
+  }
+  if (at < now) {
+    throw refuse(
+      "clock_conflict",
+      "The project has subscriptions: its clock can only be set forward.",
+    );
+  }
+  return travel(db, settings.id, at, by, now);
+}
+
+export async function advanceClock(
+  db: Db,
+  settings: ProjectSettings,
+  to: Date,
+  by: By,
+  now: Date,
+): Promise<ClockReport> {
+  refuseLive(settings);
+  if (to < now) {
+    throw refuse(
+      "clock_conflict",
+      `The clock stands at ${now.toISOString()} and only moves forward.`,
+    );
+  }
+  return travel(db, settings.id, to, by, now);
+}
+
+function refuseLive(settings: ProjectSettings): void {
+  if (settings.mode === "sandbox") return;
+  throw refuse("live_project", "A live project's clock cannot be moved. Use a sandbox project.");
+}
+
+/** Each stop is a transaction of its own: killed on the way, the clock stands at the last stop. */
+async function travel(
+  db: Db,
+  project: ProjectId,
+  to: Date,
+  by: By,
+  now: Date,
+): Promise<ClockReport> {
+  const moves: Moved[] = [];
+  for (;;) {
+    const move = await db.tx((tx) => step(tx, project, to, now));
+    if (move === undefined) break;
+    moves.push(move);
+  }
+  await db.tx(async (tx) => {
+    const { frozen_at } = await clock.lock(tx, project);
+    // Someone else may have gone further meanwhile.
+    if (frozen_at === null || frozen_at < to) await clock.freezeAt(tx, project, to);
+    const payload = { from: now, to };
+    await emit(tx, project, [{ type: "clock.advanced", resource_id: project, payload }], by, to);
+  });
+  return report(to, moves);
+}
+
+/** Goes to the next instant at which something is due and does one batch of it. */
+async function step(tx: Tx, project: ProjectId, to: Date, now: Date): Promise<Moved | undefined> {
+  const settings = await clock.lock(tx, project);
+  const stands = settings.frozen_at ?? now;
+  const due = await nextDue(tx, project, to);
+  if (due === undefined) return undefined;
+  const at = new Date(Math.max(due.getTime(), stands.getTime()));
+  if (settings.frozen_at === null || at > settings.frozen_at) await clock.freezeAt(tx, project, at);
+  const closes = await closeDue(tx, settings, at);
+  if (closes.facts.length > 0 || closes.closed > 0) return { at, ...closes };
+  const supplements = await settleEnded(tx, settings, at);
+  if (supplements.closed > 0) return { at, facts: supplements.facts, closed: 0 };
+  return { at, facts: await markOverdue(tx, settings, at), closed: 0 };
+}
+
+async function nextDue(db: Queryable, project: ProjectId, to: Date): Promise<Date | undefined> {
+  const candidates = [
+    await subscriptions.nextEnd(db, project, to),
+    await closedPeriods.nextSettlement(db, project, to),
+    await nextOverdue(db, project, to),
+  ];
+  const instants = candidates.filter((at) => at !== null);
+  return instants.reduce<Date | undefined>(
+    (first, at) => (first === undefined || at < first ? at : first),
+    undefined,
+  );
+}
+
+async function nextOverdue(db: Queryable, project: ProjectId, to: Date): Promise<Date | null> {
+  const due_date = await invoices.nextDueDate(db, project, utcDate(to));
+  return due_date === null ? null : overdueAt(due_date);
+}
+
+function report(now: Date, moves: readonly Moved[]): ClockReport {
+  const facts = moves.flatMap(({ at, facts }) => facts.map((fact) => ({ fact, at })));
+  return {
+    clock: { mode: "frozen", now },
+    periods_closed: moves.reduce((sum, { closed }) => sum + closed, 0),
+    invoices_created: facts.filter(({ fact }) => fact.type === "invoice.created").length,
+    dunning_steps: facts.filter(({ fact }) => fact.type === "dunning.step_fired").length,
+    events: facts.map(({ fact, at }) => ({
+      event: fact.webhook?.event ?? fact.type,
+      at,
+      resource_id: fact.resource_id,
+    })),
+  };
+}

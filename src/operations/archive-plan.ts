@@ -1,0 +1,30 @@
+// Archives a plan, unless someone is active on it.
+
+import { refuse } from "../errors.ts";
+import type { Tx } from "../store/db.ts";
+import * as plans from "../store/plans.ts";
+import * as subscriptions from "../store/subscriptions.ts";
+import type { ProjectId } from "../store/tenants.ts";
+import { type By, emit } from "./emit.ts";
+
+export async function archivePlan(
+  tx: Tx,
+  project: ProjectId,
+  plan_id: string,
+  by: By,
+  now: Date,
+): Promise<void> {
+  // Whoever makes a subscription holds the plan shared: it is counted here, or finds the archive.
+  const [plan] = await plans.lock(tx, project, [plan_id]);
+  if (plan === undefined) throw refuse("not_found", "No plan has this id.");
+  if (plan.archived_at !== null) return;
+  if (await subscriptions.hasActive(tx, project, plan_id)) {
+    throw refuse(
+      "has_active_subscriptions",
+      "The plan has active subscriptions. Terminate them before archiving it.",
+    );
+  }
+  await plans.archive(tx, project, plan_id, now);
+  const payload = { code: plan.code };
+  await emit(tx, project, [{ type: "plan.archived", resource_id: plan_id, payload }], by, now);
+}

@@ -1,0 +1,42 @@
+// Makes a token. The full value exists here only: it is returned once and forgotten.
+
+import { refuse } from "../errors.ts";
+import { newId, newToken, tokenHash, tokenPrefix } from "../ids.ts";
+import type { Token } from "../schema/keys.ts";
+import * as billingEvents from "../store/billing-events.ts";
+import type { Tx } from "../store/db.ts";
+import * as keys from "../store/keys.ts";
+import { entryOf } from "./emit.ts";
+
+const TOKENS_MAX = 1_000;
+
+type Wanted = Pick<Token, "name" | "expires_at"> & {
+  readonly scopes: readonly Token["scopes"][number][];
+};
+
+export async function createToken(
+  tx: Tx,
+  organization_id: string,
+  wanted: Wanted,
+  address: string | null,
+  now: Date,
+) {
+  if ((await keys.countLive(tx, organization_id)) >= TOKENS_MAX) {
+    throw refuse("limit_exceeded", `An organization has at most ${TOKENS_MAX} live tokens.`);
+  }
+  const token = newToken();
+  const row = await keys.insert(
+    tx,
+    organization_id,
+    { ...wanted, id: newId(), key_prefix: tokenPrefix(token), hash: tokenHash(token) },
+    now,
+  );
+  const { id, name, key_prefix, scopes, expires_at } = row;
+  const payload = { name, key_prefix, scopes, address };
+  const entry = entryOf(
+    { type: "token.created", resource_id: id, payload },
+    { actor_token_id: id },
+  );
+  await billingEvents.insertForOrganization(tx, organization_id, entry, now);
+  return { token, id, key_prefix, name, scopes, expires_at };
+}

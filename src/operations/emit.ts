@@ -1,0 +1,43 @@
+// Tells what happened, in the transaction in which it happened: the log, the webhooks that follow
+// from it, and the cached portal views it makes untrue. Does no fourth thing.
+
+import type { EventType } from "../schema/billing-events.ts";
+import type { WebhookEvent } from "../schema/webhooks.ts";
+import * as billingEvents from "../store/billing-events.ts";
+import type { Tx } from "../store/db.ts";
+import type { ProjectId } from "../store/tenants.ts";
+
+export type Fact = {
+  readonly type: EventType;
+  readonly resource_id: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** What subscribed endpoints are told about it, if anything. */
+  readonly webhook?: { readonly event: WebhookEvent; readonly data: object };
+};
+
+/** Who acted: a token, or null for the scheduler; `via` names a door other than plain HTTP. */
+export type By = { readonly actor_token_id: string | null; readonly via?: string };
+
+export const SCHEDULER: By = { actor_token_id: null };
+
+export async function emit(
+  tx: Tx,
+  project: ProjectId,
+  facts: readonly Fact[],
+  by: By,
+  now: Date,
+): Promise<void> {
+  if (facts.length === 0) return;
+  const entries = facts.map((fact) => entryOf(fact, by));
+  await billingEvents.insert(tx, project, entries, now);
+}
+
+export function entryOf(fact: Fact, by: By): billingEvents.LogEntry {
+  return {
+    resource_type: fact.type.slice(0, fact.type.indexOf(".")),
+    resource_id: fact.resource_id,
+    event_type: fact.type,
+    actor_token_id: by.actor_token_id,
+    payload: by.via === undefined ? fact.payload : { ...fact.payload, via: by.via },
+  };
+}

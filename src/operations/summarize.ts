@@ -1,0 +1,51 @@
+// The figures of a project at a glance, all of one instant.
+
+import { DAY_MS } from "../domain/dates.ts";
+import { decimal } from "../domain/decimal.ts";
+import { normalisedMonthly } from "../domain/pricing.ts";
+import type { Analytics } from "../schema/analytics.ts";
+import * as analytics from "../store/analytics.ts";
+import type { Queryable } from "../store/db.ts";
+import type { ProjectSettings } from "../store/tenants.ts";
+
+const REVENUE_DAYS = 30;
+
+/** To be called on a snapshot, so that counts and totals agree. */
+export async function summarize(
+  db: Queryable,
+  settings: ProjectSettings,
+  now: Date,
+): Promise<Analytics> {
+  const project = settings.id;
+  const recurring = await analytics.recurring(db, project);
+  const outstanding = await analytics.outstanding(db, project);
+  const from = new Date(now.getTime() - REVENUE_DAYS * DAY_MS);
+  const paid = await analytics.paid(db, project, { from, to: now });
+  const top_plans = await analytics.topPlans(db, project);
+
+  const currencies = new Set([settings.default_currency]);
+  for (const { currency } of [...recurring, ...outstanding, ...paid]) currencies.add(currency);
+  const by_currency = [...currencies].sort().map((currency) => {
+    const parts = recurring.filter((part) => part.currency === currency);
+    const due = outstanding.find((sum) => sum.currency === currency);
+    const revenue = paid.find((sum) => sum.currency === currency);
+    return {
+      currency,
+      mrr_cents: normalisedMonthly(
+        parts.map(({ interval, cents }) => ({ interval, cents: decimal(cents) })),
+      ),
+      outstanding_invoice_count: due?.count ?? 0,
+      outstanding_total_cents: due?.cents ?? 0,
+      revenue_30d_cents: revenue?.cents ?? 0,
+      payments_30d_count: revenue?.count ?? 0,
+    };
+  });
+  const main = by_currency.find(({ currency }) => currency === settings.default_currency);
+  if (main === undefined) throw new Error("The default currency is always among them.");
+  return {
+    active_subscriptions: recurring.reduce((sum, { count }) => sum + count, 0),
+    ...main,
+    top_plans,
+    by_currency,
+  };
+}

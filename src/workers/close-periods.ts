@@ -1,0 +1,78 @@
+// Closes ended periods, settles late usage of ended subscriptions, and marks invoices overdue.
+
+import type { Context } from "../context.ts";
+import { Refusal } from "../errors.ts";
+import { BATCH_MAX, closeAlone, closeDue, settleEnded } from "../operations/close-periods.ts";
+import { markOverdue } from "../operations/mark-overdue.ts";
+import * as due from "../store/due.ts";
+import * as subscriptions from "../store/subscriptions.ts";
+import type { ProjectSettings } from "../store/tenants.ts";
+import type { Job } from "./loop.ts";
+
+const PAUSE_MS = 1_000;
+
+export function billingJob(context: Context): Job {
+  return {
+    name: "billing",
+    pause_ms: PAUSE_MS,
+    tick: async () =>
+      (await closeTick(context)) + (await settleTick(context)) + (await overdueTick(context)),
+  };
+}
+
+/** One batch of each project that has ended periods. */
+async function closeTick(context: Context): Promise<number> {
+  const { db, clock } = context;
+  let closed = 0;
+  for (const settings of await due.withEndedPeriods(db, clock.now())) {
+    closed += await closeBatch(context, settings);
+  }
+  return closed;
+}
+
+async function closeBatch(context: Context, settings: ProjectSettings): Promise<number> {
+  const now = settings.frozen_at ?? context.clock.now();
+  try {
+    const { closed } = await context.db.tx((tx) => closeDue(tx, settings, now));
+    return closed;
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    context.log.warn({ err: error, project_id: settings.id }, "a batch failed; closing one by one");
+    return closeOneByOne(context, settings, now);
+  }
+}
+
+/** The one that fails is parked with its reason and shown; all others go on. */
+async function closeOneByOne(context: Context, settings: ProjectSettings, now: Date) {
+  const { db, log } = context;
+  let closed = 0;
+  for (const id of await due.listEnded(db, settings.id, now, BATCH_MAX)) {
+    try {
+      closed += (await db.tx((tx) => closeAlone(tx, settings, id, now))).closed;
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      log.error({ err: error, project_id: settings.id, subscription_id: id }, "a period is parked");
+      await db.tx((tx) => subscriptions.park(tx, settings.id, id, reason));
+    }
+  }
+  return closed;
+}
+
+async function settleTick({ db, clock }: Context): Promise<number> {
+  let settled = 0;
+  for (const settings of await due.withLateUsage(db, clock.now())) {
+    const now = settings.frozen_at ?? clock.now();
+    settled += (await db.tx((tx) => settleEnded(tx, settings, now))).closed;
+  }
+  return settled;
+}
+
+async function overdueTick({ db, clock }: Context): Promise<number> {
+  let marked = 0;
+  for (const settings of await due.withOverdueInvoices(db, clock.now())) {
+    const now = settings.frozen_at ?? clock.now();
+    marked += (await db.tx((tx) => markOverdue(tx, settings, now))).length;
+  }
+  return marked;
+}
