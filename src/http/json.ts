@@ -1,0 +1,112 @@
+// Reads request bodies: strict JSON whose depth, numbers and text every later part can trust.
+
+import { refuse } from "../errors.ts";
+
+export const JSON_DEPTH_MAX = 32;
+const NUMBER_TRUSTED_CHARS = 15;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function parseJson(bytes: Buffer): unknown {
+  const text = decode(bytes);
+  const seen = scan(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refuse("invalid_json", "The body is not valid JSON.");
+  }
+  // Only an escape can smuggle in what UTF-8 itself forbids.
+  if (seen.unicodeEscape) checkText(value);
+  return value;
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw refuse("invalid_json", "The body is not valid UTF-8.");
+  }
+}
+
+/** One pass before parsing: a body that nests too deep or loses digits never becomes an object. */
+function scan(text: string): { unicodeEscape: boolean } {
+  let depth = 0;
+  let unicodeEscape = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === QUOTE) {
+      for (i++; i < text.length && text.charCodeAt(i) !== QUOTE; i++) {
+        if (text.charCodeAt(i) !== BACKSLASH) continue;
+        i++;
+        if (text[i] === "u") unicodeEscape = true;
+      }
+    } else if (char === 0x7b || char === 0x5b) {
+      if (++depth > JSON_DEPTH_MAX) {
+        throw refuse("validation_error", `JSON may nest at most ${JSON_DEPTH_MAX} levels deep.`);
+      }
+    } else if (char === 0x7d || char === 0x5d) {
+      depth--;
+    } else if (char === 0x2d || isDigit(char)) {
+      const start = i;
+      while (i + 1 < text.length && isNumberPart(text.charCodeAt(i + 1))) i++;
+      checkNumber(text.slice(start, i + 1));
+    }
+  }
+  return { unicodeEscape };
+}
+
+function isDigit(char: number): boolean {
+  return char >= 0x30 && char <= 0x39;
+}
+
+function isNumberPart(char: number): boolean {
+  return isDigit(char) || char === 0x2e || char === 0x2b || char === 0x2d || (char | 0x20) === 0x65;
+}
+
+/** A number that a double cannot hold exactly would be billed as another number. */
+function checkNumber(text: string): void {
+  if (text.length <= NUMBER_TRUSTED_CHARS && !/e/i.test(text)) return;
+  const value = Number(text);
+  const exact = Number.isFinite(value) && plain(text) === plain(String(value));
+  if (!exact || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
+    const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+    throw refuse(
+      "validation_error",
+      `The number ${shown} cannot be kept exactly. Send it as a string, or within ±(2^53 - 1).`,
+    );
+  }
+}
+
+/** The digits and the place of the point, without the ways of writing them. */
+function plain(text: string): string {
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] =
+    /^(-?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,6}))?$/i.exec(text) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
+  const scale = Number(exponent) - fraction.length + (digits.length - significant.length);
+  return `${sign}${significant}e${scale}`;
+}
+
+function checkText(value: unknown): void {
+  if (typeof value === "string") {
+    if (!isPlainText(value)) {
+      throw refuse("validation_error", "Text may not contain U+0000 or lone surrogates.");
+    }
+  } else if (Array.isArray(value)) {
+    value.forEach(checkText);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      checkText(key);
+      checkText(member);
+    }
+  }
+}
+
+/** What PostgreSQL can store as text. */
+export function isPlainText(text: string): boolean {
+  return !text.includes("\u0000") && text.isWellFormed();
+}

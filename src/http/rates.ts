@@ -1,0 +1,34 @@
+// Token buckets in this process: so many at once, so many a minute after that.
+
+import { monotonicMs } from "../clock.ts";
+import { refuse } from "../errors.ts";
+
+const BUCKETS_MAX = 50_000;
+const MINUTE_MS = 60_000;
+
+export type Rate = { readonly burst: number; readonly per_minute: number };
+
+export class Buckets {
+  readonly #rate: Rate;
+  readonly #levels = new Map<string, { level: number; at: number }>();
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+  }
+
+  /** Takes one, or throws 429 saying when the next one is there. */
+  take(key: string, nowMs = monotonicMs()): void {
+    const { burst, per_minute } = this.#rate;
+    const bucket = this.#levels.get(key) ?? { level: burst, at: nowMs };
+    const refilled = bucket.level + ((nowMs - bucket.at) * per_minute) / MINUTE_MS;
+    const level = Math.min(burst, refilled);
+    if (level < 1) {
+      const wait_s = Math.max(1, Math.ceil(((1 - level) * 60) / per_minute));
+      throw refuse("rate_limited", `Too many requests. Try again in ${wait_s} s.`, {
+        headers: { "retry-after": String(wait_s) },
+      });
+    }
+    if (this.#levels.size >= BUCKETS_MAX) this.#levels.clear();
+    this.#levels.set(key, { level: level - 1, at: nowMs });
+  }
+}

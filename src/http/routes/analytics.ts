@@ -1,0 +1,21 @@
+// The figures of a project at a glance.
+
+import { summarize } from "../../operations/summarize.ts";
+import { Analytics } from "../../schema/analytics.ts";
+import { type Route, read } from "../route.ts";
+
+const get = read({
+  method: "GET",
+  path: "/v1/analytics",
+  tag: "Analytics",
+  summary: "Subscriptions, MRR, what is due and what came in",
+  description: "Amounts are in the project's default currency; by_currency has the others.",
+  scope: "read",
+  project: "required",
+  reply: [200, Analytics],
+  async handle({ db, settings, now }) {
+    return db.snapshot((tx) => summarize(tx, settings, now));
+  },
+});
+
+export const analyticsRoutes: Route[] = [get];

@@ -1,0 +1,56 @@
+// A sandbox project's clock, and the figures of any project.
+
+import { parseTimestamp } from "../../domain/dates.ts";
+import { advanceClock, freezeClock } from "../../operations/advance-clock.ts";
+import { Clock, ClockAdvance, ClockFreeze, ClockReport } from "../../schema/clock.ts";
+import { Wrapped } from "../../schema/common.ts";
+import { own, type Route, read } from "../route.ts";
+import { byCaller } from "../views.ts";
+
+const tag = "Clock";
+
+const get = read({
+  method: "GET",
+  path: "/v1/clock",
+  tag,
+  summary: "What time it is in this project",
+  scope: "read",
+  project: "required",
+  reply: [200, Wrapped("clock", Clock)],
+  async handle({ settings, now }) {
+    return { clock: { mode: settings.frozen_at === null ? "real" : "frozen", now } };
+  },
+});
+
+const freeze = own({
+  method: "POST",
+  path: "/v1/clock",
+  tag,
+  summary: "Freeze the clock of a sandbox project",
+  description: "At any instant while the project has no subscription, afterwards only forward.",
+  scope: "write",
+  project: "required",
+  body: ClockFreeze,
+  reply: [200, ClockReport],
+  async handle({ db, settings, actor, body, now }) {
+    return freezeClock(db, settings, parseTimestamp(body.frozen_at) as Date, byCaller(actor), now);
+  },
+});
+
+const advance = own({
+  method: "POST",
+  path: "/v1/clock/advance",
+  tag,
+  summary: "Travel forward in time",
+  description:
+    "Everything that falls due up to and including that instant happens, in the order of time; the answer lists it.",
+  scope: "write",
+  project: "required",
+  body: ClockAdvance,
+  reply: [200, ClockReport],
+  async handle({ db, settings, actor, body, now }) {
+    return advanceClock(db, settings, parseTimestamp(body.to) as Date, byCaller(actor), now);
+  },
+});
+
+export const clockRoutes: Route[] = [get, freeze, advance];

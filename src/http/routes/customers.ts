@@ -1,0 +1,110 @@
+// Customers.
+
+import Type from "typebox";
+import { refuse } from "../../errors.ts";
+import { emit } from "../../operations/emit.ts";
+import { ListOrOne, PageQuery, Wrapped } from "../../schema/common.ts";
+import { Customer, CustomerCreate, CustomerPatch } from "../../schema/customers.ts";
+import * as customers from "../../store/customers.ts";
+import { pageOf } from "../paging.ts";
+import { type Route, read, write } from "../route.ts";
+import { byCaller } from "../views.ts";
+
+const tag = "Customers";
+const params = { id: "UUID, or ext:<external_id>." };
+
+const createCustomer = write({
+  method: "POST",
+  path: "/v1/customers",
+  tag,
+  summary: "Create a customer",
+  scope: "write",
+  project: "required",
+  body: CustomerCreate,
+  reply: [201, Wrapped("customer", Customer)],
+  example: { external_id: "acme", name: "Acme Ltd", email: "billing@acme.test", currency: "USD" },
+  async handle({ tx, project, settings, actor, body, now }) {
+    const wanted = { email: "", currency: settings.default_currency, ...body };
+    const customer = await customers.insert(tx, project, wanted, now);
+    if (customer === undefined) {
+      const existing = await customers.get(tx, project, `ext:${body.external_id}`);
+      throw refuse("already_exists", "A customer with this external_id exists.", {
+        details: [
+          { field: "external_id", code: "taken", ...(existing && { existing_id: existing.id }) },
+        ],
+      });
+    }
+    const payload = { external_id: customer.external_id };
+    const fact = { type: "customer.created" as const, resource_id: customer.id, payload };
+    await emit(tx, project, [fact], byCaller(actor), now);
+    return { customer };
+  },
+});
+
+const listCustomers = read({
+  method: "GET",
+  path: "/v1/customers",
+  tag,
+  summary: "List customers, or find one by external_id",
+  scope: "read",
+  project: "required",
+  query: Type.Object({
+    ...PageQuery,
+    external_id: Type.Optional(
+      Type.String({ description: "Answers {customer} instead of a list." }),
+    ),
+  }),
+  reply: [200, ListOrOne("customers", "customer", Customer)],
+  async handle({ db, project, query }) {
+    if (query.external_id !== undefined) {
+      const customer = await customers.get(db, project, `ext:${query.external_id}`);
+      if (customer === undefined) throw refuse("not_found", "No customer has this external_id.");
+      return { customer };
+    }
+    const { rows, has_more, total_count } = await customers.list(db, project, pageOf(query));
+    return { customers: rows, has_more, total_count };
+  },
+});
+
+const getCustomer = read({
+  method: "GET",
+  path: "/v1/customers/:id",
+  tag,
+  summary: "Get a customer",
+  scope: "read",
+  project: "required",
+  params,
+  reply: [200, Wrapped("customer", Customer)],
+  async handle({ db, project, params }) {
+    const customer = await customers.get(db, project, params.id ?? "");
+    if (customer === undefined) throw refuse("not_found", "No customer has this id.");
+    return { customer };
+  },
+});
+
+const patchCustomer = write({
+  method: "PATCH",
+  path: "/v1/customers/:id",
+  tag,
+  summary: "Change a customer",
+  description: "Also drops the customer's cached portal view.",
+  scope: "write",
+  project: "required",
+  params,
+  body: CustomerPatch,
+  reply: [200, Wrapped("customer", Customer)],
+  async handle({ tx, project, actor, params, body, now }) {
+    const customer = await customers.patch(tx, project, params.id ?? "", body, now);
+    if (customer === undefined) throw refuse("not_found", "No customer has this id.");
+    const { name, email, currency } = body;
+    const fact = {
+      type: "customer.updated" as const,
+      resource_id: customer.id,
+      payload: { name, email, currency },
+    };
+    await emit(tx, project, [fact], byCaller(actor), now);
+    return { customer };
+  },
+});
+
+export const customerRoutes: Route[] = [createCustomer, listCustomers, getCustomer, patchCustomer];

@@ -1,0 +1,180 @@
+// Usage events: the 200 is sent after the commit.
+
+import Type from "typebox";
+import { nextArrival } from "../../clock.ts";
+import { parseTimestamp } from "../../domain/dates.ts";
+import { Refusal, refuse, refuseField } from "../../errors.ts";
+import { type Arrived, type Outcome, recordUsage } from "../../operations/record-usage.ts";
+import { CursorPage, CursorQuery, OneOf, TimestampInput } from "../../schema/common.ts";
+import {
+  EventAccepted,
+  EventBatch,
+  EventBatchResult,
+  UsageEvent,
+  UsageEventInput,
+} from "../../schema/events.ts";
+import type { Db } from "../../store/db.ts";
+import * as metrics from "../../store/metrics.ts";
+import * as subscriptions from "../../store/subscriptions.ts";
+import type { ProjectSettings } from "../../store/tenants.ts";
+import * as usage from "../../store/usage.ts";
+import { IngestQueue } from "../ingest.ts";
+import { Cursors } from "../paging.ts";
+import { own, type Route, read } from "../route.ts";
+import { checker } from "../validation.ts";
+
+const tag = "Usage events";
+const EVENT_BYTES_MAX = 64 * 1024;
+const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+/** Events per transaction of a batch: long enough to be fast, short enough to let others in. */
+const CHUNK = 2_000;
+
+/** A function, because each server gathers its own callers' events. */
+export function eventRoutes(db: Db): Route[] {
+  const queue = new IngestQueue(db);
+
+  const post = own({
+    method: "POST",
+    path: "/v1/events",
+    tag,
+    summary: "Send a usage event",
+    description:
+      "Answered after the event is stored for ever. A transaction_id that was seen before is accepted and not counted again.",
+    scope: "events",
+    project: "required",
+    body: UsageEventInput,
+    body_max: EVENT_BYTES_MAX,
+    reply: [200, EventAccepted],
+    example: {
+      transaction_id: "evt-1",
+      subscription_id: "ext:acme-pro",
+      code: "api_calls",
+      value: "400",
+      timestamp: "2026-01-20T12:00:00.000Z",
+      properties: {},
+    },
+    async handle({ settings, body, now }) {
+      const outcome = await queue.push(settings, body, now);
+      if (outcome instanceof Refusal) throw outcome;
+      return outcome;
+    },
+  });
+
+  return [post, postBatch, list];
+}
+
+const checkEvent = checker(UsageEventInput, "body");
+
+const postBatch = own({
+  method: "POST",
+  path: "/v1/events/batch",
+  tag,
+  summary: "Send up to 10,000 usage events",
+  description: "Answers for each event by its index; good ones are stored whatever the others are.",
+  scope: "events",
+  project: "required",
+  body: EventBatch,
+  body_max: BATCH_BYTES_MAX,
+  reply: [200, EventBatchResult],
+  async handle({ db, settings, body, now }) {
+    const outcomes = await recordBatch(db, settings, body.events, now);
+    const results = outcomes.map((outcome, index) =>
+      outcome instanceof Refusal
+        ? {
+            index,
+            accepted: false,
+            duplicate: false,
+            error: { code: outcome.code, message: outcome.message, retryable: outcome.retryable },
+          }
+        : { index, ...outcome },
+    );
+    const refused = outcomes.filter((outcome) => outcome instanceof Refusal).length;
+    const duplicates = results.filter((result) => result.duplicate).length;
+    return { accepted: results.length - refused - duplicates, duplicates, refused, results };
+  },
+});
+
+async function recordBatch(
+  db: Db,
+  settings: ProjectSettings,
+  events: readonly unknown[],
+  received_at: Date,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (let start = 0; start < events.length; start += CHUNK) {
+    const checked = events.slice(start, start + CHUNK).map((event): Arrived | Refusal => {
+      try {
+        checkEvent(event);
+        return { input: event as UsageEventInput, received_at, arrival: nextArrival() };
+      } catch (error) {
+        if (error instanceof Refusal) return error;
+        throw error;
+      }
+    });
+    const good = checked.filter((event): event is Arrived => !(event instanceof Refusal));
+    const recorded = good.length === 0 ? [] : await db.tx((tx) => recordUsage(tx, settings, good));
+    let next = 0;
+    for (const event of checked) {
+      const outcome = event instanceof Refusal ? event : recorded[next++];
+      outcomes.push(outcome ?? refuse("internal_error", "The event has no outcome."));
+    }
+  }
+  return outcomes;
+}
+
+const list = read({
+  method: "GET",
+  path: "/v1/events",
+  tag,
+  summary: "List usage events",
+  description:
+    "Of one subscription, newest first; or with state=unbillable all that are stored and never billed, with the reason.",
+  scope: "read",
+  project: "required",
+  query: Type.Object({
+    ...CursorQuery,
+    subscription_id: Type.Optional(
+      Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
+    ),
+    code: Type.Optional(Type.String({ maxLength: 255 })),
+    state: Type.Optional(OneOf(["billable", "unbillable"])),
+    from: Type.Optional(TimestampInput),
+    to: Type.Optional(TimestampInput),
+  }),
+  reply: [200, CursorPage("events", UsageEvent)],
+  async handle({ context, db, project, query }) {
+    const { subscription_id, code, state, from, to } = query;
+    if (subscription_id === undefined && state !== "unbillable") {
+      throw refuseField(
+        "subscription_id",
+        "required",
+        "Name a subscription_id, or ask for state=unbillable.",
+      );
+    }
+    const subscription = subscription_id && (await subscriptions.get(db, project, subscription_id));
+    const metric = code === undefined ? undefined : await metrics.getByCode(db, project, code);
+    const unknown = (subscription_id && !subscription) || (code !== undefined && !metric);
+    if (unknown) return { events: [], cursor: null, has_more: false };
+    const cursors = new Cursors(context.secret_key, project, "events", {
+      subscription_id,
+      code,
+      state,
+      from,
+      to,
+    });
+    const found = await usage.list(
+      db,
+      project,
+      {
+        ...(subscription && { subscription_id: subscription.id }),
+        ...(metric && { metric_id: metric.id }),
+        ...(state && { state }),
+        ...(from && { from: parseTimestamp(from) as Date }),
+        ...(to && { to: parseTimestamp(to) as Date }),
+      },
+      cursors.page(query),
+    );
+    const { rows, has_more, total_count, position } = found;
+    return { events: rows, cursor: cursors.write(position), has_more, total_count };
+  },
+});

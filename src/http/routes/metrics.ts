@@ -1,0 +1,141 @@
+// Billable metrics.
+
+import Type from "typebox";
+import { refuse, refuseField } from "../../errors.ts";
+import { emit } from "../../operations/emit.ts";
+import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
+import { FIELD_REQUIRED, Metric, MetricCreate, MetricPatch } from "../../schema/metrics.ts";
+import * as metrics from "../../store/metrics.ts";
+import { type Route, read, write } from "../route.ts";
+import { byCaller, pathId } from "../views.ts";
+
+const tag = "Metrics";
+
+const createMetric = write({
+  method: "POST",
+  path: "/v1/metrics",
+  tag,
+  summary: "Create a billable metric",
+  scope: "write",
+  project: "required",
+  body: MetricCreate,
+  reply: [201, Wrapped("metric", Metric)],
+  example: { code: "api_calls", name: "API calls", aggregation_type: "sum", field_name: "calls" },
+  async handle({ tx, project, actor, body, now }) {
+    if (FIELD_REQUIRED.includes(body.aggregation_type) && !body.field_name) {
+      throw refuseField(
+        "field_name",
+        "required",
+        `field_name is required for ${body.aggregation_type}.`,
+      );
+    }
+    const metric = await metrics.insert(tx, project, body, now);
+    if (metric === undefined) {
+      const existing = await metrics.getByCode(tx, project, body.code);
+      throw refuse("already_exists", "A metric with this code exists.", {
+        details: [{ field: "code", code: "taken", ...(existing && { existing_id: existing.id }) }],
+      });
+    }
+    const payload = { code: metric.code, aggregation_type: metric.aggregation_type };
+    const fact = { type: "metric.created" as const, resource_id: metric.id, payload };
+    await emit(tx, project, [fact], byCaller(actor), now);
+    return { metric };
+  },
+});
+
+const listMetrics = read({
+  method: "GET",
+  path: "/v1/metrics",
+  tag,
+  summary: "List metrics, or find one by code",
+  scope: "read",
+  project: "required",
+  query: Type.Object({
+    code: Type.Optional(Type.String({ description: "Answers {metric} instead of a list." })),
+    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
+  }),
+  reply: [200, ListOrOne("metrics", "metric", Metric)],
+  async handle({ db, project, query }) {
+    if (query.code === undefined) {
+      return { metrics: await metrics.list(db, project, query.archived === "1"), has_more: false };
+    }
+    const metric = await metrics.getByCode(db, project, query.code);
+    if (metric === undefined) throw refuse("not_found", "No metric has this code.");
+    return { metric };
+  },
+});
+
+const getMetric = read({
+  method: "GET",
+  path: "/v1/metrics/:id",
+  tag,
+  summary: "Get a metric",
+  scope: "read",
+  project: "required",
+  params: { id: "UUID of the metric." },
+  reply: [200, Wrapped("metric", Metric)],
+  async handle({ db, project, params }) {
+    const metric = await metrics.get(db, project, pathId(params.id));
+    if (metric === undefined) throw refuse("not_found", "No metric has this id.");
+    return { metric };
+  },
+});
+
+const patchMetric = write({
+  method: "PATCH",
+  path: "/v1/metrics/:id",
+  tag,
+  summary: "Rename a metric",
+  description:
+    "How a metric aggregates never changes: usage was counted by it. Make a new one instead.",
+  scope: "write",
+  project: "required",
+  params: { id: "UUID of the metric." },
+  body: MetricPatch,
+  reply: [200, Wrapped("metric", Metric)],
+  async handle({ tx, project, actor, params, body, now }) {
+    const metric = await metrics.patch(tx, project, pathId(params.id), body, now);
+    if (metric === undefined) throw refuse("not_found", "No metric has this id.");
+    const fact = {
+      type: "metric.updated" as const,
+      resource_id: metric.id,
+      payload: { name: metric.name },
+    };
+    await emit(tx, project, [fact], byCaller(actor), now);
+    return { metric };
+  },
+});
+
+const archiveMetric = write({
+  method: "DELETE",
+  path: "/v1/metrics/:id",
+  tag,
+  summary: "Archive a metric",
+  scope: "write",
+  project: "required",
+  params: { id: "UUID of the metric." },
+  reply: [204, null],
+  async handle({ tx, project, actor, params, now }) {
+    const metric = await metrics.lock(tx, project, pathId(params.id));
+    if (metric === undefined) throw refuse("not_found", "No metric has this id.");
+    if (metric.archived_at !== null) return;
+    if (await metrics.isUsed(tx, project, metric.id)) {
+      throw refuse("has_dependencies", "Live charges measure by this metric. Change those first.");
+    }
+    await metrics.archive(tx, project, metric.id, now);
+    const fact = {
+      type: "metric.archived" as const,
+      resource_id: metric.id,
+      payload: { code: metric.code },
+    };
+    await emit(tx, project, [fact], byCaller(actor), now);
+  },
+});
+
+export const metricRoutes: Route[] = [
+  createMetric,
+  listMetrics,
+  getMetric,
+  patchMetric,
+  archiveMetric,
+];

@@ -1,0 +1,140 @@
+// Plans and the charges on them.
+
+import Type from "typebox";
+import { refuse } from "../../errors.ts";
+import { archivePlan } from "../../operations/archive-plan.ts";
+import { addCharge, createPlan, patchPlan } from "../../operations/change-plan.ts";
+import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
+import { Charge, ChargeInput, Plan, PlanCreate, PlanPatch } from "../../schema/plans.ts";
+import * as plans from "../../store/plans.ts";
+import { type Route, read, write } from "../route.ts";
+import { byCaller, chargeView, pathId, planView } from "../views.ts";
+
+const tag = "Plans";
+const params = { id: "UUID of the plan." };
+
+const create = write({
+  method: "POST",
+  path: "/v1/plans",
+  tag,
+  summary: "Create a plan",
+  scope: "write",
+  project: "required",
+  body: PlanCreate,
+  reply: [201, Wrapped("plan", Plan)],
+  example: {
+    code: "pro",
+    name: "Pro",
+    interval: "monthly",
+    amount_cents: 2900,
+    amount_currency: "USD",
+    charges: [
+      {
+        charge_model: "standard",
+        billable_metric_code: "api_calls",
+        invoice_timing: "arrears",
+        properties: { amount: "0.05" },
+      },
+    ],
+  },
+  async handle({ tx, project, actor, body, now }) {
+    const { plan, charges } = await createPlan(tx, project, body, byCaller(actor), now);
+    return { plan: planView(plan, charges) };
+  },
+});
+
+const list = read({
+  method: "GET",
+  path: "/v1/plans",
+  tag,
+  summary: "List plans, or find one by code",
+  scope: "read",
+  project: "required",
+  query: Type.Object({
+    code: Type.Optional(
+      Type.String({ description: "Answers {plan}: the live one, else the newest archived one." }),
+    ),
+    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
+  }),
+  reply: [200, ListOrOne("plans", "plan", Plan)],
+  async handle({ db, project, query }) {
+    if (query.code !== undefined) {
+      const plan = await plans.getByCode(db, project, query.code);
+      if (plan === undefined) throw refuse("not_found", "No plan has this code.");
+      return { plan: planView(plan, await plans.listCharges(db, project, [plan.id])) };
+    }
+    const rows = await plans.list(db, project, query.archived === "1");
+    const ids = rows.map((plan) => plan.id);
+    const charges = await plans.listCharges(db, project, ids);
+    return { plans: rows.map((plan) => planView(plan, charges)), has_more: false };
+  },
+});
+
+const get = read({
+  method: "GET",
+  path: "/v1/plans/:id",
+  tag,
+  summary: "Get a plan with its charges",
+  scope: "read",
+  project: "required",
+  params,
+  reply: [200, Wrapped("plan", Plan)],
+  async handle({ db, project, params }) {
+    const plan = await plans.get(db, project, pathId(params.id));
+    if (plan === undefined) throw refuse("not_found", "No plan has this id.");
+    return { plan: planView(plan, await plans.listCharges(db, project, [plan.id])) };
+  },
+});
+
+const createCharge = write({
+  method: "POST",
+  path: "/v1/plans/:id/charges",
+  tag,
+  summary: "Add a charge to a plan",
+  description: "Counts from periods that start later.",
+  scope: "write",
+  project: "required",
+  params,
+  body: ChargeInput,
+  reply: [201, Wrapped("charge", Charge)],
+  async handle({ tx, project, actor, params, body, now }) {
+    const charge = await addCharge(tx, project, pathId(params.id), body, byCaller(actor), now);
+    return { charge: chargeView(charge) };
+  },
+});
+
+const patch = write({
+  method: "PATCH",
+  path: "/v1/plans/:id",
+  tag,
+  summary: "Change a plan",
+  description:
+    "`charges` is the whole wanted set; unchanged ones keep their id. A new price counts from periods that start later.",
+  scope: "write",
+  project: "required",
+  params,
+  body: PlanPatch,
+  reply: [200, Wrapped("plan", Plan)],
+  async handle({ tx, project, actor, params, body, now }) {
+    const id = pathId(params.id);
+    const { plan, charges } = await patchPlan(tx, project, id, body, byCaller(actor), now);
+    return { plan: planView(plan, charges) };
+  },
+});
+
+const archive = write({
+  method: "DELETE",
+  path: "/v1/plans/:id",
+  tag,
+  summary: "Archive a plan",
+  description: "422 has_active_subscriptions while it has active subscriptions.",
+  scope: "write",
+  project: "required",
+  params,
+  reply: [204, null],
+  async handle({ tx, project, actor, params, now }) {
+    await archivePlan(tx, project, pathId(params.id), byCaller(actor), now);
+  },
+});
+
+export const planRoutes: Route[] = [create, list, get, createCharge, patch, archive];

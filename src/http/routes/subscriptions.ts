@@ -1,0 +1,163 @@
+// Subscriptions.
+
+import Type from "typebox";
+import { refuse } from "../../errors.ts";
+import { moveSubscription, patchSubscription } from "../../operations/change-subscription.ts";
+import { readUsage } from "../../operations/read-usage.ts";
+import { startSubscription } from "../../operations/start-subscription.ts";
+import { OneOf, Page, PageQuery, Uuid, Wrapped } from "../../schema/common.ts";
+import {
+  SUBSCRIPTION_STATUSES,
+  Subscription,
+  SubscriptionCreate,
+  SubscriptionPatch,
+  SubscriptionUsage,
+  Terminate,
+} from "../../schema/subscriptions.ts";
+import * as subscriptions from "../../store/subscriptions.ts";
+import { pageOf } from "../paging.ts";
+import { type Route, read, write } from "../route.ts";
+import { byCaller, subscriptionView } from "../views.ts";
+
+const tag = "Subscriptions";
+const params = { id: "UUID, or ext:<external_id>." };
+const One = Wrapped("subscription", Subscription);
+
+const create = write({
+  method: "POST",
+  path: "/v1/subscriptions",
+  tag,
+  summary: "Start a subscription",
+  description: "Active from now on. Immediate charges are invoiced at once.",
+  scope: "write",
+  project: "required",
+  body: SubscriptionCreate,
+  reply: [201, One],
+  async handle({ tx, settings, actor, body, now }) {
+    const started = await startSubscription(tx, settings, body, byCaller(actor), now);
+    return { subscription: subscriptionView(started) };
+  },
+});
+
+const list = read({
+  method: "GET",
+  path: "/v1/subscriptions",
+  tag,
+  summary: "List subscriptions",
+  scope: "read",
+  project: "required",
+  query: Type.Object({
+    ...PageQuery,
+    customer_id: Type.Optional(Uuid),
+    plan_id: Type.Optional(Uuid),
+    external_id: Type.Optional(Type.String({ maxLength: 255 })),
+    status: Type.Optional(OneOf(SUBSCRIPTION_STATUSES)),
+  }),
+  reply: [200, Page("subscriptions", Subscription)],
+  async handle({ db, project, query }) {
+    const found = await subscriptions.list(db, project, query, pageOf(query));
+    const { rows, has_more, total_count } = found;
+    return { subscriptions: rows.map(subscriptionView), has_more, total_count };
+  },
+});
+
+const get = read({
+  method: "GET",
+  path: "/v1/subscriptions/:id",
+  tag,
+  summary: "Get a subscription",
+  scope: "read",
+  project: "required",
+  params,
+  reply: [200, One],
+  async handle({ db, project, params }) {
+    const found = await subscriptions.get(db, project, params.id ?? "");
+    if (found === undefined) throw refuse("not_found", "No subscription has this id.");
+    return { subscription: subscriptionView(found) };
+  },
+});
+
+const usage = read({
+  method: "GET",
+  path: "/v1/subscriptions/:id/usage",
+  tag,
+  summary: "Usage and amounts of the open period so far",
+  description: "From the very numbers that will be billed.",
+  scope: "read",
+  project: "required",
+  params,
+  reply: [200, Wrapped("usage", SubscriptionUsage)],
+  async handle({ db, project, params, now }) {
+    return { usage: await db.snapshot((tx) => readUsage(tx, project, params.id ?? "", now)) };
+  },
+});
+
+const terminate = write({
+  method: "POST",
+  path: "/v1/subscriptions/:id/terminate",
+  tag,
+  summary: "Terminate a subscription",
+  description: "Bills the open period up to now, at once. Again: nothing happens.",
+  scope: "write",
+  project: "required",
+  params,
+  body: Terminate,
+  body_optional: true,
+  reply: [200, One],
+  async handle({ tx, settings, actor, params, body, now }) {
+    const wanted = { status: "terminated" as const, bill: body?.invoice !== "skip" };
+    const moved = await moveSubscription(
+      tx,
+      settings,
+      params.id ?? "",
+      wanted,
+      byCaller(actor),
+      now,
+    );
+    return { subscription: subscriptionView(moved) };
+  },
+});
+
+const suspend = write({
+  method: "POST",
+  path: "/v1/subscriptions/:id/suspend",
+  tag,
+  summary: "Suspend a subscription",
+  description: "Usage is still billed; whole suspended days are free of the base fee.",
+  scope: "write",
+  project: "required",
+  params,
+  reply: [200, One],
+  async handle({ tx, settings, actor, params, now }) {
+    const wanted = { status: "suspended" as const, bill: true };
+    const moved = await moveSubscription(
+      tx,
+      settings,
+      params.id ?? "",
+      wanted,
+      byCaller(actor),
+      now,
+    );
+    return { subscription: subscriptionView(moved) };
+  },
+});
+
+const patch = write({
+  method: "PATCH",
+  path: "/v1/subscriptions/:id",
+  tag,
+  summary: "Change properties or status",
+  description: "Properties are merged into the existing ones.",
+  scope: "write",
+  project: "required",
+  params,
+  body: SubscriptionPatch,
+  reply: [200, One],
+  async handle({ tx, settings, actor, params, body, now }) {
+    const ref = params.id ?? "";
+    const patched = await patchSubscription(tx, settings, ref, body, byCaller(actor), now);
+    return { subscription: subscriptionView(patched) };
+  },
+});
+
+export const subscriptionRoutes: Route[] = [create, list, get, usage, terminate, suspend, patch];

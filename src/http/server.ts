@@ -1,0 +1,334 @@
+// Builds the HTTP door from the table of routes: authenticates, checks, runs, answers.
+// The only renderer of errors.
+
+import type { Socket } from "node:net";
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from "fastify";
+import type { Context } from "../context.ts";
+import { type ErrorCode, Refusal, refuse } from "../errors.ts";
+import { newId } from "../ids.ts";
+import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import { type Actor, Gate, mayDo, timeOf } from "./auth.ts";
+import { keyOf, once } from "./idempotency.ts";
+import { parseJson } from "./json.ts";
+import { observe } from "./metrics.ts";
+import { Buckets } from "./rates.ts";
+import { type Call, type Method, type Route, WithStatus, type WriteCall } from "./route.ts";
+import { type Check, checker, checkQueryText } from "./validation.ts";
+
+const BODY_MAX = 1024 * 1024;
+const PATH_PARAM_MAX = 1_024;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_MS = 65_000;
+const CONNECTIONS_MAX = 2_000;
+const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_MAX = 100;
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+type Caller = { actor: Actor | undefined; settings: ProjectSettings | undefined };
+
+declare module "fastify" {
+  interface FastifyRequest {
+    caller: Caller;
+  }
+}
+
+export type Door = { readonly app: FastifyInstance; readonly gate: Gate };
+
+export function buildServer(context: Context, routes: readonly Route[]): Door {
+  const app = fastify({
+    bodyLimit: BODY_MAX,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: "idle",
+    trustProxy: context.config.trust_proxy,
+    genReqId: (request) => {
+      const given = request.headers["x-request-id"];
+      return typeof given === "string" && REQUEST_ID.test(given) ? given : newId();
+    },
+    routerOptions: { maxParamLength: PATH_PARAM_MAX, ignoreTrailingSlash: false },
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, maxHeaderSize: HEADER_BYTES_MAX },
+    frameworkErrors: (error, request, reply) => renderError(context, error, request, reply),
+    clientErrorHandler: answerBrokenRequest,
+  });
+  app.server.maxConnections = CONNECTIONS_MAX;
+  app.server.maxHeadersCount = HEADERS_MAX;
+
+  const gate = new Gate(context);
+  app.decorateRequest("caller");
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i,
+    { parseAs: "buffer" },
+    async (_request: FastifyRequest, body: Buffer) =>
+      body.length === 0 ? undefined : parseJson(body),
+  );
+  app.addHook("onSend", async (request, reply, payload) => {
+    reply.header("x-request-id", request.id);
+    return payload;
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    const route = request.routeOptions.url ?? "unmatched";
+    observe({ method: request.method, route, status: reply.statusCode, ms: reply.elapsedTime });
+    logAnswer(context, request, reply);
+  });
+  app.setErrorHandler((error: FastifyError, request, reply) =>
+    renderError(context, error, request, reply),
+  );
+  app.setNotFoundHandler((request, reply) => {
+    renderError(context, unmatched(routes, request), request, reply);
+  });
+  const limits = tokenLimits(context);
+  for (const route of routes) mount(app, context, gate, route, limits);
+  return { app, gate };
+}
+
+type TokenLimits = Readonly<Record<"reads" | "writes" | "events", Buckets | undefined>>;
+
+function tokenLimits({ config }: Context): TokenLimits {
+  const bucket = (per_minute: number) =>
+    per_minute === 0 ? undefined : new Buckets({ burst: per_minute, per_minute });
+  return {
+    reads: bucket(config.rate_reads_per_minute),
+    writes: bucket(config.rate_writes_per_minute),
+    events: bucket(config.rate_events_per_minute),
+  };
+}
+
+function mount(
+  app: FastifyInstance,
+  context: Context,
+  gate: Gate,
+  route: Route,
+  limits: TokenLimits,
+): void {
+  const [status, schema] = route.reply;
+  const response: Record<number, unknown> = {};
+  for (const [code, shape] of Object.entries({ ...route.also, [status]: schema })) {
+    if (shape !== null) response[Number(code)] = shape;
+  }
+  const checks = {
+    query: route.query === undefined ? undefined : checker(route.query, "query"),
+    body: route.body === undefined ? undefined : checker(route.body, "body"),
+  };
+  const limit =
+    route.kind === "read" ? limits.reads : limits[route.scope === "events" ? "events" : "writes"];
+  app.route({
+    method: route.method,
+    url: route.path,
+    schema: { response },
+    ...(route.body_max === undefined ? {} : { bodyLimit: route.body_max }),
+    onRequest: async (request) => {
+      request.caller = await admit(gate, route, request);
+      if (request.caller.actor !== undefined) limit?.take(request.caller.actor.token_id);
+    },
+    handler: async (request, reply) => {
+      const answer = await answerOf(context, gate, route, checks, request, reply);
+      return reply.sent ? reply : send(reply, status, answer);
+    },
+  });
+}
+
+/** The order of refusals: 401, 400 missing_project, 403, then 404 and 422. */
+async function admit(gate: Gate, route: Route, request: FastifyRequest): Promise<Caller> {
+  if (route.scope === "public") return { actor: undefined, settings: undefined };
+  const actor = await gate.authenticate(request.headers.authorization);
+  const header = request.headers["x-project-id"];
+  if (route.project === "required" && (header === undefined || header === "")) {
+    throw refuse("missing_project", "Send the project's id in the header X-Project-Id.");
+  }
+  if (!mayDo(actor, route.scope)) {
+    throw refuse("forbidden", `The token needs the scope "${route.scope}" for this call.`);
+  }
+  const wanted = route.project !== "none" && header !== undefined && header !== "";
+  return { actor, settings: wanted ? await gate.project(actor, header) : undefined };
+}
+
+async function answerOf(
+  context: Context,
+  gate: Gate,
+  route: Route,
+  checks: { query: Check | undefined; body: Check | undefined },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  checkQueryText(request.query as Record<string, unknown>);
+  checks.query?.(request.query);
+  const { body } = request;
+  if (!(route.body_optional && body === undefined)) checks.body?.(body);
+  const { actor, settings } = request.caller;
+  const call = {
+    context,
+    db: context.db,
+    gate,
+    actor,
+    project: settings?.id as ProjectId,
+    settings,
+    now: timeOf(context, settings),
+    params: request.params,
+    query: request.query,
+    body,
+    request,
+  } as Call<unknown, unknown>;
+  if (route.kind !== "write") return route.handle(call as never, reply);
+  return runWrite(route, call, reply);
+}
+
+/** One request, one transaction: the effect, its log and its idempotency key stand or fall together. */
+async function runWrite(route: Route, call: Call<unknown, unknown>, reply: FastifyReply) {
+  const { db, ...rest } = call;
+  const key = keyOf(call.request.headers["idempotency-key"]);
+  const scope = call.project ?? call.actor?.organization_id;
+  return db.tx(async (tx) => {
+    const run = () => route.handle({ ...rest, tx } as WriteCall<unknown, unknown> as never, reply);
+    if (key === undefined || scope === undefined || route.replayable === false) return run();
+    const { method, url, body } = call.request;
+    const request = JSON.stringify([method, url, body ?? null]);
+    const answer = await once(tx, scope, key, request, call.context.clock.now(), async () =>
+      rendered(reply, route.reply[0], await run()),
+    );
+    if (answer.replayed) reply.header("idempotent-replayed", "true");
+    return new WithStatus(answer.status, new Rendered(answer.body));
+  });
+}
+
+/** A body that is JSON text already. */
+class Rendered {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+function rendered(reply: FastifyReply, fallback: number, answer: unknown) {
+  const { status, body } =
+    answer instanceof WithStatus ? answer : { status: fallback, body: answer };
+  const serialize = reply.getSerializationFunction(String(status)) ?? JSON.stringify;
+  return { status, body: body === undefined ? "" : (serialize(body as never) as string) };
+}
+
+function send(reply: FastifyReply, fallback: number, answer: unknown): FastifyReply {
+  const { status, body } =
+    answer instanceof WithStatus ? answer : { status: fallback, body: answer };
+  reply.code(status);
+  if (body instanceof Rendered) {
+    if (body.text === "") return reply.send();
+    return reply.type("application/json; charset=utf-8").serializer(String).send(body.text);
+  }
+  return reply.send(body);
+}
+
+function unmatched(routes: readonly Route[], request: FastifyRequest): Refusal {
+  const path = request.url.split("?")[0] ?? "";
+  const allowed = routes.filter((route) => matches(route.path, path)).map((route) => route.method);
+  if (allowed.length === 0) {
+    return refuse("not_found", "There is nothing at this path. See /docs for what there is.");
+  }
+  const allow = [...new Set<Method>(allowed)].join(", ");
+  return refuse("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split("/");
+  const given = path.split("/");
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, i) => (part.startsWith(":") ? given[i] !== "" : part === given[i]))
+  );
+}
+
+const FASTIFY_CODES: Readonly<Record<string, [ErrorCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ["payload_too_large", "The body is larger than this call takes."],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    "unsupported_media_type",
+    "Send JSON, with the header content-type: application/json.",
+  ],
+  FST_ERR_BAD_URL: ["not_found", "The path is not a valid URL."],
+  FST_ERR_MAX_PARAM_LENGTH: ["not_found", "There is nothing at this path."],
+};
+
+function asRefusal(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  const { code = "", statusCode = 500 } = error as Partial<FastifyError>;
+  const known = FASTIFY_CODES[code];
+  if (known !== undefined) return refuse(known[0], known[1]);
+  if (code.startsWith("FST_") && statusCode >= 400 && statusCode < 500) {
+    return refuse("bad_request", "The request cannot be read.");
+  }
+  return undefined;
+}
+
+function renderError(
+  context: Context,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const refusal = asRefusal(error) ?? refuse("internal_error", "Something went wrong on our side.");
+  if (refusal.status >= 500) {
+    const cause = refusal === error ? (refusal as { cause?: unknown }).cause : error;
+    context.log.error(
+      { err: cause, request_id: request.id, route: request.routeOptions.url },
+      refusal.code,
+    );
+  }
+  for (const [name, value] of Object.entries(refusal.headers ?? {})) reply.header(name, value);
+  const { code, message, retryable, details } = refusal;
+  reply
+    .code(refusal.status)
+    .type("application/json; charset=utf-8")
+    .serializer(JSON.stringify)
+    .send({
+      error: {
+        code,
+        message,
+        retryable,
+        ...(details === undefined ? {} : { details }),
+        request_id: request.id,
+      },
+    });
+}
+
+/** Bytes that are no HTTP at all still get the envelope. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const message =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? "The headers are too large."
+      : "The request cannot be read.";
+  const body = JSON.stringify({ error: { code: "bad_request", message, retryable: false } });
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+const SLOW_MS = 1_000;
+
+/** Every answer at debug; slow ones and our own failures where an operator looks. */
+function logAnswer(context: Context, request: FastifyRequest, reply: FastifyReply): void {
+  const ms = Math.round(reply.elapsedTime);
+  const slow = ms >= SLOW_MS;
+  if (!slow && !context.log.isLevelEnabled("debug")) return;
+  context.log[slow ? "warn" : "debug"](
+    {
+      request_id: request.id,
+      method: request.method,
+      route: request.routeOptions.url,
+      status: reply.statusCode,
+      ms,
+      token_id: request.caller?.actor?.token_id,
+      project_id: request.caller?.settings?.id,
+    },
+    slow ? "slow request" : "request",
+  );
+}

@@ -1,0 +1,40 @@
+// Every route of the service, once. Router, OpenAPI, reference page and tests are made from it.
+
+import type { Context } from "../context.ts";
+import type { Route } from "./route.ts";
+import { addOnRoutes } from "./routes/addons.ts";
+import { analyticsRoutes } from "./routes/analytics.ts";
+import { billingEventRoutes } from "./routes/billing-events.ts";
+import { catalogRoutes } from "./routes/catalog.ts";
+import { clockRoutes } from "./routes/clock.ts";
+import { customerRoutes } from "./routes/customers.ts";
+import { eventRoutes } from "./routes/events.ts";
+import { invoiceRoutes } from "./routes/invoices.ts";
+import { keyRoutes } from "./routes/keys.ts";
+import { metricRoutes } from "./routes/metrics.ts";
+import { paymentRoutes } from "./routes/payments.ts";
+import { planRoutes } from "./routes/plans.ts";
+import { subscriptionRoutes } from "./routes/subscriptions.ts";
+import { type Readiness, systemRoutes } from "./routes/system.ts";
+import { tenantRoutes } from "./routes/tenants.ts";
+
+export function routeTable(context: Context, readiness: Readiness): readonly Route[] {
+  const table: Route[] = [
+    ...keyRoutes(),
+    ...tenantRoutes,
+    ...customerRoutes,
+    ...metricRoutes,
+    ...catalogRoutes,
+    ...planRoutes,
+    ...addOnRoutes,
+    ...subscriptionRoutes,
+    ...eventRoutes(context.db),
+    ...invoiceRoutes,
+    ...paymentRoutes,
+    ...analyticsRoutes,
+    ...clockRoutes,
+    ...billingEventRoutes,
+  ];
+  table.push(...systemRoutes(readiness, () => table));
+  return table;
+}

@@ -1,0 +1,39 @@
+// How records look from outside, where that differs from how they are kept.
+
+import { shownEnd } from "../domain/periods.ts";
+import { canonicalUuid } from "../ids.ts";
+import type { By } from "../operations/emit.ts";
+import type { Charge, Plan } from "../schema/plans.ts";
+import type { Subscription } from "../schema/subscriptions.ts";
+import type { ChargeRow, PlanRow } from "../store/plans.ts";
+import type { SubscriptionRow } from "../store/subscriptions.ts";
+import type { Actor } from "./auth.ts";
+
+export function byCaller(actor: Actor): By {
+  return { actor_token_id: actor.token_id };
+}
+
+/** A path segment as an id. The nil UUID is nobody's, so what is no UUID finds nothing. */
+export function pathId(segment: string | undefined): string {
+  return canonicalUuid(segment ?? "") ?? "00000000-0000-0000-0000-000000000000";
+}
+
+export function planView(plan: PlanRow, charges: readonly ChargeRow[]): Plan {
+  return {
+    ...plan,
+    charges: charges.filter((charge) => charge.plan_id === plan.id).map(chargeView),
+  };
+}
+
+export function chargeView(charge: ChargeRow): Charge {
+  return charge;
+}
+
+export function subscriptionView(row: SubscriptionRow): Subscription {
+  return {
+    ...row,
+    properties: JSON.stringify(row.properties),
+    current_period_end: shownEnd(row.current_period_next),
+    billing_error: row.parked_reason,
+  };
+}
