@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+// The `dues` command. In a checkout it first installs and builds what is missing.
+
+import { existsSync } from "node:fs";
+
+if (existsSync(new URL("../src", import.meta.url))) {
+  const { orFail, prepare } = await import("../scripts/run.js");
+  await orFail(prepare);
+}
+await import("../dist/cli/main.js");

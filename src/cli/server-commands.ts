@@ -1,0 +1,158 @@
+// The commands that work on the database itself: serve, init, migrate.
+
+import { Command, Option } from "commander";
+import { systemClock } from "../clock.ts";
+import { type Config, type Role, readConfig } from "../config.ts";
+import {
+  checkSecretKey,
+  initTenant,
+  makeLog,
+  openStore,
+  type Profile,
+  profileFile,
+  type Running,
+  readSecretKey,
+  requestPool,
+  type Store,
+  serve,
+} from "../main.ts";
+import { SLUG_PATTERN } from "../schema/tenants.ts";
+import { migrate } from "../store/migrate.ts";
+
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("Start the service: API and workers, on an embedded PostgreSQL or DATABASE_URL.")
+    .option("--port <port>", "port to listen on (PORT)")
+    .option("--host <address>", "address to listen on (HOST)")
+    .addOption(
+      new Option("--role <role>", "what this process does")
+        .choices(["all", "api", "worker"])
+        .default("all"),
+    )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ dues serve                                   everything, data in ./.dues
+  $ DATABASE_URL=postgres://… dues serve         the same on your own PostgreSQL (15 or newer)
+  $ dues serve --role worker                     only the scheduler, beside other processes`,
+    )
+    .action(async (options: { port?: string; host?: string; role: Role }) => {
+      const config = readConfig({
+        ...process.env,
+        ...(options.port && { PORT: options.port }),
+        ...(options.host && { HOST: options.host }),
+      });
+      const running = await serve({ config, role: options.role, say });
+      stopOnSignal(running);
+      process.stdout.write(banner(config, running));
+    });
+}
+
+/** The first signal drains, the second one leaves at once. */
+function stopOnSignal(running: Running): void {
+  let stopping = false;
+  const stop = async () => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    say("Stopping…");
+    await running.stop();
+    process.exit(0);
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+}
+
+function banner(config: Config, { base_url, profile, first }: Running): string {
+  const token = first ? profile?.token : `kept in ${profileFile(config)}`;
+  const rows: [string, string | undefined][] = [
+    ["Base URL", base_url],
+    ["Organization", profile?.organization_id],
+    ["Project", profile?.project_id],
+    [first ? "Token (shown once)" : "Token", profile && token],
+    ["API reference", `${base_url}/docs`],
+  ];
+  const lines = rows
+    .filter(([, value]) => value !== undefined)
+    .map(([label, value]) => `  ${label.padEnd(20)}${value}`);
+  return `\ndues is ready.\n\n${lines.join("\n")}\n\n`;
+}
+
+export function initCommand(): Command {
+  return new Command("init")
+    .description("Make an organization, a workspace and a project, as far as missing, and a token.")
+    .requiredOption("--org <slug>", "organization")
+    .requiredOption("--workspace <slug>", "workspace")
+    .requiredOption("--project <slug>", "project")
+    .option("--sandbox", "make the project a sandbox: its clock can be moved")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Works on DATABASE_URL or the embedded store, whether or not the service runs.
+Running it again finds what is there and prints a new token.
+
+Example:
+  $ dues init --org acme --workspace main --project test --sandbox`,
+    )
+    .action(async (options: InitOptions) => {
+      for (const name of ["org", "workspace", "project"] as const) {
+        if (!new RegExp(SLUG_PATTERN).test(options[name])) {
+          throw new Error(`--${name} takes lower-case letters, digits and dashes, at most 63.`);
+        }
+      }
+      const profile = await withStore(async (config, store) => {
+        const pool = requestPool(store.connection, config);
+        try {
+          await checkSecretKey(pool, readSecretKey(config), systemClock.now());
+          const mode = options.sandbox ? "sandbox" : "live";
+          return await initTenant(pool, options, mode, config.base_url, systemClock.now());
+        } finally {
+          await pool.end();
+        }
+      });
+      process.stdout.write(options.json ? `${JSON.stringify(profile)}\n` : profileTable(profile));
+    });
+}
+
+type InitOptions = {
+  org: string;
+  workspace: string;
+  project: string;
+  sandbox?: boolean;
+  json?: boolean;
+};
+
+function profileTable(profile: Profile): string {
+  return Object.entries(profile)
+    .map(([field, value]) => `${field.padEnd(18)}${value}\n`)
+    .join("");
+}
+
+export function migrateCommand(): Command {
+  return new Command("migrate")
+    .description("Bring the database to the schema of this version, and say what was applied.")
+    .option("--json", "print JSON")
+    .action(async (options: { json?: boolean }) => {
+      const applied = await withStore(async (_config, store) => store.applied);
+      if (options.json) process.stdout.write(`${JSON.stringify({ applied })}\n`);
+      else if (applied.length === 0) process.stdout.write("The schema is current.\n");
+      else process.stdout.write(applied.map((name) => `applied ${name}\n`).join(""));
+    });
+}
+
+/** A visit to the database: opened, migrated, used, closed. */
+async function withStore<T>(
+  work: (config: Config, store: Store & { applied: string[] }) => Promise<T>,
+): Promise<T> {
+  const config = readConfig();
+  const store = await openStore(config, { hold: false, log: makeLog(config), say });
+  try {
+    const applied = await migrate(store.connection);
+    return await work(config, { ...store, connection: store.connection, applied });
+  } finally {
+    await store.stop();
+  }
+}

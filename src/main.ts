@@ -1,0 +1,292 @@
+// The only wiring: config, database, clock, doors, shutdown. Alone may import every room.
+
+import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Logger, pino } from "pino";
+import { type Clock, systemClock } from "./clock.ts";
+import type { Config, Role } from "./config.ts";
+import type { Context } from "./context.ts";
+import type { Readiness } from "./http/routes/system.ts";
+import { buildServer, type Door } from "./http/server.ts";
+import { routeTable } from "./http/table.ts";
+import { createToken } from "./operations/create-token.ts";
+import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
+import { DEFAULT_SCOPES } from "./schema/keys.ts";
+import { type Connection, type Db, Pool } from "./store/db.ts";
+import { reachEmbedded, startEmbedded } from "./store/embedded.ts";
+import { belongsTo, lockSetup } from "./store/installation.ts";
+import { migrate, schemaVersion } from "./store/migrate.ts";
+import { countOrganizations } from "./store/tenants.ts";
+import { billingJob } from "./workers/close-periods.ts";
+import { type Job, type Loop, startLoop } from "./workers/loop.ts";
+import { sweepJob } from "./workers/sweep.ts";
+
+const STATEMENT_MS = 5_000;
+const LOCK_MS = 2_000;
+const WORKER_POOL = { max: 4, statement_timeout_ms: 60_000, lock_timeout_ms: 10_000 };
+const LAST_USED_PAUSE_MS = 30_000;
+const DRAIN_MS = 20_000;
+const DEFAULT_SLUGS: Slugs = { org: "default", workspace: "default", project: "default" };
+
+/** A start that cannot go on. The message is for the operator. */
+export class StartError extends Error {}
+
+/** What the trial keeps beside its data, and what the CLI takes as its default profile. */
+export type Profile = {
+  readonly base_url: string;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+  readonly project_id: string;
+  readonly token: string;
+};
+
+export function makeLog(config: Config): Logger {
+  return pino(
+    {
+      level: config.log_level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: {
+        paths: ["token", "secret", "authorization", "*.token", "*.secret", "*.authorization"],
+        censor: "[redacted]",
+      },
+    },
+    pino.destination({ dest: 2, sync: false }),
+  );
+}
+
+/** The key that signs cursors and encrypts secrets: set by the operator, or kept beside the data. */
+export function readSecretKey(config: Config): Buffer {
+  if (config.secret_key !== undefined) {
+    return createHash("sha256").update(config.secret_key).digest();
+  }
+  const file = join(config.data_folder, "secret.key");
+  try {
+    return Buffer.from(readFileSync(file, "utf8").trim(), "hex");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  mkdirSync(config.data_folder, { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  return Buffer.from(readFileSync(file, "utf8").trim(), "hex");
+}
+
+export type Store = { readonly connection: Connection; stop(): Promise<void> };
+
+/** The database of the configuration; the embedded one is held by `serve` and visited by others. */
+export async function openStore(
+  config: Config,
+  how: { hold: boolean; log: Logger; say: (line: string) => void },
+): Promise<Store> {
+  if (config.database_url !== undefined) {
+    return { connection: { connectionString: config.database_url }, stop: async () => {} };
+  }
+  const options = {
+    folder: config.data_folder,
+    holder: `dues serve (process ${process.pid}, ${config.base_url})`,
+    say: how.say,
+    onExit: (message: string) => how.log.fatal(message),
+  };
+  return how.hold ? startEmbedded(options) : reachEmbedded(options);
+}
+
+export function requestPool(connection: Connection, config: Config): Pool {
+  return new Pool(connection, {
+    max: config.pool_max,
+    statement_timeout_ms: STATEMENT_MS,
+    lock_timeout_ms: LOCK_MS,
+    application_name: "dues api",
+  });
+}
+
+export async function checkSecretKey(db: Db, secret_key: Buffer, now: Date): Promise<void> {
+  if (await db.tx((tx) => belongsTo(tx, secret_key, now))) return;
+  throw new StartError(
+    "This database was set up with another SECRET_KEY. Set the key it was set up with: " +
+      "webhook secrets cannot be read without it.",
+  );
+}
+
+/** Makes what is missing of a tenant and a token for it. */
+export async function initTenant(
+  db: Db,
+  slugs: Slugs,
+  mode: "live" | "sandbox",
+  base_url: string,
+  now: Date,
+): Promise<Profile> {
+  return db.tx(async (tx) => {
+    await lockSetup(tx);
+    const ids = await setUpTenant(tx, slugs, mode, now);
+    const wanted = { name: `${slugs.project} (init)`, scopes: DEFAULT_SCOPES, expires_at: null };
+    const { token } = await createToken(tx, ids.organization_id, wanted, null, now);
+    return { base_url, ...ids, token };
+  });
+}
+
+/** On an empty database: the default tenant and a token. Undefined when there is one already. */
+async function firstTenant(db: Db, config: Config, now: Date): Promise<Profile | undefined> {
+  return db.tx(async (tx) => {
+    await lockSetup(tx);
+    if ((await countOrganizations(tx)).count > 0) return undefined;
+    const mode = config.database_url === undefined ? "sandbox" : "live";
+    const ids = await setUpTenant(tx, DEFAULT_SLUGS, mode, now);
+    const wanted = { name: "first start", scopes: DEFAULT_SCOPES, expires_at: null };
+    const { token } = await createToken(tx, ids.organization_id, wanted, null, now);
+    return { base_url: config.base_url, ...ids, token };
+  });
+}
+
+export type Running = {
+  readonly base_url: string;
+  readonly profile: Profile | undefined;
+  /** True when this start made the tenant: its token is shown this once. */
+  readonly first: boolean;
+  stop(): Promise<void>;
+};
+
+export type ServeOptions = {
+  readonly config: Config;
+  readonly role: Role;
+  readonly say: (line: string) => void;
+};
+
+/** Starts everything, and returns when the service answers. */
+export async function serve({ config: given, role, say }: ServeOptions): Promise<Running> {
+  const log = makeLog(given);
+  const store = await openStore(given, { hold: true, log, say });
+  const undo: (() => Promise<unknown>)[] = [() => store.stop()];
+  try {
+    await migrate(store.connection);
+    const pool = requestPool(store.connection, given);
+    undo.push(() => pool.end());
+    const secret_key = readSecretKey(given);
+    await checkSecretKey(pool, secret_key, systemClock.now());
+    const made = await firstTenant(pool, given, systemClock.now());
+    const readiness = {
+      draining: false,
+      schema_version: await schemaVersion(),
+      warnings: startWarnings(given),
+    };
+    for (const warning of readiness.warnings) log.warn(warning);
+    const context = { config: given, db: pool, clock: systemClock, log, secret_key };
+    if (role !== "api") {
+      const workers = new Pool(store.connection, {
+        ...WORKER_POOL,
+        application_name: "dues worker",
+      });
+      undo.push(() => workers.end());
+      undo.push(stopAll(startWorkers({ ...context, db: workers })));
+    }
+    const { door, base_url } = await listen(context, readiness, role);
+    undo.push(() => drain(door, readiness));
+    const lastUsed = { name: "last used", pause_ms: LAST_USED_PAUSE_MS, tick: flushLastUsed(door) };
+    undo.push(stopAll([startLoop(lastUsed, log)]));
+    const profile = keepProfile(given, base_url, made);
+    return { base_url, profile, first: made !== undefined, stop: () => unwind(undo) };
+  } catch (error) {
+    await unwind(undo);
+    throw error;
+  }
+}
+
+export function startWorkers(context: Context): Loop[] {
+  const jobs: Job[] = [billingJob(context), sweepJob(context)];
+  return jobs.map((job) => startLoop(job, context.log));
+}
+
+function stopAll(loops: readonly Loop[]): () => Promise<unknown> {
+  return () => Promise.all(loops.map((loop) => loop.stop()));
+}
+
+/** Always "nothing left to do": once a pause is often enough. */
+function flushLastUsed({ gate }: Door): () => Promise<number> {
+  return async () => {
+    await gate.flushLastUsed();
+    return 0;
+  };
+}
+
+async function listen(context: Context, readiness: Readiness, role: Role) {
+  const { config } = context;
+  const door = openDoor(context, readiness, role);
+  const address = await door.app.listen({ port: config.port, host: config.host });
+  const base_url = config.port === 0 ? address : config.base_url;
+  return { door, base_url };
+}
+
+/** The HTTP door alone: what tests call as a function. A worker only shows its health. */
+export function openDoor(context: Context, readiness: Readiness, role: Role): Door {
+  const table = routeTable(context, readiness);
+  const routes =
+    role === "worker" ? table.filter((route) => !route.path.startsWith("/v1/")) : table;
+  return buildServer(context, routes);
+}
+
+export function testContext(parts: {
+  config: Config;
+  db: Db;
+  clock: Clock;
+  secret_key: Buffer;
+}): Context {
+  return { ...parts, log: makeLog(parts.config) };
+}
+
+async function drain(door: Door, readiness: Readiness): Promise<void> {
+  readiness.draining = true;
+  const timer = setTimeout(() => door.app.server.closeAllConnections(), DRAIN_MS);
+  await door.app.close();
+  clearTimeout(timer);
+  await door.gate.flushLastUsed();
+}
+
+/** Last opened, first closed. */
+async function unwind(undo: (() => Promise<unknown>)[]): Promise<void> {
+  for (const step of undo.splice(0).reverse()) await step();
+}
+
+function startWarnings(config: Config): string[] {
+  const loopback = /^(127\.|::1$|localhost$)/.test(config.host);
+  const warnings: string[] = [];
+  if (config.key_creation === "open" && !loopback) {
+    warnings.push(
+      "KEY_CREATION is open and the service listens on a public address: whoever knows the " +
+        "organization id can make tokens. Set KEY_CREATION=bootstrap.",
+    );
+  }
+  if (config.database_url !== undefined && config.secret_key === undefined) {
+    warnings.push(
+      `SECRET_KEY is not set: the key file in ${config.data_folder} is used. ` +
+        "Processes on other machines need the same key.",
+    );
+  }
+  return warnings;
+}
+
+/** The trial keeps its profile in `.dues/dev.json`, so that the CLI works with no flags. */
+function keepProfile(config: Config, base_url: string, made: Profile | undefined) {
+  if (config.database_url !== undefined) return made && { ...made, base_url };
+  const file = profileFile(config);
+  const profile = made ?? readProfile(config);
+  if (profile === undefined) return undefined;
+  const kept = { ...profile, base_url };
+  writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
+  return kept;
+}
+
+export function profileFile(config: Config): string {
+  return join(config.data_folder, "dev.json");
+}
+
+export function readProfile(config: Config): Profile | undefined {
+  try {
+    return JSON.parse(readFileSync(profileFile(config), "utf8")) as Profile;
+  } catch {
+    return undefined;
+  }
+}
