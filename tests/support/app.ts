@@ -1,0 +1,148 @@
+// The service as a function, on a database of its own: what most tests talk to.
+
+import { randomBytes } from "node:crypto";
+import type { LightMyRequestResponse } from "fastify";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Config, readConfig } from "../../src/config.ts";
+import type { Context } from "../../src/context.ts";
+import type { Door } from "../../src/http/server.ts";
+import { initTenant, openDoor, type Profile, testContext } from "../../src/main.ts";
+import { type Connection, Pool } from "../../src/store/db.ts";
+import { schemaVersion } from "../../src/store/migrate.ts";
+import { billingJob } from "../../src/workers/close-periods.ts";
+import { testDatabase } from "./database.ts";
+
+export type Body = Record<string, unknown>;
+/** Answers are checked by tests, not by the compiler. */
+// biome-ignore lint/suspicious/noExplicitAny: a test reads any field of any answer
+export type Json = any;
+
+export type Answer = { status: number; body: Json; headers: LightMyRequestResponse["headers"] };
+
+export type Options = {
+  readonly at?: string;
+  readonly mode?: "live" | "sandbox";
+  readonly env?: Record<string, string>;
+  readonly clock?: Clock;
+};
+
+export class App {
+  readonly door: Door;
+  readonly context: Context;
+  readonly connection: Connection;
+  readonly profile: Profile;
+  readonly #close: () => Promise<void>;
+
+  constructor(parts: {
+    door: Door;
+    context: Context;
+    connection: Connection;
+    profile: Profile;
+    close: () => Promise<void>;
+  }) {
+    this.door = parts.door;
+    this.context = parts.context;
+    this.connection = parts.connection;
+    this.profile = parts.profile;
+    this.#close = parts.close;
+  }
+
+  /** Any request, with the profile's token and project unless told otherwise. */
+  async call(method: string, url: string, body?: unknown, headers: Body = {}): Promise<Answer> {
+    const sent = {
+      authorization: `Bearer ${this.profile.token}`,
+      "x-project-id": this.profile.project_id,
+      ...headers,
+    };
+    const given = Object.fromEntries(
+      Object.entries(sent).filter(([, value]) => value !== undefined),
+    );
+    const answer = await this.door.app.inject({
+      method: method as "GET",
+      url,
+      headers: given as Record<string, string>,
+      ...(body !== undefined && { payload: body as object }),
+    });
+    const text = answer.body;
+    const isJson = String(answer.headers["content-type"] ?? "").includes("json");
+    const parsed = isJson && text !== "" ? JSON.parse(text) : text;
+    return { status: answer.statusCode, body: parsed, headers: answer.headers };
+  }
+
+  /** A call that must succeed; the body of its answer. */
+  async ok(method: string, url: string, body?: unknown, headers: Body = {}): Promise<Json> {
+    const answer = await this.call(method, url, body, headers);
+    if (answer.status >= 300) {
+      throw new Error(`${method} ${url}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    }
+    return answer.body;
+  }
+
+  get(url: string): Promise<Json> {
+    return this.ok("GET", url);
+  }
+
+  post(url: string, body?: unknown, headers: Body = {}): Promise<Json> {
+    return this.ok("POST", url, body, headers);
+  }
+
+  patch(url: string, body: unknown): Promise<Json> {
+    return this.ok("PATCH", url, body);
+  }
+
+  freeze(at: string): Promise<Json> {
+    return this.post("/v1/clock", { frozen_at: at });
+  }
+
+  travelTo(to: string): Promise<Json> {
+    return this.post("/v1/clock/advance", { to });
+  }
+
+  /** Runs what the workers would; returns how much there was. */
+  async runWorkers(): Promise<number> {
+    const job = billingJob(this.context);
+    let total = 0;
+    for (;;) {
+      const done = await job.tick();
+      if (done === 0) return total;
+      total += done;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+}
+
+export function testConfig(env: Record<string, string> = {}): Config {
+  return readConfig({ LOG_LEVEL: "silent", ...env });
+}
+
+/** A server on a fresh database with one tenant; a sandbox project frozen at `at` when given. */
+export async function startApp(options: Options = {}): Promise<App> {
+  const database = await testDatabase();
+  const { connection } = database;
+  const config = testConfig(options.env);
+  const clock = options.clock ?? systemClock;
+  const pool = new Pool(connection, {
+    max: config.pool_max,
+    statement_timeout_ms: 20_000,
+    lock_timeout_ms: 5_000,
+    application_name: "dues test",
+  });
+  const context = testContext({ config, db: pool, clock, secret_key: randomBytes(32) });
+  const readiness = { draining: false, schema_version: await schemaVersion(), warnings: [] };
+  const door = openDoor(context, readiness, "all");
+  await door.app.ready();
+  const slugs = { org: "acme", workspace: "main", project: "test" };
+  const mode = options.mode ?? "sandbox";
+  const profile = await initTenant(pool, slugs, mode, config.base_url, clock.now());
+  const close = async () => {
+    await door.app.close();
+    await pool.end();
+    await database.drop();
+  };
+  const app = new App({ door, context, connection, profile, close });
+  if (options.at !== undefined) await app.freeze(options.at);
+  return app;
+}
