@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { Config, Role } from "./config.ts";
 import type { Context } from "./context.ts";
 import type { Readiness } from "./http/routes/system.ts";
+import { addressPolicy } from "./http/routes/webhooks.ts";
 import { buildServer, type Door } from "./http/server.ts";
 import { routeTable } from "./http/table.ts";
 import { createToken } from "./operations/create-token.ts";
@@ -16,10 +17,14 @@ import { DEFAULT_SCOPES } from "./schema/keys.ts";
 import { type Connection, type Db, Pool } from "./store/db.ts";
 import { reachEmbedded, startEmbedded } from "./store/embedded.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
+import { listen as listenTo } from "./store/listen.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { countOrganizations } from "./store/tenants.ts";
-import { billingJob } from "./workers/close-periods.ts";
+import { CHANNEL } from "./store/webhooks.ts";
+import { billingJob } from "./workers/billing.ts";
+import { Deliverer } from "./workers/deliver-webhooks.ts";
 import { type Job, type Loop, startLoop } from "./workers/loop.ts";
+import { Sender } from "./workers/send.ts";
 import { sweepJob } from "./workers/sweep.ts";
 
 const STATEMENT_MS = 5_000;
@@ -181,7 +186,7 @@ export async function serve({ config: given, role, say }: ServeOptions): Promise
         application_name: "dues worker",
       });
       undo.push(() => workers.end());
-      undo.push(stopAll(startWorkers({ ...context, db: workers })));
+      undo.push(startWorkers({ ...context, db: workers }, store.connection));
     }
     const { door, base_url } = await listen(context, readiness, role);
     undo.push(() => drain(door, readiness));
@@ -195,9 +200,23 @@ export async function serve({ config: given, role, say }: ServeOptions): Promise
   }
 }
 
-export function startWorkers(context: Context): Loop[] {
+/** Starts every job of a worker; returns what stops them, in order. */
+export function startWorkers(context: Context, connection: Connection): () => Promise<void> {
+  const { log } = context;
   const jobs: Job[] = [billingJob(context), sweepJob(context)];
-  return jobs.map((job) => startLoop(job, context.log));
+  const loops = jobs.map((job) => startLoop(job, log));
+  const deliverer = new Deliverer(context, new Sender(addressPolicy(context)));
+  const claims = startLoop(deliverer.jobs.claims, log);
+  const results = startLoop(deliverer.jobs.results, log);
+  deliverer.wakeClaims = claims.wake;
+  deliverer.wakeResults = results.wake;
+  const listener = listenTo(connection, CHANNEL, (project) => deliverer.notify(project));
+  return async () => {
+    await listener.stop();
+    await Promise.all([...loops, claims].map((loop) => loop.stop()));
+    await results.stop();
+    await deliverer.drain();
+  };
 }
 
 function stopAll(loops: readonly Loop[]): () => Promise<unknown> {

@@ -1,15 +1,8 @@
 // When which reminder of an unpaid invoice is due. Nothing here suspends or terminates anything.
+import type { DunningStep } from "../schema/dunning.ts";
 import { addDays, daysBetween } from "./dates.ts";
 
-export const DUNNING_EVENTS = [
-  "invoice.payment_overdue_reminder_1",
-  "invoice.payment_overdue_reminder_2",
-  "subscription.suspend_requested",
-  "subscription.terminate_requested",
-] as const;
-export type DunningEvent = (typeof DUNNING_EVENTS)[number];
-
-export type Step = { readonly days_after_due: number; readonly webhook_event: DunningEvent };
+export type Step = Readonly<DunningStep>;
 
 /** An add-on has no subscription that could be suspended: its invoice is only reminded of. */
 export function stepsFor(steps: readonly Step[], invoice_type: string): Step[] {

@@ -103,7 +103,8 @@ function typeName(schema: SchemaObject, nesting: Nesting): Html {
 function limitWords(schema: SchemaObject): Html {
   const entries = [schema.minItems, schema.maxItems].some((limit) => limit !== undefined);
   const words = [
-    range("character", schema.minLength ?? 0, schema.maxLength),
+    // A format says more than a length does.
+    schema.format === undefined && range("character", schema.minLength ?? 0, schema.maxLength),
     range("", schema.minimum, schema.maximum),
     entries && range("entries", schema.minItems ?? 0, schema.maxItems),
     schema.uniqueItems === true && "no repeats",

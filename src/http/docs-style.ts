@@ -121,7 +121,8 @@ h1{font-size:1.7rem;margin-top:1.75rem}}
 table{font-size:.875rem}.e code{word-break:break-word}}
 @media print{aside,.menu,.skip{display:none}main{margin:0;padding:0;max-width:none}
 body{font-size:10.5pt}.op{display:block;break-inside:auto}h2,h3,caption{break-after:avoid}
-tr,figure{break-inside:avoid}.sample>div{position:static;margin-top:1rem}pre{max-height:none;
+tr,figure{break-inside:avoid}
+details::details-content{content-visibility:visible;block-size:auto}.sample>div{position:static;margin-top:1rem}pre{max-height:none;
 white-space:pre-wrap}figure{background:#fff;color:#000;border-color:#bbb}
 figcaption{background:#eee;color:#333}pre b,pre i{color:inherit}a{color:inherit}}
 `;

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { refuse, refuseField } from "../errors.ts";
 import type { Tx } from "../store/db.ts";
 import * as idempotency from "../store/idempotency.ts";
+import { seal, unseal } from "../store/sealing.ts";
 
 const KEY_MAX = 255;
 
@@ -25,16 +26,24 @@ export function keyOf(header: string | string[] | undefined): string | undefined
   return header;
 }
 
+export type Keyed = {
+  readonly scope_id: string;
+  readonly key: string;
+  /** What was asked: another request under the same key is a conflict. */
+  readonly request: string;
+  /** Given when the answer carries a secret: it is then kept sealed. */
+  readonly secret_key?: Buffer;
+};
+
 /** Runs the work once per key: a repeat gets the first answer, whatever happened in between. */
 export async function once(
   tx: Tx,
-  scope_id: string,
-  key: string,
-  request: string,
+  keyed: Keyed,
   now: Date,
   work: () => Promise<{ status: number; body: string }>,
 ): Promise<Answered> {
-  const hash = createHash("sha256").update(request).digest();
+  const { scope_id, key, secret_key } = keyed;
+  const request_hash = createHash("sha256").update(keyed.request).digest();
   if (!(await idempotency.lock(tx, scope_id, key))) {
     throw refuse(
       "idempotency_in_flight",
@@ -43,16 +52,20 @@ export async function once(
     );
   }
   const known = await idempotency.get(tx, scope_id, key);
+  const bound = `idempotency ${scope_id} ${key}`;
   if (known !== undefined) {
-    if (!known.request_hash.equals(hash)) {
+    if (!known.request_hash.equals(request_hash)) {
       throw refuse(
         "idempotency_conflict",
         "This Idempotency-Key was used with another request. Use a new key for a new request.",
       );
     }
-    return { status: known.status, body: known.body, replayed: true };
+    const kept = secret_key && unseal(secret_key, bound, Buffer.from(known.body, "base64"));
+    return { status: known.status, body: kept ?? known.body, replayed: true };
   }
   const answer = await work();
-  await idempotency.insert(tx, scope_id, { key, request_hash: hash, ...answer }, now);
+  const sealed = secret_key && seal(secret_key, bound, answer.body).toString("base64");
+  const row = { key, request_hash, status: answer.status, body: sealed ?? answer.body };
+  await idempotency.insert(tx, scope_id, row, now);
   return { ...answer, replayed: false };
 }

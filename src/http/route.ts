@@ -57,8 +57,10 @@ type Shape = {
   readonly body_max?: number;
   /** A body may be left out altogether. */
   readonly body_optional?: boolean;
-  /** Never stored for replays: the answer carries a secret. */
+  /** Never stored for replays: a token exists in its answer only. */
   readonly replayable?: false;
+  /** Stored for replays in sealed form: the answer carries a secret. */
+  readonly secret_answer?: true;
   /** Left out of the OpenAPI document: pages for people. */
   readonly hidden?: true;
   readonly example?: unknown;

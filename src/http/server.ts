@@ -190,8 +190,12 @@ async function runWrite(route: Route, call: Call<unknown, unknown>, reply: Fasti
     if (key === undefined || scope === undefined || route.replayable === false) return run();
     const { method, url, body } = call.request;
     const request = JSON.stringify([method, url, body ?? null]);
-    const answer = await once(tx, scope, key, request, call.context.clock.now(), async () =>
-      rendered(reply, route.reply[0], await run()),
+    const { secret_key, clock } = call.context;
+    const answer = await once(
+      tx,
+      { scope_id: scope, key, request, ...(route.secret_answer && { secret_key }) },
+      clock.now(),
+      async () => rendered(reply, route.reply[0], await run()),
     );
     if (answer.replayed) reply.header("idempotent-replayed", "true");
     return new WithStatus(answer.status, new Rendered(answer.body));

@@ -8,6 +8,7 @@ import { billingEventRoutes } from "./routes/billing-events.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { clockRoutes } from "./routes/clock.ts";
 import { customerRoutes } from "./routes/customers.ts";
+import { dunningRoutes } from "./routes/dunning.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { invoiceRoutes } from "./routes/invoices.ts";
 import { keyRoutes } from "./routes/keys.ts";
@@ -17,6 +18,7 @@ import { planRoutes } from "./routes/plans.ts";
 import { subscriptionRoutes } from "./routes/subscriptions.ts";
 import { type Readiness, systemRoutes } from "./routes/system.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 
 export function routeTable(context: Context, readiness: Readiness): readonly Route[] {
   const table: Route[] = [
@@ -32,6 +34,8 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...invoiceRoutes,
     ...paymentRoutes,
     ...analyticsRoutes,
+    ...webhookRoutes,
+    ...dunningRoutes,
     ...clockRoutes,
     ...billingEventRoutes,
   ];

@@ -5,8 +5,11 @@ import { canonicalUuid } from "../ids.ts";
 import type { By } from "../operations/emit.ts";
 import type { Charge, Plan } from "../schema/plans.ts";
 import type { Subscription } from "../schema/subscriptions.ts";
+import type { WebhookDelivery, WebhookEndpoint } from "../schema/webhooks.ts";
+import type { DeliveryRow } from "../store/deliveries.ts";
 import type { ChargeRow, PlanRow } from "../store/plans.ts";
 import type { SubscriptionRow } from "../store/subscriptions.ts";
+import type { EndpointRow } from "../store/webhooks.ts";
 import type { Actor } from "./auth.ts";
 
 export function byCaller(actor: Actor): By {
@@ -36,4 +39,25 @@ export function subscriptionView(row: SubscriptionRow): Subscription {
     current_period_end: shownEnd(row.current_period_next),
     billing_error: row.parked_reason,
   };
+}
+
+export function endpointView(row: EndpointRow): WebhookEndpoint {
+  return { ...row, secret: `whsec_…${row.secret_hint}`, enabled: row.enabled ? 1 : 0 };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  timeout: "The receiver did not answer within 10 seconds.",
+  dns: "The host name could not be resolved.",
+  tls: "The TLS handshake failed: the certificate is invalid, expired or of another name.",
+  connection: "The connection was refused or broke off.",
+  blocked_address: "The address is not allowed for webhooks: private, local or reserved.",
+  http_410: "The receiver says it is gone for good; the endpoint was disabled.",
+};
+
+/** Why an attempt failed, in words. */
+export function deliveryView(row: DeliveryRow): WebhookDelivery {
+  const { error } = row;
+  const reason =
+    error && (REASONS[error] ?? `The receiver answered with status ${row.http_status}.`);
+  return { ...row, reason, payload: JSON.parse(row.body) as Record<string, unknown> };
 }

@@ -1,19 +1,21 @@
 // Moves a sandbox project's clock: whatever falls due on the way happens, in the order of time,
 // by the same acts that the workers run.
 
-import { utcDate } from "../domain/dates.ts";
+import { startOfDay, utcDate } from "../domain/dates.ts";
 import { overdueAt } from "../domain/invoicing.ts";
 import { refuse } from "../errors.ts";
 import type { ClockReport } from "../schema/clock.ts";
 import * as clock from "../store/clock.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
 import type { Db, Queryable, Tx } from "../store/db.ts";
+import * as dunning from "../store/dunning.ts";
 import * as invoices from "../store/invoices.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import { closeDue, settleEnded } from "./close-periods.ts";
 import { type By, emit, type Fact } from "./emit.ts";
 import { markOverdue } from "./mark-overdue.ts";
+import { stepDunning } from "./step-dunning.ts";
 
 type Moved = { at: Date; facts: readonly Fact[]; closed: number };
 
@@ -109,7 +111,9 @@ async function step(tx: Tx, project: ProjectId, to: Date, now: Date): Promise<Mo
   if (closes.facts.length > 0 || closes.closed > 0) return { at, ...closes };
   const supplements = await settleEnded(tx, settings, at);
   if (supplements.closed > 0) return { at, facts: supplements.facts, closed: 0 };
-  return { at, facts: await markOverdue(tx, settings, at), closed: 0 };
+  const overdue = await markOverdue(tx, settings, at);
+  if (overdue.length > 0) return { at, facts: overdue, closed: 0 };
+  return { at, facts: await stepDunning(tx, settings, at), closed: 0 };
 }
 
 async function nextDue(db: Queryable, project: ProjectId, to: Date): Promise<Date | undefined> {
@@ -117,6 +121,7 @@ async function nextDue(db: Queryable, project: ProjectId, to: Date): Promise<Dat
     await subscriptions.nextEnd(db, project, to),
     await closedPeriods.nextSettlement(db, project, to),
     await nextOverdue(db, project, to),
+    await nextDunning(db, project, to),
   ];
   const instants = candidates.filter((at) => at !== null);
   return instants.reduce<Date | undefined>(
@@ -128,6 +133,11 @@ async function nextDue(db: Queryable, project: ProjectId, to: Date): Promise<Dat
 async function nextOverdue(db: Queryable, project: ProjectId, to: Date): Promise<Date | null> {
   const due_date = await invoices.nextDueDate(db, project, utcDate(to));
   return due_date === null ? null : overdueAt(due_date);
+}
+
+async function nextDunning(db: Queryable, project: ProjectId, to: Date): Promise<Date | null> {
+  const day = await dunning.nextDay(db, project, utcDate(to));
+  return day === null ? null : startOfDay(day);
 }
 
 function report(now: Date, moves: readonly Moved[]): ClockReport {

@@ -1,11 +1,14 @@
 // Tells what happened, in the transaction in which it happened: the log, the webhooks that follow
 // from it, and the cached portal views it makes untrue. Does no fourth thing.
 
+import { envelope } from "../domain/webhooks.ts";
 import type { EventType } from "../schema/billing-events.ts";
 import type { WebhookEvent } from "../schema/webhooks.ts";
 import * as billingEvents from "../store/billing-events.ts";
 import type { Tx } from "../store/db.ts";
+import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import * as webhooks from "../store/webhooks.ts";
 
 export type Fact = {
   readonly type: EventType;
@@ -30,6 +33,8 @@ export async function emit(
   if (facts.length === 0) return;
   const entries = facts.map((fact) => entryOf(fact, by));
   await billingEvents.insert(tx, project, entries, now);
+  await tellEndpoints(tx, project, facts, now);
+  await portal.dropChanged(tx, project, facts);
 }
 
 export function entryOf(fact: Fact, by: By): billingEvents.LogEntry {
@@ -40,4 +45,24 @@ export function entryOf(fact: Fact, by: By): billingEvents.LogEntry {
     actor_token_id: by.actor_token_id,
     payload: by.via === undefined ? fact.payload : { ...fact.payload, via: by.via },
   };
+}
+
+/** To the endpoints that are enabled and subscribed at this moment; nobody else ever hears of it. */
+async function tellEndpoints(
+  tx: Tx,
+  project: ProjectId,
+  facts: readonly Fact[],
+  now: Date,
+): Promise<void> {
+  if (!facts.some((fact) => fact.webhook !== undefined)) return;
+  const endpoints = (await webhooks.list(tx, project)).filter(({ enabled }) => enabled);
+  const messages = facts.flatMap(({ webhook }) => {
+    if (webhook === undefined) return [];
+    const { event, data } = webhook;
+    const subscribed = endpoints.filter(({ events }) => events.includes(event));
+    if (subscribed.length === 0) return [];
+    const endpoint_ids = subscribed.map(({ id }) => id);
+    return [{ event, body: envelope(event, now, data), endpoint_ids }];
+  });
+  await webhooks.enqueue(tx, project, messages, now);
 }

@@ -169,8 +169,14 @@ function invoiceData(invoice: InvoiceWithFees) {
     due_date: invoice.due_date,
     period_start: invoice.period_start,
     period_end: invoice.period_end,
-    fees: invoice.fees.map(({ charge_id: _, ...fee }) => fee),
+    fees: invoice.fees.map(feeData),
   };
+}
+
+function feeData(fee: InvoiceWithFees["fees"][number]) {
+  const { id, fee_type, billable_metric_code, units, amount_cents, amount_currency, properties } =
+    fee;
+  return { id, fee_type, billable_metric_code, units, amount_cents, amount_currency, properties };
 }
 
 function customerData({ id, external_id, name, email }: InvoiceCustomer) {

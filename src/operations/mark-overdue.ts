@@ -1,10 +1,13 @@
-// Marks unpaid invoices overdue once the UTC date has passed their due date, dunning or not.
+// Marks unpaid invoices overdue once the UTC date has passed their due date, dunning or not, and
+// plans the first dunning step.
 
 import { utcDate } from "../domain/dates.ts";
 import type { Tx } from "../store/db.ts";
+import * as dunning from "../store/dunning.ts";
 import * as invoices from "../store/invoices.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import { emit, type Fact, SCHEDULER } from "./emit.ts";
+import { firstStepDay } from "./step-dunning.ts";
 
 export const OVERDUE_BATCH_MAX = 1_000;
 
@@ -14,7 +17,17 @@ export async function markOverdue(
   now: Date,
 ): Promise<readonly Fact[]> {
   const project = settings.id;
-  const overdue = await invoices.markOverdue(tx, project, utcDate(now), OVERDUE_BATCH_MAX);
+  const today = utcDate(now);
+  const overdue = await invoices.markOverdue(tx, project, today, OVERDUE_BATCH_MAX);
+  if (overdue.length === 0) return [];
+  const policy = await dunning.getPolicy(tx, project);
+  if (policy.enabled) {
+    const first = overdue.map((invoice) => ({
+      id: invoice.id,
+      on: firstStepDay(invoice, policy, today),
+    }));
+    await dunning.setNext(tx, project, first);
+  }
   const facts = overdue
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .map(

@@ -1,4 +1,7 @@
-// Webhook endpoints, and the events they can be told about.
+// Webhook endpoints, the events they can be told about, and the attempts to tell them.
+
+import Type, { type Static } from "typebox";
+import { FreeObject, Nullable, OneOf, Timestamp, TimestampInput, Uuid } from "./common.ts";
 
 export const WEBHOOK_EVENTS = [
   "invoice.created",
@@ -11,3 +14,76 @@ export const WEBHOOK_EVENTS = [
   "payment.succeeded",
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+/** Sent by the test call alone, to one endpoint. */
+export const TEST_EVENT = "webhook.test";
+export const ENDPOINTS_MAX = 50;
+
+const Events = Type.Array(OneOf(WEBHOOK_EVENTS), { minItems: 1, maxItems: 20, uniqueItems: true });
+
+export const WebhookEndpoint = Type.Object(
+  {
+    id: Uuid,
+    url: Type.String(),
+    events: Type.Array(Type.String()),
+    secret: Type.String({
+      description: "In full when it is made or rotated, masked afterwards.",
+    }),
+    enabled: Type.Integer({ description: "1 when enabled." }),
+    disabled_reason: Nullable(Type.String()),
+    created_at: Timestamp,
+  },
+  { title: "WebhookEndpoint" },
+);
+export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
+
+export const WebhookCreate = Type.Object({
+  url: Type.String({ minLength: 1, maxLength: 2_048, description: "HTTPS URL." }),
+  events: Events,
+});
+export type WebhookCreate = Static<typeof WebhookCreate>;
+
+export const WebhookPatch = Type.Object(
+  {
+    events: Type.Optional(Events),
+    enabled: Type.Optional(
+      Type.Unsafe<boolean | 0 | 1>({
+        enum: [true, false, 1, 0],
+        description: "true or 1, false or 0.",
+      }),
+    ),
+  },
+  { "x-at-least-one": true },
+);
+export type WebhookPatch = Static<typeof WebhookPatch>;
+
+export const WebhookReplay = Type.Object({ since: TimestampInput });
+
+export const DELIVERY_STATUSES = ["delivered", "failed"] as const;
+
+export const WebhookDelivery = Type.Object(
+  {
+    id: Uuid,
+    endpoint_id: Uuid,
+    message_id: Uuid,
+    event: Type.String(),
+    attempt: Type.Integer(),
+    status: OneOf(DELIVERY_STATUSES),
+    http_status: Nullable(Type.Integer()),
+    error: Nullable(
+      Type.String({
+        description: "timeout, dns, tls, connection, blocked_address or http_<status>.",
+      }),
+    ),
+    reason: Nullable(Type.String({ description: "The error in words." })),
+    duration_ms: Type.Integer(),
+    response_excerpt: Nullable(Type.String()),
+    payload: FreeObject,
+    next_retry_at: Nullable(Timestamp),
+    created_at: Timestamp,
+  },
+  { title: "WebhookDelivery" },
+);
+export type WebhookDelivery = Static<typeof WebhookDelivery>;
+
+export const Queued = Type.Object({ queued: Type.Integer() });

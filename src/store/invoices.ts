@@ -9,7 +9,7 @@ import type { ProjectId } from "./tenants.ts";
 
 export type Cause = "period" | "start" | "advance" | "supplement" | "add_on";
 
-const NUMBER: Sql = sql`'INV-' || i.number_year || '-' || case when i.number_seq < 10000
+export const NUMBER: Sql = sql`'INV-' || i.number_year || '-' || case when i.number_seq < 10000
   then lpad(i.number_seq::text, 4, '0') else i.number_seq::text end`;
 
 const COLUMNS: Sql = sql`i.id, ${NUMBER} as number, i.status, i.payment_status, i.invoice_type,

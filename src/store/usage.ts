@@ -183,7 +183,7 @@ export function listByKey(db: Queryable, project: ProjectId, keys: readonly stri
 export type PeriodRef = { readonly subscription_id: string; readonly period_no: number };
 export type PeriodUsage = PeriodRef & UsageDay & { readonly metric_id: string };
 
-/** The usage of whole periods, one row a metric: what the close bills. */
+/** The usage of whole periods, one row a metric: what the close bills. A period may be named twice. */
 export function totals(db: Queryable, project: ProjectId, periods: readonly PeriodRef[]) {
   return db.many<PeriodUsage>(sql`
     select d.subscription_id, d.period_no, d.metric_id, sum(d.events)::bigint as events,
@@ -191,9 +191,10 @@ export function totals(db: Queryable, project: ProjectId, periods: readonly Peri
            (array_agg(d.latest::text order by d.last_at desc, d.last_arrival desc))[1] as latest,
            max(d.last_at) as last_at, '0' as last_arrival
       from usage_days d
-      join unnest(${periods.map((period) => period.subscription_id)}::uuid[],
-                  ${periods.map((period) => period.period_no)}::integer[])
-           as w (subscription_id, period_no)
+      join (select distinct *
+              from unnest(${periods.map((period) => period.subscription_id)}::uuid[],
+                          ${periods.map((period) => period.period_no)}::integer[])
+                   as n (subscription_id, period_no)) w
         on w.subscription_id = d.subscription_id and w.period_no = d.period_no
      where d.project_id = ${project}
      group by d.subscription_id, d.period_no, d.metric_id`);

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addDays, daysBetween } from "../../src/domain/dates.ts";
-import { DUNNING_EVENTS, nextStep, type Step } from "../../src/domain/dunning.ts";
+import { nextStep, type Step } from "../../src/domain/dunning.ts";
+import { DUNNING_EVENTS } from "../../src/schema/dunning.ts";
 
 const DUE = "2026-03-15";
 

@@ -9,7 +9,7 @@ import type { Door } from "../../src/http/server.ts";
 import { initTenant, openDoor, type Profile, testContext } from "../../src/main.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
-import { billingJob } from "../../src/workers/close-periods.ts";
+import { billingJob } from "../../src/workers/billing.ts";
 import { testDatabase } from "./database.ts";
 
 export type Body = Record<string, unknown>;

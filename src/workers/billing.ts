@@ -1,9 +1,11 @@
-// Closes ended periods, settles late usage of ended subscriptions, and marks invoices overdue.
+// The scheduler of billing: closes ended periods, settles late usage of ended subscriptions, marks
+// invoices overdue and sends dunning steps, in this order.
 
 import type { Context } from "../context.ts";
 import { Refusal } from "../errors.ts";
 import { BATCH_MAX, closeAlone, closeDue, settleEnded } from "../operations/close-periods.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
+import { stepDunning } from "../operations/step-dunning.ts";
 import * as due from "../store/due.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
@@ -16,7 +18,10 @@ export function billingJob(context: Context): Job {
     name: "billing",
     pause_ms: PAUSE_MS,
     tick: async () =>
-      (await closeTick(context)) + (await settleTick(context)) + (await overdueTick(context)),
+      (await closeTick(context)) +
+      (await settleTick(context)) +
+      (await overdueTick(context)) +
+      (await dunningTick(context)),
   };
 }
 
@@ -75,4 +80,13 @@ async function overdueTick({ db, clock }: Context): Promise<number> {
     marked += (await db.tx((tx) => markOverdue(tx, settings, now))).length;
   }
   return marked;
+}
+
+async function dunningTick({ db, clock }: Context): Promise<number> {
+  let sent = 0;
+  for (const settings of await due.withDunningDue(db, clock.now())) {
+    const now = settings.frozen_at ?? clock.now();
+    sent += (await db.tx((tx) => stepDunning(tx, settings, now))).length;
+  }
+  return sent;
 }

@@ -1,0 +1,77 @@
+// The portal's views as both its faces read them, JSON and page: kept for 30 days, shared by all
+// processes, computed within a budget.
+
+import type { FastifyRequest } from "fastify";
+import type { Context } from "../context.ts";
+import { DAY_MS } from "../domain/dates.ts";
+import { refuse } from "../errors.ts";
+import { canonicalUuid } from "../ids.ts";
+import { readPortal } from "../operations/read-portal.ts";
+import type { PortalPage } from "../schema/portal.ts";
+import * as portal from "../store/portal.ts";
+import type { ProjectId } from "../store/tenants.ts";
+import { Flights } from "./portal-flights.ts";
+import { Buckets } from "./rates.ts";
+
+const LIFETIME_MS = 30 * DAY_MS;
+/** A visitor reads a page a minute; an office behind one address, or a test suite, reads in bursts. */
+const PER_ADDRESS = { burst: 1_000, per_minute: 60 };
+
+export type PortalView = {
+  readonly project: ProjectId;
+  /** The time it is in the project. */
+  readonly now: Date;
+  readonly body: string;
+  readonly page: PortalPage;
+  readonly cache: "hit" | "miss";
+};
+
+type Computed = Pick<PortalView, "body" | "page">;
+
+export class PortalViews {
+  readonly #context: Context;
+  readonly #flights = new Flights<Computed>();
+  readonly #addresses = new Buckets(PER_ADDRESS);
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** 429 for an address that asks too often. */
+  admit(request: FastifyRequest): void {
+    this.#addresses.take(request.ip);
+  }
+
+  /** Only a canonical UUID is an id here: other forms could mean another tenant's customer. */
+  async find(segment: string | undefined): Promise<portal.Found & { id: string; now: Date }> {
+    const id = segment ?? "";
+    const found = canonicalUuid(id) === id ? await portal.find(this.#context.db, id) : undefined;
+    if (found === undefined) throw refuse("not_found", "No customer has this id.");
+    return { ...found, id, now: found.frozen_at ?? this.#context.clock.now() };
+  }
+
+  async read(segment: string | undefined, refresh: boolean): Promise<PortalView> {
+    const found = await this.find(segment);
+    const { project_id: project, now, id } = found;
+    const { body, page, generated_at } = found;
+    if (!refresh && body !== null && page !== null && generated_at !== null) {
+      const age_ms = now.getTime() - generated_at.getTime();
+      if (age_ms < LIFETIME_MS) return { project, now, body, page, cache: "hit" };
+    }
+    const compute = () => this.#compute(project, id, now);
+    const view = await (refresh
+      ? this.#flights.fresh(id, compute)
+      : this.#flights.any(id, compute));
+    return { project, now, ...view, cache: "miss" };
+  }
+
+  async #compute(project: ProjectId, id: string, now: Date): Promise<Computed> {
+    const { db } = this.#context;
+    const read = await db.snapshot((tx) => readPortal(tx, project, id, now));
+    if (read === undefined) throw refuse("not_found", "No customer has this id.");
+    const { page, seen } = read;
+    const body = JSON.stringify(read.portal);
+    await db.tx((tx) => portal.keep(tx, project, id, { body, page, generated_at: now, seen }));
+    return { body, page };
+  }
+}

@@ -1,0 +1,50 @@
+// The dunning policy.
+
+import { putDunning } from "../../operations/step-dunning.ts";
+import { Wrapped } from "../../schema/common.ts";
+import { Dunning, DunningPut } from "../../schema/dunning.ts";
+import { getPolicy } from "../../store/dunning.ts";
+import { type Route, read, write } from "../route.ts";
+import { byCaller } from "../views.ts";
+
+const tag = "Dunning";
+
+const get = read({
+  method: "GET",
+  path: "/v1/dunning",
+  tag,
+  summary: "The dunning policy",
+  scope: "read",
+  project: "required",
+  reply: [200, Wrapped("dunning", Dunning)],
+  async handle({ db, project }) {
+    return { dunning: await getPolicy(db, project) };
+  },
+});
+
+const put = write({
+  method: "PUT",
+  path: "/v1/dunning",
+  tag,
+  summary: "Set the dunning policy",
+  description:
+    "Each step is sent once per overdue invoice, at most one a day, when the UTC date is the due date plus its days.",
+  scope: "write",
+  project: "required",
+  body: DunningPut,
+  reply: [200, Wrapped("dunning", Dunning)],
+  example: {
+    enabled: true,
+    steps: [
+      { days_after_due: 3, webhook_event: "invoice.payment_overdue_reminder_1" },
+      { days_after_due: 7, webhook_event: "invoice.payment_overdue_reminder_2" },
+      { days_after_due: 14, webhook_event: "subscription.suspend_requested" },
+      { days_after_due: 30, webhook_event: "subscription.terminate_requested" },
+    ],
+  },
+  async handle({ tx, project, actor, body, now }) {
+    return { dunning: await putDunning(tx, project, body, byCaller(actor), now) };
+  },
+});
+
+export const dunningRoutes: Route[] = [get, put];

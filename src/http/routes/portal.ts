@@ -1,0 +1,174 @@
+// The customer portal: public data by the customer's id alone, the page for people, and purges.
+
+import type { FastifyReply } from "fastify";
+import Type from "typebox";
+import { Refusal, refuse } from "../../errors.ts";
+import { canonicalUuid } from "../../ids.ts";
+import { emit } from "../../operations/emit.ts";
+import { OneOf } from "../../schema/common.ts";
+import { Portal, Purged, PurgedAll, type StoredPortal } from "../../schema/portal.ts";
+import type { Tx } from "../../store/db.ts";
+import * as portal from "../../store/portal.ts";
+import * as settingsStore from "../../store/settings.ts";
+import type { ProjectId } from "../../store/tenants.ts";
+import type { Actor } from "../auth.ts";
+import { PAGE_HEADERS, sendPage } from "../page-html.ts";
+import { PORTAL_SCRIPT, renderPortal, renderPortalError } from "../portal-page.ts";
+import type { PortalViews } from "../portal-views.ts";
+import { type Route, read, write } from "../route.ts";
+import { byCaller } from "../views.ts";
+
+const tag = "Portal";
+const params = { customerId: "UUID of the customer." };
+const query = Type.Object({
+  refresh: Type.Optional(OneOf(["0", "1"], "1 bypasses the kept view and computes a new one.")),
+});
+
+export function portalRoutes(views: PortalViews): Route[] {
+  return [portalData(views), purgeOne, purgeAll, portalPage(views), portalScript];
+}
+
+function portalData(views: PortalViews): Route {
+  return read({
+    method: "GET",
+    path: "/v1/portal/:customerId",
+    tag,
+    summary: "A customer's own view",
+    description:
+      "Needs no token: whoever has the id may read. Kept for 30 days; dropped by a change of the customer, a purge, or refresh=1, which is limited and answers 429 beyond. The header X-Portal-Cache says hit or miss.",
+    scope: "public",
+    project: "none",
+    params,
+    query,
+    reply: [200, Portal],
+    async handle({ params, query, request }, reply) {
+      reply.headers({
+        "cache-control": "no-store",
+        "x-robots-tag": "noindex",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+        "access-control-allow-origin": "*",
+        "access-control-expose-headers": "x-portal-cache, retry-after",
+      });
+      views.admit(request);
+      const view = await views.read(params.customerId, query.refresh === "1");
+      reply.header("x-portal-cache", view.cache);
+      return reply.type("application/json; charset=utf-8").serializer(String).send(view.body);
+    },
+  });
+}
+
+const purgeOne = write({
+  method: "DELETE",
+  path: "/v1/portal-cache/:customerId",
+  tag,
+  summary: "Purge a customer's cached view",
+  description: "An unknown customer, or one of somebody else, gives the same answer.",
+  scope: "write",
+  project: "optional",
+  params,
+  reply: [200, Purged],
+  async handle({ tx, project, actor, params, now }) {
+    const customer_id = canonicalUuid(params.customerId ?? "");
+    if (customer_id === undefined) throw refuse("not_found", "The customer's id must be a UUID.");
+    const owner = await portal.projectOf(tx, actor.organization_id, customer_id);
+    if (owner !== undefined && (project === undefined || owner.id === project)) {
+      await portal.drop(tx, owner.id, [customer_id]);
+      await logPurge(tx, owner.id, customer_id, {}, actor, now);
+    }
+    return { purged: true, customer_id };
+  },
+});
+
+const purgeAll = write({
+  method: "DELETE",
+  path: "/v1/portal-cache",
+  tag,
+  summary: "Purge all cached views",
+  description: "Of the project in the header, or without it of every project of the organization.",
+  scope: "write",
+  project: "optional",
+  reply: [200, PurgedAll],
+  async handle({ tx, project, actor, now }) {
+    const projects =
+      project === undefined
+        ? await portal.listProjects(tx, actor.organization_id)
+        : [{ id: project }];
+    let total = 0;
+    for (const { id } of projects) {
+      const count = await portal.dropAll(tx, id);
+      total += count;
+      if (count > 0 || project !== undefined) await logPurge(tx, id, id, { count }, actor, now);
+    }
+    return { purged: true, count: total };
+  },
+});
+
+async function logPurge(
+  tx: Tx,
+  project: ProjectId,
+  resource_id: string,
+  payload: Record<string, unknown>,
+  actor: Actor,
+  now: Date,
+): Promise<void> {
+  const fact = { type: "portal_cache.purged" as const, resource_id, payload };
+  await emit(tx, project, [fact], byCaller(actor), now);
+}
+
+function portalPage(views: PortalViews): Route {
+  return read({
+    method: "GET",
+    path: "/portal/:customerId",
+    tag,
+    summary: "The portal as a page for people",
+    scope: "public",
+    project: "none",
+    params,
+    query,
+    reply: [200, null],
+    hidden: true,
+    async handle({ db, params, query, request }, reply) {
+      return answeringPeople(reply, async () => {
+        views.admit(request);
+        const { body, page, project, now } = await views.read(
+          params.customerId,
+          query.refresh === "1",
+        );
+        const data = JSON.parse(body) as StoredPortal;
+        const issuer = await settingsStore.get(db, project);
+        return sendPage(reply, renderPortal({ portal: data, page, issuer, now }));
+      });
+    },
+  });
+}
+
+const portalScript = read({
+  method: "GET",
+  path: "/portal-assets/refresh.js",
+  tag,
+  summary: "The page's only script",
+  scope: "public",
+  project: "none",
+  reply: [200, null],
+  hidden: true,
+  async handle(_call, reply) {
+    reply.headers({ ...PAGE_HEADERS, "cache-control": "public, max-age=3600" });
+    return reply.type("text/javascript; charset=utf-8").send(PORTAL_SCRIPT);
+  },
+});
+
+/** A refusal becomes a page too: people do not read JSON. */
+export async function answeringPeople(
+  reply: FastifyReply,
+  work: () => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    reply.code(error.status).headers(error.headers ?? {});
+    return sendPage(reply, renderPortalError(error.code));
+  }
+}

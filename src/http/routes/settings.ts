@@ -1,0 +1,63 @@
+// What a project says about itself on documents, and its rules of billing.
+
+import { emit } from "../../operations/emit.ts";
+import { Wrapped } from "../../schema/common.ts";
+import { Settings, SettingsPut } from "../../schema/settings.ts";
+import * as settingsStore from "../../store/settings.ts";
+import { type Route, read, write } from "../route.ts";
+import { byCaller } from "../views.ts";
+
+const tag = "Settings";
+const One = Wrapped("settings", Settings);
+
+const get = read({
+  method: "GET",
+  path: "/v1/settings",
+  tag,
+  summary: "Get the project's settings",
+  scope: "read",
+  project: "required",
+  reply: [200, One],
+  async handle({ db, project }) {
+    return { settings: await settingsStore.get(db, project) };
+  },
+});
+
+const put = write({
+  method: "PUT",
+  path: "/v1/settings",
+  tag,
+  summary: "Change the project's settings",
+  description:
+    "A field that is left out keeps its value. Days to pay and late usage count for invoices made from now on.",
+  scope: "write",
+  project: "required",
+  body: SettingsPut,
+  reply: [200, One],
+  example: {
+    name: "Example Ltd",
+    address: "1 Sample Street\nSampletown",
+    tax_id: "GB000000000",
+    logo_color: "#0b6e4f",
+    net_payment_days: 30,
+  },
+  async handle({ tx, project, gate, actor, body, now }) {
+    const settings = await settingsStore.patch(tx, project, body);
+    const { name, address, tax_id, logo_color } = body;
+    const { net_payment_days, default_currency, late_usage_periods } = body;
+    const fact = {
+      type: "settings.updated" as const,
+      resource_id: project,
+      payload: {
+        ...{ name, address, tax_id, logo_color },
+        ...{ net_payment_days, default_currency, late_usage_periods },
+      },
+    };
+    await emit(tx, project, [fact], byCaller(actor), now);
+    // Other processes believe the old ones for less than a second.
+    gate.forget();
+    return { settings };
+  },
+});
+
+export const settingsRoutes: Route[] = [get, put];

@@ -1,0 +1,106 @@
+// What a customer's customer may see without a token: no more than that.
+
+import Type, { type Static } from "typebox";
+import { CalendarDate, Cents, Currency, OneOf, Timestamp, Uuid } from "./common.ts";
+import { INVOICE_STATUSES, INVOICE_TYPES, PAYMENT_STATUSES } from "./invoices.ts";
+import { INTERVALS } from "./plans.ts";
+import { SUBSCRIPTION_STATUSES } from "./subscriptions.ts";
+
+const PortalSubscription = Type.Object({
+  id: Uuid,
+  external_id: Type.String(),
+  status: OneOf(SUBSCRIPTION_STATUSES),
+  plan: Type.Object({
+    code: Type.String(),
+    name: Type.String(),
+    interval: OneOf(INTERVALS),
+    amount_cents: Cents,
+    amount_currency: Currency,
+  }),
+  current_period_start: Timestamp,
+  current_period_end: Timestamp,
+  usage: Type.Array(
+    Type.Object({
+      code: Type.String(),
+      name: Type.String(),
+      units: Type.String(),
+      amount_cents: Cents,
+    }),
+  ),
+});
+
+const PortalInvoice = Type.Object({
+  id: Uuid,
+  number: Type.String(),
+  status: OneOf(INVOICE_STATUSES),
+  payment_status: OneOf(PAYMENT_STATUSES),
+  invoice_type: OneOf(INVOICE_TYPES),
+  currency: Currency,
+  total_cents: Cents,
+  credit_applied_cents: Cents,
+  amount_paid_cents: Cents,
+  amount_due_cents: Cents,
+  issuing_date: CalendarDate,
+  due_date: CalendarDate,
+  period_start: CalendarDate,
+  period_end: CalendarDate,
+});
+
+const PortalPayment = Type.Object({
+  id: Uuid,
+  invoice_number: Type.String(),
+  amount_cents: Cents,
+  currency: Currency,
+  provider: Type.String(),
+  status: Type.String(),
+  paid_at: Timestamp,
+});
+
+export const Portal = Type.Object(
+  {
+    customer: Type.Object({
+      id: Uuid,
+      short_id: Type.String(),
+      name: Type.String(),
+      email: Type.String({ description: "Masked: the first letter and the domain." }),
+      currency: Currency,
+    }),
+    subscriptions: Type.Array(PortalSubscription),
+    invoices: Type.Array(PortalInvoice),
+    payments: Type.Array(PortalPayment),
+    totals: Type.Object({
+      outstanding_cents: Cents,
+      overdue_cents: Cents,
+      currency: Currency,
+    }),
+    generated_at: Timestamp,
+  },
+  { title: "Portal" },
+);
+export type Portal = Static<typeof Portal>;
+
+/** A view after its way through JSON: the same, with its times as text. */
+export type StoredPortal = Jsonified<Portal>;
+type Jsonified<T> = T extends Date
+  ? string
+  : T extends readonly (infer Each)[]
+    ? Jsonified<Each>[]
+    : T extends object
+      ? { [K in keyof T]: Jsonified<T[K]> }
+      : T;
+
+/** What the page shows and the API does not: the days behind a bar, and sums by currency. */
+export type PortalPage = {
+  readonly days: Readonly<
+    Record<string, readonly { readonly date: string; readonly units: string }[]>
+  >;
+  readonly due: readonly {
+    readonly currency: string;
+    readonly outstanding_cents: number;
+    readonly overdue_cents: number;
+  }[];
+  readonly credit: readonly { readonly currency: string; readonly balance_cents: number }[];
+};
+
+export const Purged = Type.Object({ purged: Type.Boolean(), customer_id: Uuid });
+export const PurgedAll = Type.Object({ purged: Type.Boolean(), count: Type.Integer() });

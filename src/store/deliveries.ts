@@ -1,0 +1,183 @@
+// The queue of webhook deliveries from the worker's side, and the log of attempts.
+
+import { newId } from "../ids.ts";
+import type { WebhookDelivery } from "../schema/webhooks.ts";
+import { DATABASE_NOW, type Queryable, type Tx } from "./db.ts";
+import { type PageRequest, page } from "./page.ts";
+import { json, type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+/** Three times the deadline of an attempt: a taker that is alive has long since reported. */
+const CLAIM: Sql = sql`interval '30 seconds'`;
+
+export type Claimed = {
+  readonly project_id: ProjectId;
+  readonly endpoint_id: string;
+  readonly message_id: string;
+  readonly claim: string;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly url: string;
+  readonly secret: Buffer;
+  readonly previous_secret: Buffer | null;
+  readonly event: string;
+  readonly body: string;
+};
+
+/** Projects with something to send now. */
+export async function listDueProjects(db: Queryable): Promise<ProjectId[]> {
+  // across projects: one index probe each.
+  const rows = await db.many<{ id: ProjectId }>(sql`
+    select p.id
+      from projects p
+     where exists (
+       select 1
+         from webhook_queue q
+        where q.project_id = p.id and q.due_at <= ${DATABASE_NOW})`);
+  return rows.map((row) => row.id);
+}
+
+export type Room = { readonly endpoint_id: string; readonly limit: number };
+
+/**
+ * Takes what is due, oldest first, at most so many per endpoint: one that hangs holds a few rows
+ * and delays nobody. `room` names the endpoints that have less room than the default.
+ */
+export function claim(
+  db: Queryable,
+  project: ProjectId,
+  room: readonly Room[],
+  default_limit: number,
+) {
+  const token = newId();
+  return db.many<Claimed>(sql`
+    with taken as (
+      select q.endpoint_id, q.message_id
+        from webhook_endpoints e
+        left join json_to_recordset(${json(room)}::json)
+             as r (endpoint_id uuid, "limit" integer) on r.endpoint_id = e.id
+       cross join lateral (
+         select w.endpoint_id, w.message_id
+           from webhook_queue w
+          where w.project_id = ${project} and w.endpoint_id = e.id and w.due_at <= ${DATABASE_NOW}
+          order by w.due_at
+          limit coalesce(r."limit", ${default_limit})
+            for update skip locked) q
+       where e.project_id = ${project} and e.enabled),
+    claimed as (
+      update webhook_queue q
+         set due_at = ${DATABASE_NOW} + ${CLAIM}, claim = ${token}
+        from taken t
+       where q.project_id = ${project} and q.endpoint_id = t.endpoint_id
+         and q.message_id = t.message_id
+      returning q.project_id, q.endpoint_id, q.message_id, q.claim, q.attempt, q.tries)
+    select c.*, e.url, e.secret, m.event, m.body,
+           case when e.previous_secret_until > ${DATABASE_NOW} then e.previous_secret
+           end as previous_secret
+      from claimed c
+      join webhook_endpoints e on e.project_id = c.project_id and e.id = c.endpoint_id
+      join webhook_messages m on m.project_id = c.project_id and m.id = c.message_id
+     order by c.message_id`);
+}
+
+export type AttemptResult = {
+  readonly endpoint_id: string;
+  readonly message_id: string;
+  readonly claim: string;
+  readonly attempt: number;
+  readonly status: "delivered" | "failed";
+  readonly http_status: number | null;
+  readonly error: string | null;
+  readonly duration_ms: number;
+  readonly response_excerpt: string | null;
+  /** Null when delivered or given up. */
+  readonly retry_ms: number | null;
+};
+
+/**
+ * Writes what came of attempts. Only under the claim they were made with: a worker that slept past
+ * its claim records nothing. Returns the recorded ones.
+ */
+export function record(tx: Tx, project: ProjectId, results: readonly AttemptResult[]) {
+  const rows = results.map((result) => ({ id: newId(), ...result }));
+  return tx.many<Pick<AttemptResult, "endpoint_id" | "message_id">>(sql`
+    with input as (
+      select *
+        from json_to_recordset(${json(rows)}::json)
+             as r (id uuid, endpoint_id uuid, message_id uuid, claim uuid, attempt integer,
+                   status text, http_status integer, error text, duration_ms integer,
+                   response_excerpt text, retry_ms bigint)),
+    removed as (
+      delete from webhook_queue q
+       using input i
+       where q.project_id = ${project} and q.endpoint_id = i.endpoint_id
+         and q.message_id = i.message_id and q.claim = i.claim and i.retry_ms is null
+      returning q.endpoint_id, q.message_id),
+    postponed as (
+      update webhook_queue q
+         set attempt = i.attempt, tries = q.tries + 1, claim = null,
+             due_at = ${DATABASE_NOW} + i.retry_ms * interval '1 millisecond'
+        from input i
+       where q.project_id = ${project} and q.endpoint_id = i.endpoint_id
+         and q.message_id = i.message_id and q.claim = i.claim and i.retry_ms is not null
+      returning q.endpoint_id, q.message_id, q.due_at)
+    insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
+                                  http_status, error, duration_ms, response_excerpt,
+                                  next_retry_at, created_at)
+    select ${project}, i.id, i.endpoint_id, i.message_id, i.attempt, i.status, i.http_status,
+           i.error, i.duration_ms, i.response_excerpt, p.due_at,
+           ${DATABASE_NOW} - i.duration_ms * interval '1 millisecond'
+      from input i
+      left join removed r on r.endpoint_id = i.endpoint_id and r.message_id = i.message_id
+      left join postponed p on p.endpoint_id = i.endpoint_id and p.message_id = i.message_id
+     where r.message_id is not null or p.message_id is not null
+    returning endpoint_id, message_id`);
+}
+
+/** Gives back what was taken and not tried, so that nobody waits for the claim to run out. */
+export async function release(
+  db: Queryable,
+  project: ProjectId,
+  claims: readonly Pick<Claimed, "endpoint_id" | "message_id" | "claim">[],
+): Promise<void> {
+  await db.run(sql`
+    update webhook_queue q
+       set claim = null, due_at = ${DATABASE_NOW}
+      from json_to_recordset(${json(claims)}::json)
+           as c (endpoint_id uuid, message_id uuid, claim uuid)
+     where q.project_id = ${project} and q.endpoint_id = c.endpoint_id
+       and q.message_id = c.message_id and q.claim = c.claim`);
+}
+
+export type DeliveryRow = Omit<WebhookDelivery, "reason" | "payload"> & { readonly body: string };
+
+export type DeliveryFilter = {
+  readonly endpoint_id?: string;
+  readonly status?: string;
+  readonly event?: string;
+};
+
+export function list(
+  db: Queryable,
+  project: ProjectId,
+  filter: DeliveryFilter,
+  request: PageRequest,
+) {
+  const where: Sql[] = [sql`a.project_id = ${project}`];
+  if (filter.endpoint_id) where.push(sql`a.endpoint_id = ${filter.endpoint_id}`);
+  if (filter.status) where.push(sql`a.status = ${filter.status}`);
+  if (filter.event) where.push(sql`m.event = ${filter.event}`);
+  return page<DeliveryRow>(
+    db,
+    {
+      columns: sql`a.id, a.endpoint_id, a.message_id, m.event, a.attempt, a.status, a.http_status,
+        a.error, a.duration_ms, a.response_excerpt, m.body, a.next_retry_at,
+        a.created_at`,
+      from: sql`webhook_attempts a
+        join webhook_messages m on m.project_id = a.project_id and m.id = a.message_id`,
+      where,
+      order: [{ column: sql`a.id`, type: sql`uuid` }],
+    },
+    request,
+  );
+}

@@ -1,0 +1,52 @@
+// Hears what PostgreSQL notifies. A hint, never the truth: whoever listens polls as well.
+
+import pg from "pg";
+import type { Connection } from "./db.ts";
+
+const RECONNECT_MS = 1_000;
+
+export type Listener = { stop(): Promise<void> };
+
+/** Reconnects for as long as it is not stopped. */
+export function listen(
+  connection: Connection,
+  channel: string,
+  onNotify: (payload: string) => void,
+): Listener {
+  let stopped = false;
+  let client: pg.Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const connect = async () => {
+    const next = new pg.Client({ ...connection, application_name: "dues listen", keepAlive: true });
+    client = next;
+    next.on("notification", ({ payload }) => onNotify(payload ?? ""));
+    next.on("error", again);
+    next.on("end", again);
+    try {
+      await next.connect();
+      await next.query(`listen ${pg.escapeIdentifier(channel)}`);
+    } catch {
+      again();
+    }
+  };
+  const again = () => {
+    if (stopped || timer !== undefined) return;
+    const lost = client;
+    client = undefined;
+    lost?.end().catch(() => {});
+    timer = setTimeout(() => {
+      timer = undefined;
+      void connect();
+    }, RECONNECT_MS);
+  };
+
+  void connect();
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await client?.end().catch(() => {});
+    },
+  };
+}
