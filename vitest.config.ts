@@ -1,3 +1,5 @@
+// How the tests run: two files at a time, on one PostgreSQL that the run starts itself.
+
 import { defineConfig } from "vitest/config";
 
 // Deep runs (hours of kills, millions of rows) are asked for: npm run test:deep.

@@ -55,9 +55,9 @@ const verbs = {
     await run(bin("tsc"), ["-p", "tsconfig.json", "--noEmit"]);
     await verbs.test(args);
   },
-  async docs(args) {
+  async docs() {
     await prepare();
-    await runCli(["docs", ...args]);
+    await run(bin("vitest"), ["run", "tests/docs.test.ts"], { UPDATE_DOCS: "1" });
   },
   async bench(args) {
     await install();
@@ -89,7 +89,8 @@ async function install() {
     if (code !== 0) {
       process.stderr.write(output);
       throw new Failure(
-        'The packages could not be installed. Check the network and "npm config get registry", then try again.',
+        "The packages could not be installed. Check the network and what " +
+          '"npm config get registry" says, then try again.',
       );
     }
     writeFileSync(INSTALL_STAMP, installMark());

@@ -83,7 +83,9 @@ export const SETTINGS: readonly Setting[] = [
 /** A setting that cannot be used. Its message is for the operator; the start stops with it. */
 export class ConfigError extends Error {}
 
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+/** `given` (the flags of a command) wins over the environment. */
+export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
+  const env = { ...process.env, ...given };
   const host = env.HOST || "127.0.0.1";
   const port = integer(env, "PORT", 8080, 0, 65_535);
   const secretKey = env.SECRET_KEY || undefined;

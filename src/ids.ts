@@ -1,4 +1,4 @@
-// Makers of identifiers and secrets: time-ordered ids, bearer ids, short ids, tokens, webhook secrets.
+// Makers of identifiers and secrets: time-ordered ids, bearer ids, short ids, tokens, secrets.
 
 import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
 import { wallMs } from "./clock.ts";

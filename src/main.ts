@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, pino } from "pino";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config, Role } from "./config.ts";
 import type { Context } from "./context.ts";
@@ -46,7 +46,10 @@ export type Profile = {
   readonly token: string;
 };
 
-export function makeLog(config: Config): Logger {
+export function makeLog(
+  config: Config,
+  destination: DestinationStream = pino.destination({ dest: 2, sync: false }),
+): Logger {
   return pino(
     {
       level: config.log_level,
@@ -57,11 +60,11 @@ export function makeLog(config: Config): Logger {
         censor: "[redacted]",
       },
     },
-    pino.destination({ dest: 2, sync: false }),
+    destination,
   );
 }
 
-/** The key that signs cursors and encrypts secrets: set by the operator, or kept beside the data. */
+/** The key that signs cursors and seals secrets: the operator's, or kept beside the data. */
 export function readSecretKey(config: Config): Buffer {
   if (config.secret_key !== undefined) {
     return createHash("sha256").update(config.secret_key).digest();
@@ -86,18 +89,23 @@ export type Store = { readonly connection: Connection; stop(): Promise<void> };
 /** The database of the configuration; the embedded one is held by `serve` and visited by others. */
 export async function openStore(
   config: Config,
-  how: { hold: boolean; log: Logger; say: (line: string) => void },
+  how: { hold: boolean; verb: string; log: Logger; say: (line: string) => void },
 ): Promise<Store> {
   if (config.database_url !== undefined) {
     return { connection: { connectionString: config.database_url }, stop: async () => {} };
   }
   const options = {
     folder: config.data_folder,
-    holder: `dues serve (process ${process.pid}, ${config.base_url})`,
+    holder: `dues ${how.verb} (process ${process.pid}, ${config.base_url})`,
     say: how.say,
     onExit: (message: string) => how.log.fatal(message),
   };
   return how.hold ? startEmbedded(options) : reachEmbedded(options);
+}
+
+/** Returns the names of the migrations that were missing. */
+export function migrateStore(store: Store): Promise<string[]> {
+  return migrate(store.connection);
 }
 
 export function requestPool(connection: Connection, config: Config): Pool {
@@ -164,7 +172,7 @@ export type ServeOptions = {
 /** Starts everything, and returns when the service answers. */
 export async function serve({ config: given, role, say }: ServeOptions): Promise<Running> {
   const log = makeLog(given);
-  const store = await openStore(given, { hold: true, log, say });
+  const store = await openStore(given, { hold: true, verb: "serve", log, say });
   const undo: (() => Promise<unknown>)[] = [() => store.stop()];
   try {
     await migrate(store.connection);

@@ -7,6 +7,7 @@ import {
   checkSecretKey,
   initTenant,
   makeLog,
+  migrateStore,
   openStore,
   type Profile,
   profileFile,
@@ -17,7 +18,6 @@ import {
   serve,
 } from "../main.ts";
 import { SLUG_PATTERN } from "../schema/tenants.ts";
-import { migrate } from "../store/migrate.ts";
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -41,7 +41,6 @@ Examples:
     )
     .action(async (options: { port?: string; host?: string; role: Role }) => {
       const config = readConfig({
-        ...process.env,
         ...(options.port && { PORT: options.port }),
         ...(options.host && { HOST: options.host }),
       });
@@ -103,7 +102,7 @@ Example:
           throw new Error(`--${name} takes lower-case letters, digits and dashes, at most 63.`);
         }
       }
-      const profile = await withStore(async (config, store) => {
+      const profile = await withStore("init", async (config, store) => {
         const pool = requestPool(store.connection, config);
         try {
           await checkSecretKey(pool, readSecretKey(config), systemClock.now());
@@ -136,7 +135,7 @@ export function migrateCommand(): Command {
     .description("Bring the database to the schema of this version, and say what was applied.")
     .option("--json", "print JSON")
     .action(async (options: { json?: boolean }) => {
-      const applied = await withStore(async (_config, store) => store.applied);
+      const applied = await withStore("migrate", async (_config, store) => store.applied);
       if (options.json) process.stdout.write(`${JSON.stringify({ applied })}\n`);
       else if (applied.length === 0) process.stdout.write("The schema is current.\n");
       else process.stdout.write(applied.map((name) => `applied ${name}\n`).join(""));
@@ -145,12 +144,13 @@ export function migrateCommand(): Command {
 
 /** A visit to the database: opened, migrated, used, closed. */
 async function withStore<T>(
+  verb: string,
   work: (config: Config, store: Store & { applied: string[] }) => Promise<T>,
 ): Promise<T> {
   const config = readConfig();
-  const store = await openStore(config, { hold: false, log: makeLog(config), say });
+  const store = await openStore(config, { hold: false, verb, log: makeLog(config), say });
   try {
-    const applied = await migrate(store.connection);
+    const applied = await migrateStore(store);
     return await work(config, { ...store, connection: store.connection, applied });
   } finally {
     await store.stop();

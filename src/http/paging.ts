@@ -1,4 +1,5 @@
-// Reads the paging part of a query and writes cursors: opaque, signed, bound to project and filters.
+// Reads the paging part of a query and writes cursors: opaque, signed, bound to the list they
+// are of.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { refuseField } from "../errors.ts";

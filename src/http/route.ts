@@ -9,7 +9,7 @@ import type { Actor, Gate, Needed } from "./auth.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What every handler is given. `project` and `settings` only mean something where one is needed. */
+/** What every handler is given; `project` and `settings` count where a project is needed. */
 export type Call<Query, Body> = {
   readonly context: Context;
   readonly db: Db;

@@ -25,6 +25,8 @@ const BODY_MAX = 1024 * 1024;
 const PATH_PARAM_MAX = 1_024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How often the two are enforced: Node's own 30 s would double what a slow client may take. */
+const TIMEOUT_CHECK_MS = 2_000;
 const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 2_000;
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -53,7 +55,11 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
       return typeof given === "string" && REQUEST_ID.test(given) ? given : newId();
     },
     routerOptions: { maxParamLength: PATH_PARAM_MAX, ignoreTrailingSlash: false },
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, maxHeaderSize: HEADER_BYTES_MAX },
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    },
     frameworkErrors: (error, request, reply) => renderError(context, error, request, reply),
     clientErrorHandler: answerBrokenRequest,
   });
@@ -180,7 +186,7 @@ async function answerOf(
   return runWrite(route, call, reply);
 }
 
-/** One request, one transaction: the effect, its log and its idempotency key stand or fall together. */
+/** One request, one transaction: effect, log and idempotency key stand or fall together. */
 async function runWrite(route: Route, call: Call<unknown, unknown>, reply: FastifyReply) {
   const { db, ...rest } = call;
   const key = keyOf(call.request.headers["idempotency-key"]);
@@ -309,7 +315,10 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
     error.code === "HPE_HEADER_OVERFLOW"
       ? "The headers are too large."
       : "The request cannot be read.";
-  const body = JSON.stringify({ error: { code: "bad_request", message, retryable: false } });
+  const request_id = newId();
+  const body = JSON.stringify({
+    error: { code: "bad_request", message, retryable: false, request_id },
+  });
   socket.end(
     `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -95,7 +95,7 @@ export async function insertPrice(
      where project_id = ${project} and catalog_item_id = ${item.id}`);
 }
 
-/** Plans whose live charges take their price from the item, in the order in which they are locked. */
+/** Plans whose live charges take their price from the item, in the order of locking. */
 export async function pricedPlans(db: Queryable, project: ProjectId, id: string) {
   const rows = await db.many<{ plan_id: string }>(sql`
     select distinct plan_id

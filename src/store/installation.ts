@@ -1,7 +1,7 @@
 // Facts of the whole database: which secret key it belongs to.
 
 import { createHmac } from "node:crypto";
-import type { Tx } from "./db.ts";
+import type { Queryable, Tx } from "./db.ts";
 import { sql } from "./sql.ts";
 
 /** False when the database was set up with another key: its secrets could not be read. */
@@ -20,4 +20,12 @@ export async function belongsTo(tx: Tx, secret_key: Buffer, now: Date): Promise<
 /** Only one process at a time sets up an empty database; the others wait and find it done. */
 export async function lockSetup(tx: Tx): Promise<void> {
   await tx.one(sql`select pg_advisory_xact_lock(4170512)`);
+}
+
+/** The newest migration that this database has. */
+export async function appliedVersion(db: Queryable): Promise<number> {
+  const { version } = await db.one<{ version: number }>(sql`
+    select max(version) as version
+      from schema_migrations`);
+  return version;
 }

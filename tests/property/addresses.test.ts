@@ -1,3 +1,5 @@
+// Where webhooks may and may not go, form by form, whatever the input.
+
 import { isIP } from "node:net";
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,3 +1,5 @@
+// What events count, and how they become units, whatever the input.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

@@ -1,3 +1,5 @@
+// Exact decimals: parsing, printing, arithmetic, rounding, whatever the input.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

@@ -1,3 +1,5 @@
+// When which reminder of an unpaid invoice is due, whatever the input.
+
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addDays, daysBetween } from "../../src/domain/dates.ts";

@@ -1,3 +1,5 @@
+// Calendar periods and billable days, whatever the input.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, nextMidnight, parseTimestamp } from "../../src/domain/dates.ts";

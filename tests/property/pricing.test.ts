@@ -1,3 +1,5 @@
+// From a price list and usage to the lines of an invoice, whatever the input.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY_MS } from "../../src/domain/dates.ts";

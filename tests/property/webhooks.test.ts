@@ -1,3 +1,5 @@
+// Signatures and the schedule of retries, whatever the input.
+
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

@@ -1,3 +1,5 @@
+// Where webhooks may and may not go, form by form.
+
 import { describe, expect, test } from "vitest";
 import {
   type AddressClass,

@@ -1,3 +1,5 @@
+// What events count, and how they become units.
+
 import { describe, expect, test } from "vitest";
 import {
   type Aggregation,

@@ -1,3 +1,5 @@
+// UTC days and the strict grammar of timestamps.
+
 import { describe, expect, test } from "vitest";
 import {
   addDays,

@@ -1,3 +1,5 @@
+// Exact decimals: parsing, printing, arithmetic, rounding.
+
 import { describe, expect, test } from "vitest";
 import {
   add,

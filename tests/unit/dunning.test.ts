@@ -1,3 +1,5 @@
+// When which reminder of an unpaid invoice is due.
+
 import { describe, expect, test } from "vitest";
 import { addDays } from "../../src/domain/dates.ts";
 import { daysOverdue, nextStep, type Step, stepsFor } from "../../src/domain/dunning.ts";

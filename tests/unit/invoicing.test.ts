@@ -1,3 +1,5 @@
+// Sums, dates, numbers and states of an invoice.
+
 import { describe, expect, test } from "vitest";
 import {
   applyCredit,

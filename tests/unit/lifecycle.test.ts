@@ -1,3 +1,5 @@
+// Every pair of subscription states.
+
 import { describe, expect, test } from "vitest";
 import {
   isLive,

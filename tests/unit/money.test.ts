@@ -1,3 +1,5 @@
+// From exact decimals to integer cents.
+
 import { describe, expect, test } from "vitest";
 import { decimal } from "../../src/domain/decimal.ts";
 import {

@@ -1,3 +1,5 @@
+// Calendar periods and billable days.
+
 import { describe, expect, test } from "vitest";
 import {
   billableDays,

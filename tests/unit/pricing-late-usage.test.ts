@@ -1,3 +1,5 @@
+// Corrections of closed periods, and how they add up.
+
 import { describe, expect, test } from "vitest";
 import { adjustments, arrearsFees, billedOf, type PlanVersion } from "../../src/domain/pricing.ts";
 import { flatCharge, planVersion, usageCharge, used } from "./plans.ts";

@@ -1,3 +1,5 @@
+// From a price list and usage to the lines of an invoice.
+
 import { describe, expect, test } from "vitest";
 import { formatDecimal, integer } from "../../src/domain/decimal.ts";
 import { AmountOutOfRange } from "../../src/domain/money.ts";

@@ -1,3 +1,5 @@
+// Signatures and the schedule of retries.
+
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {

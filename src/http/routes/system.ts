@@ -1,8 +1,9 @@
 // Health, metrics and the reference: for operators and newcomers, not for billing.
 
+import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { refuse } from "../../errors.ts";
-import { sql } from "../../store/sql.ts";
+import { appliedVersion } from "../../store/installation.ts";
 import { renderDocs } from "../docs-page.ts";
 import { renderMetrics } from "../metrics.ts";
 import { openApi } from "../openapi.ts";
@@ -10,6 +11,7 @@ import { type Route, read } from "../route.ts";
 
 const tag = "System";
 const PING_MS = 1_000;
+const DOCS_CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 export type Readiness = {
   /** Set when the process has been told to stop. */
@@ -19,18 +21,22 @@ export type Readiness = {
 };
 
 export function systemRoutes(readiness: Readiness, table: () => readonly Route[]): Route[] {
-  const healthz = read({
-    method: "GET",
-    path: "/healthz",
-    tag,
-    summary: "The process is alive",
-    scope: "public",
-    project: "none",
-    reply: [200, Type.Object({ status: Type.String() })],
-    handle: async () => ({ status: "ok" }),
-  });
+  return [healthz, readyz(readiness), metrics, ...referenceRoutes(table)];
+}
 
-  const readyz = read({
+const healthz = read({
+  method: "GET",
+  path: "/healthz",
+  tag,
+  summary: "The process is alive",
+  scope: "public",
+  project: "none",
+  reply: [200, Type.Object({ status: Type.String() })],
+  handle: async () => ({ status: "ok" }),
+});
+
+function readyz(readiness: Readiness): Route {
+  return read({
     method: "GET",
     path: "/readyz",
     tag,
@@ -49,69 +55,63 @@ export function systemRoutes(readiness: Readiness, table: () => readonly Route[]
     ],
     async handle({ db }) {
       if (readiness.draining) throw refuse("unavailable", "The process is shutting down.");
-      const found = await within(
-        PING_MS,
-        db.one<{ version: number }>(sql`select max(version) as version from schema_migrations`),
-      );
-      if (found.version !== readiness.schema_version) {
-        throw refuse(
-          "unavailable",
-          `The schema is at ${found.version}, this process needs ${readiness.schema_version}.`,
-        );
+      const { schema_version, warnings } = readiness;
+      const found = await within(PING_MS, appliedVersion(db));
+      if (found !== schema_version) {
+        const message = `The schema is at ${found}, this process needs ${schema_version}.`;
+        throw refuse("unavailable", message);
       }
-      return { status: "ok", schema_version: found.version, warnings: readiness.warnings };
+      return { status: "ok", schema_version, warnings };
     },
   });
+}
 
-  const metrics = read({
-    method: "GET",
-    path: "/metrics",
+const metrics = read({
+  method: "GET",
+  path: "/metrics",
+  tag,
+  summary: "Prometheus metrics",
+  scope: "public",
+  project: "none",
+  reply: [200, null],
+  hidden: true,
+  async handle(_call, reply) {
+    return reply.type("text/plain; version=0.0.4").send(renderMetrics());
+  },
+});
+
+/** Both are made of the whole table, once: it does not change while the process runs. */
+function referenceRoutes(table: () => readonly Route[]): Route[] {
+  let json: string | undefined;
+  let html: string | undefined;
+  const hidden = {
+    method: "GET" as const,
     tag,
-    summary: "Prometheus metrics",
-    scope: "public",
-    project: "none",
-    reply: [200, null],
-    hidden: true,
-    async handle(_call, reply) {
-      return reply.type("text/plain; version=0.0.4").send(renderMetrics());
-    },
-  });
-
+    scope: "public" as const,
+    project: "none" as const,
+    reply: [200, null] as const,
+    hidden: true as const,
+  };
   const openapi = read({
-    method: "GET",
+    ...hidden,
     path: "/openapi.json",
-    tag,
-    summary: "This document",
-    scope: "public",
-    project: "none",
-    reply: [200, null],
-    hidden: true,
-    async handle({ context }, reply) {
-      const document = openApi(table(), context.config.base_url);
-      return reply.type("application/json; charset=utf-8").send(JSON.stringify(document));
+    summary: "The OpenAPI document",
+    async handle({ context }, reply: FastifyReply) {
+      json ??= JSON.stringify(openApi(table(), context.config.base_url));
+      return reply.type("application/json; charset=utf-8").send(json);
     },
   });
-
   const docs = read({
-    method: "GET",
+    ...hidden,
     path: "/docs",
-    tag,
     summary: "The reference for people",
-    scope: "public",
-    project: "none",
-    reply: [200, null],
-    hidden: true,
-    async handle({ context }, reply) {
-      reply.header(
-        "content-security-policy",
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:",
-      );
-      const document = openApi(table(), context.config.base_url);
-      return reply.type("text/html; charset=utf-8").send(renderDocs(document));
+    async handle({ context }, reply: FastifyReply) {
+      html ??= renderDocs(openApi(table(), context.config.base_url));
+      reply.header("content-security-policy", DOCS_CSP);
+      return reply.type("text/html; charset=utf-8").send(html);
     },
   });
-
-  return [healthz, readyz, metrics, openapi, docs];
+  return [openapi, docs];
 }
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {

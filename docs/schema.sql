@@ -1,0 +1,625 @@
+-- The schema as the migrations leave it, read from the database's catalog.
+-- Written by UPDATE_DOCS=1 npm test -- tests/docs.test.ts; a test compares it.
+
+create table add_ons (
+  project_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  description text,
+  catalog_item_id uuid,
+  amount_cents bigint,
+  currency text,
+  archived_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint add_ons_pkey PRIMARY KEY (project_id, id),
+  constraint add_ons_code_key UNIQUE (project_id, code),
+  constraint add_ons_project_id_catalog_item_id_fkey FOREIGN KEY (project_id, catalog_item_id) REFERENCES catalog_items(project_id, id),
+  constraint add_ons_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint add_ons_amount_cents_check CHECK (((amount_cents >= 0) AND (amount_cents <= '1000000000000'::bigint))),
+  constraint add_ons_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint add_ons_one_price_check CHECK ((((catalog_item_id IS NULL) = (amount_cents IS NOT NULL)) AND ((amount_cents IS NULL) = (currency IS NULL))))
+);
+CREATE INDEX add_ons_by_catalog_item ON public.add_ons USING btree (project_id, catalog_item_id) WHERE (catalog_item_id IS NOT NULL);
+
+create table applied_add_ons (
+  project_id uuid not null,
+  id uuid not null,
+  customer_id uuid not null,
+  add_on_id uuid not null,
+  invoice_id uuid not null,
+  amount_cents bigint not null,
+  currency text not null,
+  applied_at timestamp with time zone not null,
+  constraint applied_add_ons_pkey PRIMARY KEY (project_id, id),
+  constraint applied_add_ons_invoice_key UNIQUE (project_id, invoice_id),
+  constraint applied_add_ons_project_id_add_on_id_fkey FOREIGN KEY (project_id, add_on_id) REFERENCES add_ons(project_id, id),
+  constraint applied_add_ons_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
+  constraint applied_add_ons_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id)
+);
+
+create table billing_events (
+  project_id uuid not null,
+  xid xid8 not null default pg_current_xact_id(),
+  id uuid not null,
+  resource_type text not null,
+  resource_id uuid not null,
+  event_type text not null,
+  actor_token_id uuid,
+  payload jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint billing_events_pkey PRIMARY KEY (project_id, xid, id),
+  constraint billing_events_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+CREATE INDEX billing_events_by_resource ON public.billing_events USING btree (project_id, resource_id, xid, id);
+
+create table catalog_items (
+  project_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  amount_cents bigint not null,
+  currency text not null,
+  metadata jsonb not null default '{}'::jsonb,
+  archived_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint catalog_items_pkey PRIMARY KEY (project_id, id),
+  constraint catalog_items_code_key UNIQUE (project_id, code),
+  constraint catalog_items_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint catalog_items_amount_cents_check CHECK (((amount_cents >= 0) AND (amount_cents <= '1000000000000'::bigint))),
+  constraint catalog_items_code_check CHECK ((code ~ '^[a-z0-9._-]{1,64}$'::text)),
+  constraint catalog_items_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint catalog_items_name_check CHECK ((length(name) <= 128))
+);
+
+create table catalog_prices (
+  project_id uuid not null,
+  catalog_item_id uuid not null,
+  version integer not null,
+  amount_cents bigint not null,
+  currency text not null,
+  effective_at timestamp with time zone not null,
+  constraint catalog_prices_pkey PRIMARY KEY (project_id, catalog_item_id, version),
+  constraint catalog_prices_project_id_catalog_item_id_fkey FOREIGN KEY (project_id, catalog_item_id) REFERENCES catalog_items(project_id, id),
+  constraint catalog_prices_version_check CHECK ((version > 0))
+);
+
+create table charges (
+  project_id uuid not null,
+  id uuid not null,
+  plan_id uuid not null,
+  position integer not null,
+  charge_model text not null,
+  invoice_timing text not null,
+  metric_id uuid,
+  rate numeric(27,12),
+  catalog_item_id uuid,
+  amount_override_cents bigint,
+  quantity_from text,
+  properties jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null,
+  removed_at timestamp with time zone,
+  constraint charges_pkey PRIMARY KEY (project_id, id),
+  constraint charges_project_id_catalog_item_id_fkey FOREIGN KEY (project_id, catalog_item_id) REFERENCES catalog_items(project_id, id),
+  constraint charges_project_id_metric_id_fkey FOREIGN KEY (project_id, metric_id) REFERENCES metrics(project_id, id),
+  constraint charges_project_id_plan_id_fkey FOREIGN KEY (project_id, plan_id) REFERENCES plans(project_id, id),
+  constraint charges_amount_override_cents_check CHECK (((amount_override_cents >= 0) AND (amount_override_cents <= '1000000000000'::bigint))),
+  constraint charges_charge_model_check CHECK ((charge_model = ANY (ARRAY['standard'::text, 'flat_fee'::text]))),
+  constraint charges_flat_fee_check CHECK (((charge_model <> 'flat_fee'::text) OR ((metric_id IS NULL) AND (rate IS NULL) AND ((catalog_item_id IS NOT NULL) OR (amount_override_cents IS NOT NULL))))),
+  constraint charges_invoice_timing_check CHECK ((invoice_timing = ANY (ARRAY['arrears'::text, 'immediate'::text, 'advance'::text]))),
+  constraint charges_rate_check CHECK ((rate >= (0)::numeric)),
+  constraint charges_standard_check CHECK (((charge_model <> 'standard'::text) OR ((metric_id IS NOT NULL) AND (rate IS NOT NULL) AND (invoice_timing = 'arrears'::text) AND (catalog_item_id IS NULL) AND (amount_override_cents IS NULL))))
+);
+CREATE INDEX charges_by_catalog_item ON public.charges USING btree (project_id, catalog_item_id) WHERE (catalog_item_id IS NOT NULL);
+CREATE INDEX charges_by_metric ON public.charges USING btree (project_id, metric_id) WHERE (metric_id IS NOT NULL);
+CREATE INDEX charges_by_plan ON public.charges USING btree (project_id, plan_id, "position");
+
+create table closed_periods (
+  project_id uuid not null,
+  subscription_id uuid not null,
+  period_no integer not null,
+  starts_at timestamp with time zone not null,
+  ends_at timestamp with time zone not null,
+  plan_id uuid not null,
+  plan_version integer not null,
+  billable boolean not null,
+  billed jsonb not null,
+  late boolean not null default false,
+  settle_at timestamp with time zone,
+  closed_at timestamp with time zone not null,
+  constraint closed_periods_pkey PRIMARY KEY (project_id, subscription_id, period_no),
+  constraint closed_periods_project_id_plan_id_plan_version_fkey FOREIGN KEY (project_id, plan_id, plan_version) REFERENCES plan_versions(project_id, plan_id, version),
+  constraint closed_periods_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id),
+  constraint closed_periods_check CHECK ((starts_at <= ends_at)),
+  constraint closed_periods_check1 CHECK (((settle_at IS NULL) OR late))
+);
+CREATE INDEX closed_periods_late ON public.closed_periods USING btree (project_id, subscription_id) WHERE late;
+CREATE INDEX closed_periods_settle ON public.closed_periods USING btree (project_id, settle_at) WHERE (settle_at IS NOT NULL);
+
+create table credit_entries (
+  project_id uuid not null,
+  customer_id uuid not null,
+  id uuid not null,
+  currency text not null,
+  amount_cents bigint not null,
+  reason text not null,
+  invoice_id uuid not null,
+  created_at timestamp with time zone not null,
+  constraint credit_entries_pkey PRIMARY KEY (project_id, customer_id, id),
+  constraint credit_entries_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id),
+  constraint credit_entries_amount_cents_check CHECK ((amount_cents <> 0)),
+  constraint credit_entries_reason_check CHECK ((reason = ANY (ARRAY['overpayment'::text, 'negative_total'::text, 'applied'::text, 'voided'::text])))
+);
+
+create table credits (
+  project_id uuid not null,
+  customer_id uuid not null,
+  currency text not null,
+  balance_cents bigint not null,
+  constraint credits_pkey PRIMARY KEY (project_id, customer_id, currency),
+  constraint credits_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
+  constraint credits_balance_cents_check CHECK ((balance_cents >= 0))
+);
+
+create table customers (
+  project_id uuid not null,
+  id uuid not null,
+  seq bigint not null generated always as identity,
+  short_id text not null,
+  short_id_unique boolean not null default true,
+  external_id text not null,
+  name text not null,
+  email text not null,
+  currency text not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint customers_pkey PRIMARY KEY (project_id, id),
+  constraint customers_external_id_key UNIQUE (project_id, external_id),
+  constraint customers_seq_key UNIQUE (project_id, seq),
+  constraint customers_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint customers_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint customers_external_id_check CHECK ((external_id <> ''::text)),
+  constraint customers_short_id_check CHECK ((short_id ~ '^cust_[0-9a-z]{4}$'::text))
+);
+CREATE INDEX customers_by_id ON public.customers USING btree (id);
+CREATE UNIQUE INDEX customers_short_id_key ON public.customers USING btree (project_id, short_id) WHERE short_id_unique;
+
+create table dunning_policies (
+  project_id uuid not null,
+  enabled boolean not null,
+  steps jsonb not null,
+  updated_at timestamp with time zone not null,
+  constraint dunning_policies_pkey PRIMARY KEY (project_id),
+  constraint dunning_policies_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+
+create table dunning_steps (
+  project_id uuid not null,
+  invoice_id uuid not null,
+  webhook_event text not null,
+  sent_on date not null,
+  constraint dunning_steps_pkey PRIMARY KEY (project_id, invoice_id, webhook_event),
+  constraint dunning_steps_day_key UNIQUE (project_id, invoice_id, sent_on),
+  constraint dunning_steps_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id)
+);
+
+create table fees (
+  project_id uuid not null,
+  invoice_id uuid not null,
+  id uuid not null,
+  fee_type text not null,
+  charge_id uuid,
+  billable_metric_code text,
+  units numeric not null,
+  amount_cents bigint not null,
+  amount_currency text not null,
+  properties jsonb not null,
+  constraint fees_pkey PRIMARY KEY (project_id, invoice_id, id),
+  constraint fees_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id),
+  constraint fees_fee_type_check CHECK ((fee_type = ANY (ARRAY['subscription'::text, 'charge'::text, 'adjustment'::text, 'add_on'::text])))
+);
+
+create table idempotency_keys (
+  scope_id uuid not null,
+  key text not null,
+  request_hash bytea not null,
+  status integer not null,
+  body text not null,
+  created_at timestamp with time zone not null,
+  constraint idempotency_keys_pkey PRIMARY KEY (scope_id, key)
+);
+CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
+
+create table installation (
+  only_row boolean not null default true,
+  secret_check bytea not null,
+  created_at timestamp with time zone not null,
+  constraint installation_pkey PRIMARY KEY (only_row),
+  constraint installation_only_row_check CHECK (only_row)
+);
+
+create table invoice_counters (
+  project_id uuid not null,
+  year integer not null,
+  last integer not null,
+  constraint invoice_counters_pkey PRIMARY KEY (project_id, year),
+  constraint invoice_counters_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint invoice_counters_last_check CHECK ((last > 0))
+);
+
+create table invoices (
+  project_id uuid not null,
+  id uuid not null,
+  number_year integer not null,
+  number_seq integer not null,
+  customer_id uuid not null,
+  subscription_id uuid,
+  cause text not null,
+  period_no integer not null default 0,
+  cause_no integer not null default 0,
+  invoice_type text not null,
+  status text not null,
+  payment_status text not null,
+  currency text not null,
+  subtotal_cents bigint not null,
+  total_cents bigint not null,
+  amount_paid_cents bigint not null default 0,
+  credit_applied_cents bigint not null default 0,
+  issuing_date date not null,
+  due_date date not null,
+  period_start date not null,
+  period_end date not null,
+  dunning_on date,
+  voided_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint invoices_pkey PRIMARY KEY (project_id, id),
+  constraint invoices_number_key UNIQUE (project_id, number_year, number_seq),
+  constraint invoices_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
+  constraint invoices_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint invoices_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id),
+  constraint invoices_amount_paid_cents_check CHECK ((amount_paid_cents >= 0)),
+  constraint invoices_cause_check CHECK ((cause = ANY (ARRAY['period'::text, 'start'::text, 'advance'::text, 'supplement'::text, 'add_on'::text]))),
+  constraint invoices_check CHECK ((total_cents = GREATEST(subtotal_cents, (0)::bigint))),
+  constraint invoices_check1 CHECK (((credit_applied_cents >= 0) AND (credit_applied_cents <= total_cents))),
+  constraint invoices_check2 CHECK (((subscription_id IS NULL) = (cause = 'add_on'::text))),
+  constraint invoices_check3 CHECK (((due_date >= issuing_date) AND (period_end >= period_start))),
+  constraint invoices_check4 CHECK (((status = 'succeeded'::text) = (payment_status = 'succeeded'::text))),
+  constraint invoices_check5 CHECK (((status = 'voided'::text) OR ((status = 'succeeded'::text) = (((total_cents - amount_paid_cents) - credit_applied_cents) <= 0)))),
+  constraint invoices_invoice_type_check CHECK ((invoice_type = ANY (ARRAY['subscription'::text, 'addon'::text]))),
+  constraint invoices_number_seq_check CHECK ((number_seq > 0)),
+  constraint invoices_payment_status_check CHECK ((payment_status = ANY (ARRAY['pending'::text, 'partially_paid'::text, 'succeeded'::text]))),
+  constraint invoices_status_check CHECK ((status = ANY (ARRAY['outstanding'::text, 'overdue'::text, 'succeeded'::text, 'voided'::text])))
+);
+CREATE INDEX invoices_by_customer ON public.invoices USING btree (project_id, customer_id, id);
+CREATE UNIQUE INDEX invoices_cause_key ON public.invoices USING btree (project_id, subscription_id, period_no, cause, cause_no) WHERE (subscription_id IS NOT NULL);
+CREATE INDEX invoices_dunning ON public.invoices USING btree (project_id, dunning_on) WHERE (dunning_on IS NOT NULL);
+CREATE INDEX invoices_open ON public.invoices USING btree (project_id, due_date, id) INCLUDE (status, currency, total_cents, amount_paid_cents, credit_applied_cents) WHERE (status = ANY (ARRAY['outstanding'::text, 'overdue'::text]));
+
+create table metrics (
+  project_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  aggregation_type text not null,
+  field_name text,
+  archived_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint metrics_pkey PRIMARY KEY (project_id, id),
+  constraint metrics_code_key UNIQUE (project_id, code),
+  constraint metrics_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint metrics_aggregation_type_check CHECK ((aggregation_type = ANY (ARRAY['sum'::text, 'count'::text, 'count_unique'::text, 'max'::text, 'latest'::text]))),
+  constraint metrics_check CHECK (((field_name IS NOT NULL) OR (aggregation_type = ANY (ARRAY['count'::text, 'latest'::text]))))
+);
+
+create table organizations (
+  id uuid not null,
+  slug text not null,
+  name text not null,
+  created_at timestamp with time zone not null,
+  constraint organizations_pkey PRIMARY KEY (id),
+  constraint organizations_slug_key UNIQUE (slug)
+);
+
+create table payments (
+  project_id uuid not null,
+  id uuid not null,
+  invoice_id uuid not null,
+  customer_id uuid not null,
+  amount_cents bigint not null,
+  currency text not null,
+  provider text not null,
+  provider_payment_id text not null,
+  reference text,
+  status text not null,
+  paid_at timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  constraint payments_pkey PRIMARY KEY (project_id, id),
+  constraint payments_provider_key UNIQUE (project_id, provider, provider_payment_id),
+  constraint payments_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
+  constraint payments_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id),
+  constraint payments_amount_cents_check CHECK ((amount_cents >= 1)),
+  constraint payments_status_check CHECK ((status = 'succeeded'::text))
+);
+CREATE INDEX payments_by_customer ON public.payments USING btree (project_id, customer_id, id);
+CREATE INDEX payments_by_invoice ON public.payments USING btree (project_id, invoice_id, id);
+CREATE INDEX payments_by_time ON public.payments USING btree (project_id, paid_at) INCLUDE (amount_cents, currency);
+
+create table plan_versions (
+  project_id uuid not null,
+  plan_id uuid not null,
+  version integer not null,
+  amount_cents bigint not null,
+  charges jsonb not null,
+  effective_at timestamp with time zone not null,
+  constraint plan_versions_pkey PRIMARY KEY (project_id, plan_id, version),
+  constraint plan_versions_project_id_plan_id_fkey FOREIGN KEY (project_id, plan_id) REFERENCES plans(project_id, id),
+  constraint plan_versions_version_check CHECK ((version > 0))
+);
+
+create table plans (
+  project_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  description text,
+  category text,
+  interval text not null,
+  amount_cents bigint not null,
+  amount_currency text not null,
+  labels text[] not null default '{}'::text[],
+  version integer not null,
+  archived_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint plans_pkey PRIMARY KEY (project_id, id),
+  constraint plans_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint plans_amount_cents_check CHECK (((amount_cents >= 0) AND (amount_cents <= '1000000000000'::bigint))),
+  constraint plans_amount_currency_check CHECK ((amount_currency ~ '^[A-Z]{3}$'::text)),
+  constraint plans_interval_check CHECK (("interval" = ANY (ARRAY['weekly'::text, 'monthly'::text, 'quarterly'::text, 'semiannual'::text, 'yearly'::text]))),
+  constraint plans_version_check CHECK ((version > 0))
+);
+CREATE INDEX plans_by_code ON public.plans USING btree (project_id, code, id);
+CREATE UNIQUE INDEX plans_live_code_key ON public.plans USING btree (project_id, code) WHERE (archived_at IS NULL);
+
+create table portal_views (
+  project_id uuid not null,
+  customer_id uuid not null,
+  body text,
+  page jsonb,
+  generated_at timestamp with time zone,
+  as_of xid8,
+  dropped_by xid8,
+  constraint portal_views_pkey PRIMARY KEY (project_id, customer_id),
+  constraint portal_views_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint portal_views_check CHECK ((((body IS NULL) = (page IS NULL)) AND ((body IS NULL) = (generated_at IS NULL)) AND ((body IS NULL) = (as_of IS NULL))))
+);
+
+create table projects (
+  id uuid not null,
+  organization_id uuid not null,
+  workspace_id uuid not null,
+  slug text not null,
+  name text not null,
+  mode text not null,
+  frozen_at timestamp with time zone,
+  default_currency text not null default 'USD'::text,
+  net_payment_days integer not null default 14,
+  late_usage_periods integer not null default 2,
+  created_at timestamp with time zone not null,
+  issuer_name text,
+  issuer_address text not null default ''::text,
+  issuer_tax_id text not null default ''::text,
+  logo_color text not null default '#3347c4'::text,
+  constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_slug_key UNIQUE (organization_id, workspace_id, slug),
+  constraint projects_organization_id_workspace_id_fkey FOREIGN KEY (organization_id, workspace_id) REFERENCES workspaces(organization_id, id),
+  constraint projects_check CHECK (((frozen_at IS NULL) OR (mode = 'sandbox'::text))),
+  constraint projects_default_currency_check CHECK ((default_currency ~ '^[A-Z]{3}$'::text)),
+  constraint projects_late_usage_periods_check CHECK (((late_usage_periods >= 0) AND (late_usage_periods <= 24))),
+  constraint projects_logo_color_check CHECK ((logo_color ~ '^#[0-9a-f]{6}$'::text)),
+  constraint projects_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
+  constraint projects_net_payment_days_check CHECK (((net_payment_days >= 0) AND (net_payment_days <= 365)))
+);
+
+create table schema_migrations (
+  version integer not null,
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint schema_migrations_pkey PRIMARY KEY (version)
+);
+
+create table subscriptions (
+  project_id uuid not null,
+  id uuid not null,
+  seq bigint not null generated always as identity,
+  external_id text not null,
+  customer_id uuid not null,
+  plan_id uuid not null,
+  status text not null,
+  billing_time text not null default 'calendar'::text,
+  properties jsonb not null default '{}'::jsonb,
+  started_at timestamp with time zone not null,
+  period_no integer not null,
+  current_period_start timestamp with time zone not null,
+  current_period_next timestamp with time zone not null,
+  plan_version integer not null,
+  recurring_cents numeric not null,
+  terminated_at timestamp with time zone,
+  parked_reason text,
+  parked_until timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint subscriptions_pkey PRIMARY KEY (project_id, id),
+  constraint subscriptions_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
+  constraint subscriptions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint subscriptions_project_id_plan_id_plan_version_fkey FOREIGN KEY (project_id, plan_id, plan_version) REFERENCES plan_versions(project_id, plan_id, version),
+  constraint subscriptions_billing_time_check CHECK ((billing_time = 'calendar'::text)),
+  constraint subscriptions_check CHECK ((current_period_start <= current_period_next)),
+  constraint subscriptions_check1 CHECK (((terminated_at IS NOT NULL) = (status = ANY (ARRAY['terminated'::text, 'canceled'::text])))),
+  constraint subscriptions_external_id_check CHECK ((external_id <> ''::text)),
+  constraint subscriptions_period_no_check CHECK ((period_no > 0)),
+  constraint subscriptions_properties_check CHECK ((jsonb_typeof(properties) = 'object'::text)),
+  constraint subscriptions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text, 'terminated'::text, 'canceled'::text])))
+);
+CREATE INDEX subscriptions_by_customer ON public.subscriptions USING btree (project_id, customer_id, id);
+CREATE INDEX subscriptions_by_external_id ON public.subscriptions USING btree (project_id, external_id, id);
+CREATE INDEX subscriptions_by_plan ON public.subscriptions USING btree (project_id, plan_id) WHERE (status = 'active'::text);
+CREATE INDEX subscriptions_due ON public.subscriptions USING btree (project_id, current_period_next, id) WHERE (status = ANY (ARRAY['active'::text, 'suspended'::text]));
+CREATE UNIQUE INDEX subscriptions_live_external_id_key ON public.subscriptions USING btree (project_id, external_id) WHERE (status = ANY (ARRAY['active'::text, 'suspended'::text]));
+
+create table suspensions (
+  project_id uuid not null,
+  subscription_id uuid not null,
+  id uuid not null,
+  suspended_at timestamp with time zone not null,
+  resumed_at timestamp with time zone,
+  constraint suspensions_pkey PRIMARY KEY (project_id, subscription_id, id),
+  constraint suspensions_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id)
+);
+
+create table tokens (
+  organization_id uuid not null,
+  id uuid not null,
+  name text not null,
+  key_prefix text not null,
+  hash bytea not null,
+  scopes text[] not null,
+  created_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint tokens_pkey PRIMARY KEY (organization_id, id),
+  constraint tokens_hash_key UNIQUE (hash),
+  constraint tokens_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint tokens_hash_check CHECK ((octet_length(hash) = 32))
+);
+
+create table usage_days (
+  project_id uuid not null,
+  subscription_id uuid not null,
+  period_no integer not null,
+  metric_id uuid not null,
+  day date not null,
+  events bigint not null,
+  sum numeric,
+  max numeric,
+  latest numeric,
+  uniques bigint not null default 0,
+  last_at timestamp with time zone not null,
+  last_arrival bigint not null,
+  constraint usage_days_pkey PRIMARY KEY (project_id, subscription_id, period_no, metric_id, day)
+) with (fillfactor=70);
+
+create table usage_events (
+  project_id uuid not null,
+  key uuid not null,
+  transaction_id text,
+  subscription_id uuid not null,
+  metric_id uuid not null,
+  period_no integer not null,
+  at timestamp with time zone not null,
+  received_at timestamp with time zone not null,
+  arrival bigint not null,
+  quantity numeric,
+  unique_value uuid,
+  value text,
+  properties jsonb,
+  unbillable text,
+  constraint usage_events_pkey PRIMARY KEY (project_id, key),
+  constraint usage_events_unbillable_check CHECK ((unbillable = ANY (ARRAY['before_start'::text, 'after_termination'::text, 'late_unbilled'::text])))
+);
+CREATE INDEX usage_events_by_subscription ON public.usage_events USING btree (project_id, subscription_id, at);
+CREATE INDEX usage_events_unbillable ON public.usage_events USING btree (project_id, at, key) WHERE (unbillable IS NOT NULL);
+
+create table usage_uniques (
+  project_id uuid not null,
+  subscription_id uuid not null,
+  period_no integer not null,
+  metric_id uuid not null,
+  unique_value uuid not null,
+  day date not null,
+  constraint usage_uniques_pkey PRIMARY KEY (project_id, subscription_id, period_no, metric_id, unique_value)
+);
+
+create table webhook_attempts (
+  project_id uuid not null,
+  id uuid not null,
+  endpoint_id uuid not null,
+  message_id uuid not null,
+  attempt integer not null,
+  status text not null,
+  http_status integer,
+  error text,
+  duration_ms integer not null,
+  response_excerpt text,
+  next_retry_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint webhook_attempts_pkey PRIMARY KEY (project_id, id),
+  constraint webhook_attempts_number_key UNIQUE (project_id, endpoint_id, message_id, attempt),
+  constraint webhook_attempts_project_id_endpoint_id_fkey FOREIGN KEY (project_id, endpoint_id) REFERENCES webhook_endpoints(project_id, id),
+  constraint webhook_attempts_project_id_message_id_fkey FOREIGN KEY (project_id, message_id) REFERENCES webhook_messages(project_id, id),
+  constraint webhook_attempts_attempt_check CHECK ((attempt > 0)),
+  constraint webhook_attempts_check CHECK (((status = 'failed'::text) OR ((error IS NULL) AND (next_retry_at IS NULL)))),
+  constraint webhook_attempts_status_check CHECK ((status = ANY (ARRAY['delivered'::text, 'failed'::text])))
+);
+CREATE INDEX webhook_attempts_by_endpoint ON public.webhook_attempts USING btree (project_id, endpoint_id, id);
+
+create table webhook_endpoints (
+  project_id uuid not null,
+  id uuid not null,
+  url text not null,
+  events text[] not null,
+  secret bytea not null,
+  secret_hint text not null,
+  previous_secret bytea,
+  previous_secret_until timestamp with time zone,
+  enabled boolean not null default true,
+  disabled_reason text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  deleted_at timestamp with time zone,
+  constraint webhook_endpoints_pkey PRIMARY KEY (project_id, id),
+  constraint webhook_endpoints_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint webhook_endpoints_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL))),
+  constraint webhook_endpoints_events_check CHECK ((cardinality(events) > 0))
+);
+
+create table webhook_messages (
+  project_id uuid not null,
+  id uuid not null,
+  event text not null,
+  body text not null,
+  created_at timestamp with time zone not null,
+  constraint webhook_messages_pkey PRIMARY KEY (project_id, id),
+  constraint webhook_messages_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+
+create table webhook_queue (
+  project_id uuid not null,
+  endpoint_id uuid not null,
+  message_id uuid not null,
+  attempt integer not null default 0,
+  tries integer not null default 0,
+  due_at timestamp with time zone not null,
+  claim uuid,
+  constraint webhook_queue_pkey PRIMARY KEY (project_id, endpoint_id, message_id),
+  constraint webhook_queue_project_id_endpoint_id_fkey FOREIGN KEY (project_id, endpoint_id) REFERENCES webhook_endpoints(project_id, id),
+  constraint webhook_queue_project_id_message_id_fkey FOREIGN KEY (project_id, message_id) REFERENCES webhook_messages(project_id, id)
+) with (fillfactor=70);
+CREATE INDEX webhook_queue_by_endpoint ON public.webhook_queue USING btree (project_id, endpoint_id, due_at);
+CREATE INDEX webhook_queue_due ON public.webhook_queue USING btree (project_id, due_at);
+
+create table workspaces (
+  organization_id uuid not null,
+  id uuid not null,
+  slug text not null,
+  name text not null,
+  created_at timestamp with time zone not null,
+  constraint workspaces_pkey PRIMARY KEY (organization_id, id),
+  constraint workspaces_slug_key UNIQUE (organization_id, slug),
+  constraint workspaces_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);

@@ -1,0 +1,234 @@
+// The documents that are made from the code are those that are committed. UPDATE_DOCS=1 writes
+// them instead of comparing.
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+import { SETTINGS } from "../src/config.ts";
+import type { Context } from "../src/context.ts";
+import { renderDocs } from "../src/http/docs-page.ts";
+import { type OpenApiDocument, type Operation, openApi } from "../src/http/openapi.ts";
+import { routeTable } from "../src/http/table.ts";
+import { describeSchema } from "./docs/schema.ts";
+import { testDatabase } from "./support/database.ts";
+
+const BASE_URL = "http://127.0.0.1:8080";
+const PAGE_BYTES_MAX = 300_000;
+const UPDATE = process.env.UPDATE_DOCS === "1";
+
+// Describing the routes asks nothing of the context.
+const routes = routeTable({ db: {} } as Context, {
+  draining: false,
+  schema_version: 0,
+  warnings: [],
+});
+const document = openApi(routes, BASE_URL);
+const page = renderDocs(document);
+
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]): [string, string, Operation] => {
+    return [path, method, operation];
+  }),
+);
+
+function fileOf(path: string): URL {
+  return new URL(`../${path}`, import.meta.url);
+}
+
+/** Compares a committed file with what the code makes of it now. */
+function expectCommitted(path: string, wanted: string): void {
+  if (UPDATE) writeFileSync(fileOf(path), wanted);
+  const found = readFileSync(fileOf(path), "utf8");
+  expect(found, `${path} is behind the code: UPDATE_DOCS=1 npm test -- tests/docs.test.ts`).toBe(
+    wanted,
+  );
+}
+
+describe("committed documents", () => {
+  const dropped: (() => Promise<void>)[] = [];
+  afterAll(async () => {
+    for (const drop of dropped) await drop();
+  });
+
+  test("docs/openapi.json is what the routes say", () => {
+    expectCommitted("docs/openapi.json", `${JSON.stringify(document, null, 2)}\n`);
+  });
+
+  test("docs/OPERATING.md lists every setting", () => {
+    const [begin, end] = ["<!-- settings -->", "<!-- /settings -->"];
+    const text = readFileSync(fileOf("docs/OPERATING.md"), "utf8");
+    const [before = "", rest = ""] = text.split(`${begin}\n`);
+    const [, after = ""] = rest.split(end);
+    const rows = SETTINGS.map(
+      ({ name, fallback, says }) => `| \`${name}\` | ${cell(fallback)} | ${says} |`,
+    );
+    const table = ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
+    expect(after, `${begin} and ${end} mark the table`).not.toBe("");
+    expectCommitted("docs/OPERATING.md", `${before}${begin}\n${table}\n${end}${after}`);
+  });
+
+  test("docs/schema.sql is what the migrations make", async () => {
+    const { connection, drop } = await testDatabase();
+    dropped.push(drop);
+    expectCommitted("docs/schema.sql", await describeSchema(connection));
+  });
+});
+
+describe("prose", () => {
+  const files = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    ...readdirSync(fileOf("docs")).map((name) => `docs/${name}`),
+    ...readdirSync(fileOf("docs/decisions")).map((name) => `docs/decisions/${name}`),
+  ].filter((path) => path.endsWith(".md"));
+
+  test.each(files)("%s names only files that exist", (path) => {
+    const text = readFileSync(fileOf(path), "utf8");
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, link = ""]) =>
+      fileURLToPath(new URL(link, fileOf(path))),
+    );
+    const named = [...text.matchAll(/`([\w-]+(?:\/[\w-]+)*\.(?:ts|md))`/g)].map(
+      ([, name = ""]) => name,
+    );
+    // A file of src may be named without it.
+    const missing = named.filter((name) => {
+      return ![name, `src/${name}`, `docs/${name}`].some((each) => existsSync(fileOf(each)));
+    });
+    expect([...missing, ...links.filter((link) => !existsSync(link))]).toEqual([]);
+  });
+});
+
+function cell(fallback: string): string {
+  return fallback.startsWith("(") ? fallback.slice(1, -1) : `\`${fallback}\``;
+}
+
+describe("the OpenAPI document", () => {
+  test("every reference points at something", () => {
+    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(
+      ([, ref = ""]) => ref,
+    );
+    expect(refs.length).toBeGreaterThan(100);
+    expect(refs.filter((ref) => find(document, ref) === undefined)).toEqual([]);
+  });
+
+  test("operations have names of their own, fit for a client", () => {
+    const names = operations.map(([, , { operationId }]) => operationId);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => !/^[a-z]+([A-Z][a-z]*)+$/.test(name))).toEqual([]);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        "listCustomers",
+        "createCustomer",
+        "getCustomer",
+        "updateCustomer",
+        "archivePlan",
+        "createPlanCharge",
+        "getCurrentKey",
+        "revokeKey",
+        "upsertCatalogItem",
+      ]),
+    );
+  });
+
+  test("every route is in it, but for the pages", () => {
+    const shown = routes.filter((route) => route.hidden !== true);
+    expect(operations).toHaveLength(shown.length);
+    expect(Object.keys(document.paths)).not.toContain("/metrics");
+  });
+
+  test("every parameter of a path is declared, and described", () => {
+    for (const [path, method, { parameters = [] }] of operations) {
+      const declared = parameters.flatMap((each) =>
+        "in" in each && each.in === "path" ? each : [],
+      );
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const at = `${method} ${path}`;
+      expect(
+        declared.map(({ name }) => name),
+        at,
+      ).toEqual(named);
+      expect(
+        declared.every(({ description }) => description !== undefined),
+        at,
+      ).toBe(true);
+    }
+  });
+
+  test("every operation has a success and says what a failure looks like", () => {
+    for (const [path, method, { responses }] of operations) {
+      const statuses = Object.keys(responses);
+      expect(
+        statuses.some((status) => status.startsWith("2")),
+        `${method} ${path}`,
+      ).toBe(true);
+      expect(statuses, `${method} ${path}`).toContain("500");
+    }
+  });
+
+  test("our own keywords and formats have become standard ones", () => {
+    const text = JSON.stringify(document);
+    expect(text).not.toContain("x-at-least-one");
+    expect(text).not.toMatch(/"format":"(timestamp|currency)"/);
+    expect(text).not.toContain('"~');
+  });
+
+  test("each error code has its sentence", () => {
+    const words = Object.entries(document["x-error-codes"]);
+    expect(words.filter(([, { description }]) => description === "").map(([code]) => code)).toEqual(
+      [],
+    );
+  });
+
+  test("the same routes give the same document", () => {
+    expect(JSON.stringify(openApi(routes, BASE_URL))).toBe(JSON.stringify(document));
+  });
+});
+
+/** Follows `#/components/schemas/Plan` into the document. */
+function find(root: OpenApiDocument, ref: string): unknown {
+  const steps = ref.replace(/^#\//, "").split("/");
+  return steps.reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], root);
+}
+
+describe("the reference page", () => {
+  test("needs no script and nothing from outside", () => {
+    expect(page).not.toMatch(/<script|<iframe|<object|<link(?! rel="icon" href="data:)|<img/i);
+    expect(page).not.toMatch(/\son\w+=/i);
+    expect(page).not.toMatch(/@import|url\(/);
+    expect([...page.matchAll(/(?:src|href)="(?![#/]|data:)/g)]).toEqual([]);
+  });
+
+  test("is small enough to open at once", () => {
+    expect(Buffer.byteLength(page)).toBeLessThan(PAGE_BYTES_MAX);
+  });
+
+  test("has a place for every operation, and every link inside it arrives", () => {
+    const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const missing = operations.filter(([, , { operationId }]) => !ids.includes(operationId));
+    expect(missing).toEqual([]);
+    const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    expect(links.filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  test("escapes whatever the document says", () => {
+    const evil = `</style><script>alert("1")</script>'&`;
+    const [first] = routes;
+    if (first === undefined) throw new Error("There are no routes.");
+    const route = { ...first, summary: evil, tag: evil, description: `${evil} \`${evil}\`` };
+    const shown = renderDocs(openApi([{ ...route, example: { name: evil } }], `http://x/"${evil}`));
+    expect(shown).not.toContain("<script");
+    expect(shown.split("</style>")).toHaveLength(2);
+  });
+
+  test("every tag that is opened is closed", () => {
+    const open: string[] = [];
+    for (const [, slash, name = ""] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
+      if (/^(meta|link|br)$/.test(name)) continue;
+      if (slash === "") open.push(name);
+      else expect(open.pop()).toBe(name);
+    }
+    expect(open).toEqual([]);
+  });
+});

@@ -1,0 +1,259 @@
+// The law of the code base, held by a test: what may import what, what is banned and what to use
+// instead, how SQL names its tenant, how long and how wide things are.
+
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { bannedCallFaults } from "./tidy/calls.ts";
+import { projectFiles, ROOT, readText, type Source, sizeOf, sourceOf } from "./tidy/files.ts";
+import {
+  cycleFaults,
+  deadFileFaults,
+  lawFaults,
+  purityFaults,
+  specifierFaults,
+} from "./tidy/imports.ts";
+import { keyFaults, type Migration, projectTables } from "./tidy/migrations.ts";
+import {
+  fileLengthFaults,
+  functionLengthFaults,
+  leftoverFaults,
+  machinePathFaults,
+  markdownFaults,
+  openingFaults,
+  testNameFaults,
+  widthFaults,
+} from "./tidy/shape.ts";
+import { databaseTimeFaults, strayFaults, tenancyFaults } from "./tidy/sql.ts";
+
+const FILE_BYTES_MAX = 600 * 1024;
+
+/** Functions longer than the law allows, with their length. A number here may only fall. */
+const LONG_FUNCTIONS: Readonly<Record<string, number>> = {};
+
+const files = projectFiles();
+const texts = files
+  .filter((path) => /\.(ts|js|sql|md|json|yaml|yml|html|css)$|^\.ci\//.test(path))
+  .map((path) => ({ path, text: readText(path) }));
+const sources = texts
+  .filter(({ path }) => /\.(ts|js)$/.test(path))
+  .map(({ path, text }) => sourceOf(path, text));
+const migrations = texts.filter(({ path }) => /^src\/store\/migrations\/.*\.sql$/.test(path));
+const inSource = sources.filter(({ path }) => path.startsWith("src/"));
+/** What a generator wrote is as wide and as long as it is. */
+const byHand = sources.filter(({ text }) => !text.startsWith("// Generated from"));
+
+function each(list: readonly Source[], check: (source: Source) => string[]): string[] {
+  return list.flatMap(check);
+}
+
+describe("imports", () => {
+  test("a room imports only what stands left of it", () => {
+    expect(each(inSource, lawFaults)).toEqual([]);
+  });
+
+  test("rules and nouns know nothing of the world", () => {
+    expect(each(inSource, purityFaults)).toEqual([]);
+  });
+
+  test("relative imports name their file, and there are no barrels", () => {
+    expect(each(sources, specifierFaults)).toEqual([]);
+    expect(files.filter((path) => /(^|\/)index\.[tj]s$/.test(path))).toEqual([]);
+  });
+
+  test("no files of src import one another in a ring", () => {
+    expect(cycleFaults(inSource)).toEqual([]);
+  });
+
+  test("every file of src is used", () => {
+    expect(deadFileFaults(inSource, entryPoints())).toEqual([]);
+  });
+});
+
+describe("calls and SQL", () => {
+  test("banned calls do not occur", () => {
+    expect(each(sources, bannedCallFaults)).toEqual([]);
+  });
+
+  test("SQL stands in src/store alone", () => {
+    expect(each(inSource, strayFaults)).toEqual([]);
+  });
+
+  test("SQL does not read the database's clock", () => {
+    expect(each(inSource, databaseTimeFaults)).toEqual([]);
+  });
+
+  test("every statement on a project's rows names the project", () => {
+    const owned = projectTables(migrations);
+    expect(owned.size).toBeGreaterThan(5);
+    expect(inSource.flatMap((source) => tenancyFaults(source, owned))).toEqual([]);
+  });
+
+  test("keys of a project's tables start with project_id", () => {
+    expect(keyFaults(migrations)).toEqual([]);
+  });
+});
+
+describe("shape", () => {
+  test("each file opens by saying what it is for", () => {
+    expect(each(sources, openingFaults)).toEqual([]);
+  });
+
+  test("lines are at most 100 characters wide", () => {
+    expect(each(byHand, widthFaults)).toEqual([]);
+  });
+
+  test("files are at most 400 lines long", () => {
+    expect(each(byHand, fileLengthFaults)).toEqual([]);
+  });
+
+  test("functions are at most 70 lines long", () => {
+    expect(inSource.flatMap((source) => functionLengthFaults(source, LONG_FUNCTIONS))).toEqual([]);
+  });
+
+  test("tests of one file have different names", () => {
+    expect(each(sources, testNameFaults)).toEqual([]);
+  });
+
+  test("nothing is left for later in a comment", () => {
+    const written = texts.filter(({ path }) => !path.startsWith("tests/tidy"));
+    expect(written.flatMap(leftoverFaults)).toEqual([]);
+  });
+
+  test("markdown files have one title", () => {
+    expect(texts.filter(({ path }) => path.endsWith(".md")).flatMap(markdownFaults)).toEqual([]);
+  });
+
+  test("no file is large", () => {
+    const large = files.filter((path) => sizeOf(path) > FILE_BYTES_MAX);
+    expect(large.filter((path) => path !== "package-lock.json")).toEqual([]);
+  });
+
+  test("no file knows the machine or the registry it was made with", () => {
+    const written = texts.filter(({ path }) => !path.startsWith("tests/tidy"));
+    expect(written.flatMap(machinePathFaults)).toEqual([]);
+    expect(readText("package-lock.json")).not.toMatch(/"resolved": "https?:/);
+  });
+});
+
+describe("each check can fail", () => {
+  const at = (path: string, text: string) => sourceOf(path, text);
+  const owned = new Set(["customers", "plans"]);
+  const table = (body: string): Migration[] => [
+    { path: "0001.sql", text: `create table plans (\n  project_id uuid not null,\n  ${body}\n);` },
+  ];
+
+  test.each<[string, string[]]>([
+    ["an import to the right", lawFaults(at("src/domain/a.ts", 'import "../store/b.ts";'))],
+    [
+      "a type from the right",
+      lawFaults(at("src/store/a.ts", 'type A = import("../http/b.ts").B;')),
+    ],
+    ["a door in a door", lawFaults(at("src/http/a.ts", 'export { b } from "../workers/b.ts";'))],
+    ["a clock in a rule", lawFaults(at("src/domain/a.ts", 'import { now } from "../clock.ts";'))],
+    ["a file system in a rule", purityFaults(at("src/domain/a.ts", 'import "node:fs";'))],
+    ["a missing extension", specifierFaults(at("src/a.ts", 'import "./b";'))],
+    ["a barrel", specifierFaults(at("src/a.ts", 'export * from "./b.ts";'))],
+    [
+      "a ring",
+      cycleFaults([at("src/a.ts", 'import "./b.ts";'), at("src/b.ts", 'import "./a.ts";')]),
+    ],
+    ["an unused file", deadFileFaults([at("src/a.ts", "")], [])],
+    ["Date.now", bannedCallFaults(at("src/a.ts", "Date.now();"))],
+    ["new Date()", bannedCallFaults(at("src/a.ts", "new Date();"))],
+    ["parseFloat", bannedCallFaults(at("tests/a.ts", 'Number.parseFloat("1");'))],
+    ["toFixed", bannedCallFaults(at("src/a.ts", "x.toFixed(2);"))],
+    ["process.env", bannedCallFaults(at("src/a.ts", "process.env.PORT;"))],
+    ["console.log", bannedCallFaults(at("src/http/a.ts", "console.log(1);"))],
+    ["SQL at a door", strayFaults(at("src/http/a.ts", "sql`select 1`;"))],
+    ["SQL as a string", strayFaults(at("src/http/a.ts", 'q("delete from plans");'))],
+    ["now() in SQL", databaseTimeFaults(at("src/store/a.ts", "sql`select now()`;"))],
+    ["no project", tenancyFaults(at("src/store/a.ts", "sql`select id from plans`;"), owned)],
+    [
+      "a join without a project",
+      tenancyFaults(
+        at(
+          "src/store/a.ts",
+          "sql`select 1 from plans p join customers c on true where p.project_id`;",
+        ),
+        owned,
+      ),
+    ],
+    [
+      "a listed table without a project",
+      tenancyFaults(
+        at("src/store/a.ts", "export const l = () => page({ from: sql`plans p` });"),
+        owned,
+      ),
+    ],
+    ["a primary key of id", keyFaults(table("primary key (id)"))],
+    ["a column that is a primary key", keyFaults(table("id uuid primary key"))],
+    ["a unique code over all tenants", keyFaults(table("constraint c unique (code)"))],
+    ["a foreign key of id", keyFaults(table("foreign key (a) references customers (id)"))],
+    ["a column that references", keyFaults(table("a uuid references customers"))],
+    [
+      "a unique index of id",
+      keyFaults([...table("a int"), ...index("create unique index i on plans (id);")]),
+    ],
+    [
+      "a later key of code",
+      keyFaults([...table("a int"), ...index("alter table plans add b int, add unique (code);")]),
+    ],
+    ["a table of nobody", keyFaults(index("create table orphans (id uuid);"))],
+    ["no opening comment", openingFaults(at("src/a.ts", "export {};"))],
+    ["a wide line", widthFaults(at("src/a.ts", `const a = 1; // ${"-".repeat(100)}`))],
+    ["a long file", fileLengthFaults(at("src/a.ts", "\n".repeat(401)))],
+    [
+      "a long function",
+      functionLengthFaults(at("src/a.ts", `const f = () => {${"\n".repeat(71)}}`), {}),
+    ],
+    [
+      "a longer function than it was",
+      functionLengthFaults(at("src/a.ts", "function f() {\n}"), { "src/a.ts f": 1 }),
+    ],
+    ["a note for later", leftoverFaults({ path: "a.ts", text: `// ${"TO"}${"DO"}: more` })],
+    [
+      "a path of a machine",
+      machinePathFaults({ path: "a.md", text: `cd ${"/ho"}${"me/ann"}/dues` }),
+    ],
+    ["two tests of one name", testNameFaults(at("a.test.ts", 'test("a", f); test("a", g);'))],
+    ["markdown without a title", markdownFaults({ path: "a.md", text: "text" })],
+    ["markdown with two titles", markdownFaults({ path: "a.md", text: "# A\n\n# B\n" })],
+  ])("on %s", (_, faults) => {
+    expect(faults).toHaveLength(1);
+  });
+
+  test("and lets what is allowed pass", () => {
+    const across = "// across projects: lists only ids\nsql`select project_id from plans`;";
+    const passing = [
+      lawFaults(at("src/main.ts", 'import "./http/a.ts"; import "./workers/b.ts";')),
+      lawFaults(at("src/http/a.ts", 'import "../operations/b.ts"; import "../clock.ts";')),
+      bannedCallFaults(at("src/clock.ts", "Date.now(); new Date();")),
+      bannedCallFaults(at("src/a.ts", "new Date(0); // Date.now()")),
+      tenancyFaults(at("src/store/a.ts", across), owned),
+      tenancyFaults(at("src/store/a.ts", "sql`select 1 from plans where project_id = 1`;"), owned),
+      keyFaults(table("id uuid references projects, primary key (project_id, id)")),
+      keyFaults(
+        index("create table dunning (\n  project_id uuid primary key references projects\n);"),
+      ),
+      widthFaults(at("src/a.ts", `const a = "${"-".repeat(100)}";`)),
+      testNameFaults(at("a.test.ts", 'describe("x", () => test("a", f)); test("a", g);')),
+    ];
+    expect(passing.flat()).toEqual([]);
+  });
+
+  function index(text: string): Migration[] {
+    return [{ path: "0002.sql", text }];
+  }
+});
+
+/** What starts a process, and what package.json offers to those who install it. */
+function entryPoints(): string[] {
+  const { exports = {} } = JSON.parse(readText(join("package.json"))) as { exports?: object };
+  const offered = [...JSON.stringify(exports).matchAll(/dist\/([\w/-]+)\.js/g)];
+  return ["src/main.ts", "src/cli/main.ts", ...offered.map(([, name]) => `src/${name}.ts`)];
+}
+
+test("the law is read from the root of the project", () => {
+  expect(files).toContain("package.json");
+  expect(ROOT.length).toBeGreaterThan(1);
+});

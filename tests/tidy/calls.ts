@@ -1,0 +1,58 @@
+// Calls that are banned, and what to use instead.
+
+import { type Fault, fault, type Node, nameOf, type Source, walk } from "./files.ts";
+
+type Ban = {
+  readonly what: (node: Node) => boolean;
+  readonly allowed: (path: string) => boolean;
+  readonly instead: string;
+};
+
+const inSource = (path: string) => path.startsWith("src/");
+
+const BANS: readonly Ban[] = [
+  {
+    what: (node) => nameOf(node) === "Date.now",
+    allowed: (path) => !inSource(path) || path === "src/clock.ts",
+    instead: "Date.now: take `now` as a parameter; at a door, ask clock.ts.",
+  },
+  {
+    what: (node) =>
+      /^(NewExpression|CallExpression)$/.test(node.type) &&
+      nameOf(node.callee) === "Date" &&
+      (node.arguments as unknown[]).length === 0,
+    allowed: (path) => !inSource(path) || path === "src/clock.ts",
+    instead: "new Date(): take `now` as a parameter; at a door, ask clock.ts.",
+  },
+  {
+    what: (node) => ["parseFloat", "Number.parseFloat"].includes(nameOf(node)),
+    allowed: () => false,
+    instead: "parseFloat: parseDecimal of domain/decimal.ts keeps every digit.",
+  },
+  {
+    what: (node) => node.type === "MemberExpression" && nameOf(node.property) === "toFixed",
+    allowed: () => false,
+    instead: "toFixed: formatDecimal of domain/decimal.ts, or integers.",
+  },
+  {
+    what: (node) => nameOf(node) === "process.env",
+    allowed: (path) => !inSource(path) || path === "src/config.ts",
+    instead: "process.env: config.ts is the only reader; add a setting there.",
+  },
+  {
+    what: (node) => node.type === "MemberExpression" && nameOf(node.object) === "console",
+    allowed: (path) => !inSource(path) || /^src\/(cli\/|main\.ts)/.test(path),
+    instead: "console: context.log, so that an operator gets JSON lines.",
+  },
+];
+
+export function bannedCallFaults(source: Source): Fault[] {
+  const bans = BANS.filter(({ allowed }) => !allowed(source.path));
+  const faults = new Set<Fault>();
+  walk(source, (node) => {
+    for (const { what, instead } of bans) {
+      if (what(node)) faults.add(fault(source, node.start, instead));
+    }
+  });
+  return [...faults];
+}

@@ -1,0 +1,123 @@
+// The law of imports: which room may use which, and what no import may do.
+
+import { posix } from "node:path";
+import { type Fault, fault, type Node, type Source, walk } from "./files.ts";
+
+/** What stands left of a room. `errors` and `ids` may be used by all. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  schema: [],
+  domain: ["schema"],
+  store: ["domain", "schema"],
+  operations: ["store", "domain", "schema"],
+  http: ["operations", "store", "domain", "schema", "clock", "config", "context"],
+  workers: ["operations", "store", "domain", "schema", "clock", "config", "context"],
+  client: ["clock"],
+  cli: ["client", "schema"],
+  errors: [],
+  ids: ["clock"],
+  clock: [],
+  config: [],
+  context: ["clock", "config", "store"],
+};
+
+const BY_ALL = ["errors", "ids"];
+
+/** The commands that are the service itself and not its client. */
+const SERVER_COMMANDS = /^src\/cli\/(main|server-commands)\.ts$/;
+
+export type Import = { readonly from: string; readonly at: number; readonly wholesale: boolean };
+
+/** Every import of a file, however it is written: also types, dynamic ones and re-exports. */
+export function importsOf(source: Source): Import[] {
+  const found: Import[] = [];
+  walk(source, (node) => {
+    const target = (node.source ?? node.argument) as Node | undefined;
+    const imports = /^(ImportDeclaration|ExportNamedDeclaration|ExportAllDeclaration)$/;
+    if (!imports.test(node.type) && !/^(ImportExpression|TSImportType)$/.test(node.type)) return;
+    const literal = target?.type === "TSLiteralType" ? (target.literal as Node) : target;
+    if (typeof literal?.value !== "string") return;
+    const wholesale = node.type === "ExportAllDeclaration";
+    found.push({ from: literal.value, at: node.start, wholesale });
+  });
+  return found;
+}
+
+/** `src/http/routes/keys.ts` is of the room http, `src/clock.ts` is a room of its own. */
+export function roomOf(path: string): string | undefined {
+  return /^src\/(?:([\w-]+)\/.*|([\w-]+)\.ts)$/.exec(path)?.slice(1).find(Boolean);
+}
+
+export function targetOf(source: Source, from: string): string | undefined {
+  return from.startsWith(".") ? posix.join(posix.dirname(source.path), from) : undefined;
+}
+
+export function lawFaults(source: Source): Fault[] {
+  const room = roomOf(source.path);
+  if (room === undefined || room === "main") return [];
+  const allowed = [room, ...BY_ALL, ...(ROOMS[room] ?? [])];
+  return importsOf(source).flatMap(({ from, at }) => {
+    const target = targetOf(source, from);
+    const wanted = target === undefined ? undefined : roomOf(target);
+    if (wanted === undefined || allowed.includes(wanted)) return [];
+    if (SERVER_COMMANDS.test(source.path) && ["main", "config", "clock"].includes(wanted))
+      return [];
+    const may = allowed.slice(1).join(", ");
+    return [
+      fault(source, at, `${room} may import ${may}; ${from} is ${wanted}. Move one of them.`),
+    ];
+  });
+}
+
+/** Rules know nothing of the world: no package, and of Node only what computes. */
+export function purityFaults(source: Source): Fault[] {
+  const room = roomOf(source.path);
+  if (room !== "domain" && room !== "schema") return [];
+  const pure = room === "schema" ? ["typebox"] : ["node:crypto"];
+  return importsOf(source).flatMap(({ from, at }) => {
+    if (from.startsWith(".") || pure.includes(from)) return [];
+    return [fault(source, at, `${room} is pure: do what needs ${from} in store or at a door.`)];
+  });
+}
+
+export function specifierFaults(source: Source): Fault[] {
+  return importsOf(source).flatMap(({ from, at, wholesale }) => {
+    if (wholesale) return [fault(source, at, "no barrels: import from the file that has it.")];
+    if (!from.startsWith(".") || /\.(ts|js|json)$/.test(from)) return [];
+    return [fault(source, at, `write the extension: "${from}.ts".`)];
+  });
+}
+
+/** Files that import one another in a ring, each ring told once. */
+export function cycleFaults(sources: readonly Source[]): Fault[] {
+  const edges = new Map(
+    sources.map((source) => [
+      source.path,
+      importsOf(source).flatMap(({ from }) => targetOf(source, from) ?? []),
+    ]),
+  );
+  const done = new Set<string>();
+  const faults: Fault[] = [];
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) {
+      faults.push(`${[...trail.slice(start), path].join(" -> ")}: break the ring.`);
+      return;
+    }
+    if (done.has(path)) return;
+    for (const next of edges.get(path) ?? []) visit(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of edges.keys()) visit(path, []);
+  return faults;
+}
+
+/** Files of src that nothing imports, entry points excepted. */
+export function deadFileFaults(sources: readonly Source[], entries: readonly string[]): Fault[] {
+  const used = new Set(entries);
+  for (const source of sources) {
+    for (const { from } of importsOf(source)) used.add(targetOf(source, from) ?? "");
+  }
+  return sources
+    .filter(({ path }) => path.startsWith("src/") && !used.has(path))
+    .map(({ path }) => `${path}: nothing imports it. Remove it, or use it.`);
+}
