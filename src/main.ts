@@ -89,7 +89,7 @@ export type Store = { readonly connection: Connection; stop(): Promise<void> };
 /** The database of the configuration; the embedded one is held by `serve` and visited by others. */
 export async function openStore(
   config: Config,
-  how: { hold: boolean; verb: string; log: Logger; say: (line: string) => void },
+  how: { hold: boolean; verb: string; say: (line: string) => void; onLost: (why: string) => void },
 ): Promise<Store> {
   if (config.database_url !== undefined) {
     return { connection: { connectionString: config.database_url }, stop: async () => {} };
@@ -98,7 +98,7 @@ export async function openStore(
     folder: config.data_folder,
     holder: `dues ${how.verb} (process ${process.pid}, ${config.base_url})`,
     say: how.say,
-    onExit: (message: string) => how.log.fatal(message),
+    onExit: how.onLost,
   };
   return how.hold ? startEmbedded(options) : reachEmbedded(options);
 }
@@ -167,12 +167,14 @@ export type ServeOptions = {
   readonly config: Config;
   readonly role: Role;
   readonly say: (line: string) => void;
+  /** The embedded database died by itself: nothing can be done but to stop. */
+  readonly onLost: (why: string) => void;
 };
 
 /** Starts everything, and returns when the service answers. */
-export async function serve({ config: given, role, say }: ServeOptions): Promise<Running> {
+export async function serve({ config: given, role, say, onLost }: ServeOptions): Promise<Running> {
   const log = makeLog(given);
-  const store = await openStore(given, { hold: true, verb: "serve", log, say });
+  const store = await openStore(given, { hold: true, verb: "serve", say, onLost });
   const undo: (() => Promise<unknown>)[] = [() => store.stop()];
   try {
     await migrate(store.connection);

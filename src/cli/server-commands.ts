@@ -6,7 +6,6 @@ import { type Config, type Role, readConfig } from "../config.ts";
 import {
   checkSecretKey,
   initTenant,
-  makeLog,
   migrateStore,
   openStore,
   type Profile,
@@ -20,6 +19,10 @@ import {
 import { SLUG_PATTERN } from "../schema/tenants.ts";
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
+const onLost = (why: string) => {
+  say(`dues: the embedded database is gone: ${why}`);
+  process.exit(1);
+};
 
 export function serveCommand(): Command {
   return new Command("serve")
@@ -42,9 +45,11 @@ Examples:
     .action(async (options: { port?: string; host?: string; role: Role }) => {
       const config = readConfig({
         ...(options.port && { PORT: options.port }),
+        // A worker only shows its health: it takes any free port rather than the API's.
+        ...(options.role === "worker" && !options.port && { PORT: "0" }),
         ...(options.host && { HOST: options.host }),
       });
-      const running = await serve({ config, role: options.role, say });
+      const running = await serve({ config, role: options.role, say, onLost });
       stopOnSignal(running);
       process.stdout.write(banner(config, running));
     });
@@ -148,7 +153,7 @@ async function withStore<T>(
   work: (config: Config, store: Store & { applied: string[] }) => Promise<T>,
 ): Promise<T> {
   const config = readConfig();
-  const store = await openStore(config, { hold: false, verb, log: makeLog(config), say });
+  const store = await openStore(config, { hold: false, verb, say, onLost });
   try {
     const applied = await migrateStore(store);
     return await work(config, { ...store, connection: store.connection, applied });

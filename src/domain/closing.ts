@@ -4,13 +4,14 @@
 import { type UsageDay, unitsOf } from "./aggregation.ts";
 import { utcDate } from "./dates.ts";
 import type { Decimal } from "./decimal.ts";
-import { formatDecimal } from "./decimal.ts";
+import { formatDecimal, integer } from "./decimal.ts";
 import { draftInvoice, type InvoiceDraft } from "./invoicing.ts";
 import { billedDates, nextPeriod, type Period, type Suspension } from "./periods.ts";
 import {
   adjustments,
   advanceFees,
   arrearsFees,
+  BadQuantity,
   type Billed,
   billedOf,
   type FeeDraft,
@@ -127,13 +128,25 @@ export function openNext(closing: Omit<Closing, "usage" | "suspensions" | "late"
     now,
     net_payment_days: closing.net_payment_days,
   });
-  const recurring = recurringPerPeriod(version, subscription.properties);
   return {
     period,
     plan_version: version.version,
-    recurring_cents: formatDecimal(recurring),
+    recurring_cents: formatDecimal(recurringOrBase(version, subscription.properties)),
     draft,
   };
+}
+
+/**
+ * What the new period is expected to bring in. A quantity that a new charge asks for and the
+ * subscription lacks is no reason to hold up the close of a period that did not have the charge.
+ */
+function recurringOrBase(version: PlanVersion, properties: Readonly<Record<string, unknown>>) {
+  try {
+    return recurringPerPeriod(version, properties);
+  } catch (error) {
+    if (error instanceof BadQuantity) return integer(version.amount_cents);
+    throw error;
+  }
 }
 
 /** The invoice that settles late usage of a subscription that will have no other. */

@@ -4,9 +4,10 @@
 import { startOfDay, utcDate } from "../domain/dates.ts";
 import { draftInvoice } from "../domain/invoicing.ts";
 import { isLive, type SubscriptionStatus, transition } from "../domain/lifecycle.ts";
+import { AmountOutOfRange } from "../domain/money.ts";
 import { billedDates, firstPeriod } from "../domain/periods.ts";
-import { advanceFees } from "../domain/pricing.ts";
-import { refuse } from "../errors.ts";
+import { advanceFees, BadQuantity } from "../domain/pricing.ts";
+import { refuse, refuseField } from "../errors.ts";
 import type { SubscriptionPatch } from "../schema/subscriptions.ts";
 import type { Tx } from "../store/db.ts";
 import * as plans from "../store/plans.ts";
@@ -166,7 +167,7 @@ async function act(
       );
       return [fact("subscription.resumed")];
     case "terminate": {
-      const invoices = await closeFinally(tx, settings, subscription, wanted.bill, now);
+      const invoices = await billFinally(tx, settings, subscription, wanted.bill, now);
       await end(tx, project, id, "terminated", now);
       return [...invoices, fact("subscription.terminated", { terminated_at: now })];
     }
@@ -187,6 +188,25 @@ async function act(
         fact("subscription.reactivated"),
         ...(await reactivate(tx, settings, subscription, step.into, now)),
       ];
+  }
+}
+
+/** A period that cannot be billed is not ended: the caller is told what to mend. */
+async function billFinally(
+  tx: Tx,
+  settings: ProjectSettings,
+  subscription: Billed,
+  bill: boolean,
+  now: Date,
+): Promise<readonly Fact[]> {
+  try {
+    return await closeFinally(tx, settings, subscription, bill, now);
+  } catch (error) {
+    if (error instanceof BadQuantity || error instanceof AmountOutOfRange) {
+      const message = `The final invoice cannot be made. ${error.message}`;
+      throw refuseField("properties", "unbillable", message);
+    }
+    throw error;
   }
 }
 

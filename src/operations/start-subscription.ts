@@ -69,7 +69,7 @@ export async function startSubscription(
   return subscription;
 }
 
-/** The plan's price list of this moment; the plan cannot be archived before the transaction ends. */
+/** The plan's price list of this moment; the plan cannot be archived meanwhile. */
 export async function pinPlan(
   tx: Tx,
   project: ProjectId,

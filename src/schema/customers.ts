@@ -1,7 +1,7 @@
 // Who is billed.
 
 import Type, { type Static } from "typebox";
-import { Currency, Email, Reference, Text, Timestamp, Uuid } from "./common.ts";
+import { Cents, Currency, Email, Reference, Text, Timestamp, Uuid } from "./common.ts";
 
 export const Customer = Type.Object(
   {
@@ -13,6 +13,11 @@ export const Customer = Type.Object(
     currency: Currency,
     created_at: Timestamp,
     updated_at: Timestamp,
+    credits: Type.Optional(
+      Type.Array(Type.Object({ currency: Currency, balance_cents: Cents }), {
+        description: "What the customer has to its credit. On the single customer only.",
+      }),
+    ),
   },
   { title: "Customer" },
 );

@@ -5,6 +5,7 @@ import { refuse } from "../../errors.ts";
 import { emit } from "../../operations/emit.ts";
 import { ListOrOne, PageQuery, Wrapped } from "../../schema/common.ts";
 import { Customer, CustomerCreate, CustomerPatch } from "../../schema/customers.ts";
+import * as credits from "../../store/credits.ts";
 import * as customers from "../../store/customers.ts";
 import { pageOf } from "../paging.ts";
 import { type Route, read, write } from "../route.ts";
@@ -78,7 +79,7 @@ const getCustomer = read({
   async handle({ db, project, params }) {
     const customer = await customers.get(db, project, params.id ?? "");
     if (customer === undefined) throw refuse("not_found", "No customer has this id.");
-    return { customer };
+    return { customer: { ...customer, credits: await credits.list(db, project, customer.id) } };
   },
 });
 
