@@ -13,5 +13,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: "forks",
     maxWorkers: 2,
+    // No test replaces a module, so files may share what they import.
+    isolate: false,
   },
 });
