@@ -13,11 +13,6 @@ export const Customer = Type.Object(
     currency: Currency,
     created_at: Timestamp,
     updated_at: Timestamp,
-    credits: Type.Optional(
-      Type.Array(Type.Object({ currency: Currency, balance_cents: Cents }), {
-        description: "What the customer has to its credit. On the single customer only.",
-      }),
-    ),
   },
   { title: "Customer" },
 );
@@ -36,3 +31,9 @@ export const CustomerPatch = Type.Object(
   { "x-at-least-one": true },
 );
 export type CustomerPatch = Static<typeof CustomerPatch>;
+
+/** What a customer has to its credit: it lowers what is due on the next invoice. */
+export const Credit = Type.Object(
+  { currency: Currency, balance_cents: Cents },
+  { title: "Credit" },
+);

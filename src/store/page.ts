@@ -39,23 +39,13 @@ export async function page<T>(
   list: ListQuery,
   request: PageRequest,
 ): Promise<PageResult<T>> {
-  const where =
-    request.after === undefined ? list.where : [...list.where, beyond(list, request.after)];
-  const direction = list.ascending ? sql`asc` : sql`desc`;
-  const order = join(
-    list.order.map(({ column }) => sql`${column} ${direction}`),
-    ", ",
-  );
-  const keys = join(
-    list.order.map(({ column }) => sql`${column}::text`),
-    ", ",
-  );
+  const where = [...list.where, ...startOf(list, request)];
   const rows = await db.many<T & { page_keys: string[] }>(sql`
-    select ${list.columns}, array[${keys}] as page_keys
+    select ${list.columns}, array[${each(list, ({ column }) => sql`${column}::text`)}] as page_keys
       from ${list.from}
      where ${join(where, " and ")}
-     order by ${order}
-     limit ${request.limit + 1} offset ${request.offset}`);
+     order by ${orderOf(list)}
+     limit ${request.limit + 1}`);
   const has_more = rows.length > request.limit;
   const shown = has_more ? rows.slice(0, request.limit) : rows;
   return {
@@ -67,16 +57,31 @@ export async function page<T>(
   };
 }
 
-function beyond(list: ListQuery, after: Position): Sql {
-  const columns = join(
-    list.order.map(({ column }) => column),
-    ", ",
-  );
-  const values = join(
-    list.order.map(({ type }, i) => sql`${after[i] ?? null}::${type}`),
-    ", ",
-  );
-  return list.ascending ? sql`(${columns}) > (${values})` : sql`(${columns}) < (${values})`;
+/** Where the page begins: behind a cursor's row, or at the row that an offset leads to. */
+function startOf(list: ListQuery, { after, offset }: PageRequest): Sql[] {
+  const columns = each(list, ({ column }) => column);
+  if (after !== undefined) {
+    const values = each(list, ({ type }, i) => sql`${after[i] ?? null}::${type}`);
+    return [list.ascending ? sql`(${columns}) > (${values})` : sql`(${columns}) < (${values})`];
+  }
+  if (offset === 0) return [];
+  // The rows before it are counted in the index alone; only the page itself is read in full.
+  const first = sql`
+      select ${columns}
+        from ${list.from}
+       where ${join(list.where, " and ")}
+       order by ${orderOf(list)}
+       limit 1 offset ${offset}`;
+  return [list.ascending ? sql`(${columns}) >= (${first})` : sql`(${columns}) <= (${first})`];
+}
+
+function orderOf(list: ListQuery): Sql {
+  const direction = list.ascending ? sql`asc` : sql`desc`;
+  return each(list, ({ column }) => sql`${column} ${direction}`);
+}
+
+function each(list: ListQuery, part: (key: ListQuery["order"][number], i: number) => Sql): Sql {
+  return join(list.order.map(part), ", ");
 }
 
 async function total(db: Queryable, list: ListQuery): Promise<number> {

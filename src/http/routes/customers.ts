@@ -4,7 +4,7 @@ import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { emit } from "../../operations/emit.ts";
 import { ListOrOne, PageQuery, Wrapped } from "../../schema/common.ts";
-import { Customer, CustomerCreate, CustomerPatch } from "../../schema/customers.ts";
+import { Credit, Customer, CustomerCreate, CustomerPatch } from "../../schema/customers.ts";
 import * as credits from "../../store/credits.ts";
 import * as customers from "../../store/customers.ts";
 import { pageOf } from "../paging.ts";
@@ -79,7 +79,7 @@ const getCustomer = read({
   async handle({ db, project, params }) {
     const customer = await customers.get(db, project, params.id ?? "");
     if (customer === undefined) throw refuse("not_found", "No customer has this id.");
-    return { customer: { ...customer, credits: await credits.list(db, project, customer.id) } };
+    return { customer };
   },
 });
 
@@ -108,4 +108,27 @@ const patchCustomer = write({
   },
 });
 
-export const customerRoutes: Route[] = [createCustomer, listCustomers, getCustomer, patchCustomer];
+const listCredits = read({
+  method: "GET",
+  path: "/v1/customers/:id/credits",
+  tag,
+  summary: "List a customer's credits",
+  description: "From overpayments and corrections, by currency; used up by the next invoices.",
+  scope: "read",
+  project: "required",
+  params,
+  reply: [200, Type.Object({ credits: Type.Array(Credit), has_more: Type.Boolean() })],
+  async handle({ db, project, params }) {
+    const customer = await customers.get(db, project, params.id ?? "");
+    if (customer === undefined) throw refuse("not_found", "No customer has this id.");
+    return { credits: await credits.list(db, project, customer.id), has_more: false };
+  },
+});
+
+export const customerRoutes: Route[] = [
+  createCustomer,
+  listCustomers,
+  getCustomer,
+  patchCustomer,
+  listCredits,
+];
