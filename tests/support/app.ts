@@ -6,7 +6,7 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import type { Context } from "../../src/context.ts";
 import type { Door } from "../../src/http/server.ts";
-import { initTenant, openDoor, type Profile, testContext } from "../../src/main.ts";
+import { initTenant, openDoor, type Profile, readSecretKey, testContext } from "../../src/main.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
 import { billingJob } from "../../src/workers/billing.ts";
@@ -130,7 +130,8 @@ export async function startApp(options: Options = {}): Promise<App> {
     lock_timeout_ms: 5_000,
     application_name: "dues test",
   });
-  const context = testContext({ config, db: pool, clock, secret_key: randomBytes(32) });
+  const secret_key = config.secret_key === undefined ? randomBytes(32) : readSecretKey(config);
+  const context = testContext({ config, db: pool, clock, secret_key });
   const readiness = { draining: false, schema_version: await schemaVersion(), warnings: [] };
   const door = openDoor(context, readiness, "all");
   await door.app.ready();

@@ -76,7 +76,9 @@ export class MortalDb implements Db {
   }
 
   #watched(tx: Tx): Tx {
-    const watched: Queryable = {
+    const watched: Queryable & Pick<Tx, "last"> = {
+      // The commit stays a step of its own: a death between the two is a case too.
+      last: (query) => this.#step(tx, () => tx.many(query)),
       many: (query) => this.#step(tx, () => tx.many(query)),
       maybeOne: (query) => this.#step(tx, () => tx.maybeOne(query)),
       one: (query) => this.#step(tx, () => tx.one(query)),

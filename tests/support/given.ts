@@ -1,7 +1,17 @@
 // A sandbox project of its own for each story, and the acts that set a story up. Instants may be
 // written short: a bare date is its first instant, and everything is UTC.
 
+import { vi } from "vitest";
 import type { Answer, App, Body, Json } from "./app.ts";
+
+/** What the log calls the facts that endpoints are told. */
+const TOLD = [
+  "invoice.created",
+  "payment.recorded",
+  "subscription.period_renewed",
+  "add_on.applied",
+  "dunning.step_fired",
+];
 
 let projects = 0;
 
@@ -216,6 +226,29 @@ export class Sandbox {
   async log(event_type: string): Promise<Json[]> {
     const { billing_events } = await this.get(`/v1/billing-events?all=1&event_type=${event_type}`);
     return billing_events.reverse();
+  }
+
+  /**
+   * Every message to endpoints, oldest first. The feed shows a message once no older write is under
+   * way, also one of another test's database; the log says at once how many there are to be.
+   */
+  async messages(): Promise<Json[]> {
+    const logged = await Promise.all(TOLD.map((type) => this.log(type)));
+    const wanted = logged.flat().length;
+    return vi.waitFor(
+      async () => {
+        const { webhook_messages } = await this.get("/v1/webhook-messages?all=1");
+        if (webhook_messages.length !== wanted) throw new Error(`${wanted} messages are logged.`);
+        return webhook_messages;
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+  }
+
+  /** The data of what endpoints are told under one event code, oldest first. */
+  async webhooks(event: string): Promise<Json[]> {
+    const told = (await this.messages()).filter((message) => message.event === event);
+    return told.map((message) => JSON.parse(message.body).data);
   }
 
   #next(): number {

@@ -12,6 +12,8 @@ export async function* happyCalls(api: Client): AsyncGenerator<Happy> {
   const sold = yield* selling(api);
   yield* billing(api, sold);
   yield* reading(api);
+  yield* telling(api);
+  yield* showing(api);
 }
 
 async function called(
@@ -149,4 +151,42 @@ async function* reading(api: Client) {
   yield await called(api, "POST /v1/clock", "/v1/clock", { frozen_at });
   const to = "2026-02-01T00:00:00.000Z";
   yield await called(api, "POST /v1/clock/advance", "/v1/clock/advance", { to });
+}
+
+async function* telling(api: Client) {
+  const wanted = { url: "https://hooks.example.com/happy", events: ["invoice.created"] };
+  const made = await called(api, "POST /v1/webhooks", "/v1/webhooks", wanted);
+  yield made;
+  const path = `/v1/webhooks/${made.answer.body.webhook_endpoint.id}`;
+  yield await called(api, "GET /v1/webhooks", "/v1/webhooks");
+  yield await called(api, "GET /v1/webhooks/:id", path);
+  const events = ["invoice.created", "payment.succeeded"];
+  yield await called(api, "PATCH /v1/webhooks/:id", path, { events });
+  yield await called(api, "POST /v1/webhooks/:id/rotate-secret", `${path}/rotate-secret`);
+  yield await called(api, "POST /v1/webhooks/:id/test", `${path}/test`);
+  const since = "2026-01-01T00:00:00.000Z";
+  yield await called(api, "POST /v1/webhooks/:id/replay", `${path}/replay`, { since });
+  yield await called(api, "GET /v1/webhook-deliveries", "/v1/webhook-deliveries");
+  yield await called(api, "GET /v1/webhook-messages", "/v1/webhook-messages");
+  yield await called(api, "DELETE /v1/webhooks/:id", path);
+  const step = { days_after_due: 3, webhook_event: "invoice.payment_overdue_reminder_1" };
+  const policy = { enabled: true, steps: [step] };
+  yield await called(api, "PUT /v1/dunning", "/v1/dunning", policy);
+  yield await called(api, "GET /v1/dunning", "/v1/dunning");
+}
+
+async function* showing(api: Client) {
+  const settings = { net_payment_days: 14, address: "1 Main Street" };
+  yield await called(api, "PUT /v1/settings", "/v1/settings", settings);
+  yield await called(api, "GET /v1/settings", "/v1/settings");
+  const { customer_id } = await makeInvoice(api);
+  const portal = `/v1/portal/${customer_id}`;
+  yield await called(api, "GET /v1/portal/:customerId", portal);
+  yield await called(api, "GET /v1/portal/:customerId", `${portal}?refresh=1`);
+  const cached = `/v1/portal-cache/${customer_id}`;
+  yield await called(api, "DELETE /v1/portal-cache/:customerId", cached);
+  yield await called(api, "DELETE /v1/portal-cache", "/v1/portal-cache");
+  yield await called(api, "GET /v1/mcp", "/v1/mcp");
+  const tools = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  yield await called(api, "POST /v1/mcp", "/v1/mcp", tools);
 }

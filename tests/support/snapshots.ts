@@ -5,18 +5,17 @@ import { randomUUID } from "node:crypto";
 import type { Db } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
 
-type Table = { readonly name: string; readonly columns: readonly string[]; readonly owner: string };
+type Table = {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Numbers of transactions, which no two runs share. */
+  readonly xids: readonly string[] | null;
+  /** The column that names the project. */
+  readonly owner: string;
+};
 
-/** What differs between two runs of the same thing: counters of the server, random text. */
-const UNSTABLE = new Set([
-  "xid",
-  "seq",
-  "short_id",
-  "arrival",
-  "last_arrival",
-  "parked_until",
-  "due_at",
-]);
+/** What differs between two runs of the same thing: counters, random text, the server's clock. */
+const UNSTABLE = ["seq", "short_id", "arrival", "last_arrival", "parked_until", "due_at"];
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** Tables with rows of a project, what is referred to before what refers to it. */
@@ -24,6 +23,7 @@ export async function projectTables(db: Db): Promise<Table[]> {
   const tables = await db.many<Table>(sql`
     select c.table_name as name, array_agg(c.column_name::text order by c.ordinal_position)
              filter (where c.is_generated = 'NEVER') as columns,
+           array_agg(c.column_name::text) filter (where c.data_type = 'xid8') as xids,
            max(case when c.column_name in ('project_id', 'scope_id') then c.column_name end) as owner
       from information_schema.columns c
       join information_schema.tables t using (table_schema, table_name)
@@ -52,11 +52,11 @@ export async function projectTables(db: Db): Promise<Table[]> {
 export async function snapshot(db: Db, tables: readonly Table[], project: string) {
   const parts = [
     `select 'projects' as name, to_jsonb(t)::text as line from projects t where id = $1::uuid`,
-    ...tables.map(
-      ({ name, owner }) =>
-        `(select '${name}', (to_jsonb(t) - '{${[...UNSTABLE].join(",")}}'::text[])::text
-            from ${name} t where ${owner} = $1::uuid order by to_jsonb(t)::text)`,
-    ),
+    ...tables.map(({ name, owner, xids }) => {
+      const left = [...UNSTABLE, ...(xids ?? [])].join(",");
+      return `(select '${name}', (to_jsonb(t) - '{${left}}'::text[])::text
+                 from ${name} t where ${owner} = $1::uuid order by to_jsonb(t)::text)`;
+    }),
   ];
   const query = { text: parts.join(" union all "), values: [project] };
   const rows = await db.many<{ name: string; line: string }>(query);
@@ -91,24 +91,22 @@ export function normalised(lines: readonly string[], before: readonly string[]):
     );
 }
 
-/** A new project with copies of all rows of another one. */
+/** A new project with copies of all rows of another one, in one statement. */
 export async function copyProject(db: Db, tables: readonly Table[], from: string) {
   const to = randomUUID();
-  const statements = tables.map(({ name, columns, owner }) => {
+  const copies = tables.map(({ name, columns, owner }) => {
     const names = columns.map((column) => `"${column}"`).join(", ");
     const values = columns.map((column) => (column === owner ? "$1::uuid" : `"${column}"`));
-    const code = `insert into ${name} (${names}) overriding system value
-      select ${values.join(", ")} from ${name} where ${owner} = $2::uuid`;
-    return { text: code, values: [to, from] };
+    return `copy_of_${name} as (
+      insert into ${name} (${names}) overriding system value
+      select ${values.join(", ")} from ${name} where ${owner} = $2::uuid)`;
   });
-  await db.tx(async (tx) => {
-    await tx.run(sql`
-      insert into projects
-      select (jsonb_populate_record(p, jsonb_build_object(
-               'id', ${to}::text, 'slug', ${`copy-${to}`}::text))).*
-        from projects p
-       where id = ${from}`);
-    for (const statement of statements) await tx.run(statement);
-  });
+  const text = `
+    with ${copies.join(",\n")}
+    insert into projects
+    select (jsonb_populate_record(p, jsonb_build_object('id', $1, 'slug', 'copy-' || $1))).*
+      from projects p
+     where id = $2::uuid`;
+  await db.run({ text, values: [to, from] });
   return to;
 }

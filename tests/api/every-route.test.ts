@@ -1,0 +1,317 @@
+// Walks the table of routes, so that a new route is covered before its author writes a test:
+// who may call it, for which project, with which ids and bodies, and what it answers.
+
+import { Ajv } from "ajv";
+import type { TSchema } from "typebox";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Route } from "../../src/http/route.ts";
+import { routeTable } from "../../src/http/table.ts";
+import { newToken } from "../../src/ids.ts";
+import { initTenant } from "../../src/main.ts";
+import { sql } from "../../src/store/sql.ts";
+import { type Answer, type Body, startApp } from "../support/app.ts";
+import { Client } from "../support/client.ts";
+import { happyCalls } from "../support/happy-calls.ts";
+import {
+  makeAddOn,
+  makeCustomer,
+  makeInvoice,
+  makeItem,
+  makeMetric,
+  makePlan,
+  makeSubscription,
+  paymentOf,
+} from "../support/records.ts";
+import { misfits, sample, UNKNOWN_ID } from "../support/samples.ts";
+import { expectEnvelope, expectError } from "../support/shapes.ts";
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+const app = await startApp({ at: "2026-01-10T09:00:00.000Z" });
+afterAll(() => app.close());
+
+const table = routeTable(app.context, { draining: false, schema_version: 0, warnings: [] });
+const named = (routes: readonly Route[]) =>
+  routes.map((route) => [`${route.method} ${route.path}`, route] as const);
+const guarded = table.filter((route) => route.scope !== "public");
+const projectBound = guarded.filter((route) => route.project === "required");
+
+const own = new Client(app, { token: app.profile.token, project: app.profile.project_id });
+const sibling = await secondProject();
+const stranger = await secondOrganization();
+const tokens = {
+  read: (await makeToken(["read"])).token,
+  events: (await makeToken(["events"])).token,
+  revoked: await revokedToken(),
+  expired: await expiredToken(),
+  unknown: newToken(),
+};
+
+async function secondProject(): Promise<Client> {
+  const wanted = { workspace: "main", slug: "second", mode: "sandbox" };
+  const { project } = await app.post("/v1/projects", wanted);
+  return own.with({ project: project.id });
+}
+
+async function secondOrganization(): Promise<Client> {
+  const slugs = { org: "stranger", workspace: "main", project: "test" };
+  const now = app.context.clock.now();
+  const profile = await initTenant(app.context.db, slugs, "sandbox", "", now);
+  return new Client(app, { token: profile.token, project: profile.project_id });
+}
+
+async function makeToken(scopes: string[]): Promise<{ id: string; token: string }> {
+  const { organization_id } = app.profile;
+  return app.post("/v1/keys", { name: "every route", organization_id, scopes });
+}
+
+async function revokedToken(): Promise<string> {
+  const { id, token } = await makeToken(["admin"]);
+  await app.ok("DELETE", `/v1/keys/${id}`);
+  return token;
+}
+
+async function expiredToken(): Promise<string> {
+  const { id, token } = await makeToken(["admin"]);
+  await app.context.db.run(sql`
+    update tokens
+       set expires_at = created_at
+     where id = ${id}`);
+  return token;
+}
+
+/** Every parameter of the path replaced by the same text. */
+function pathOf(route: Route, id: string = UNKNOWN_ID): string {
+  return route.path.replace(/:\w+/g, id);
+}
+
+function goodBody(route: Route): unknown {
+  return route.body === undefined ? undefined : sample(route.body);
+}
+
+/** The token of one's own organization that may do everything, unless the headers say otherwise. */
+function send(route: Route, headers: Body = {}, id?: string, body = goodBody(route)) {
+  return app.call(route.method, pathOf(route, id), body, headers);
+}
+
+/** What tells answers apart, whatever the request. */
+function said(answer: Answer): unknown {
+  return [answer.status, answer.body?.error?.code, answer.body?.error?.message];
+}
+
+describe.each(named(guarded))("%s: who may call", (_name, route) => {
+  test("no token, garbage, and dead tokens are 401, before anything else is looked at", async () => {
+    const { read: _read, events: _events, ...dead } = tokens;
+    const headers = [undefined, "", "Bearer", "Bearer dues_x", `Basic ${app.profile.token}`];
+    headers.push(...Object.values(dead).map((token) => `Bearer ${token}`));
+    for (const authorization of headers) {
+      const answer = await send(route, { authorization, "x-project-id": undefined }, "x", null);
+      expectError(answer, 401, "unauthorized");
+    }
+  });
+
+  test("a token of another scope is 403, after the header is there and before it is read", async () => {
+    const allowed = { read: ["read"], write: [], events: ["events"], admin: [] }[
+      route.scope as "read"
+    ] as string[];
+    for (const scope of ["read", "events"] as const) {
+      if (allowed.includes(scope)) continue;
+      const authorization = `Bearer ${tokens[scope]}`;
+      const answer = await send(route, { authorization, "x-project-id": "no-uuid" }, "x", null);
+      expectError(answer, 403, "forbidden");
+    }
+  });
+});
+
+describe.each(named(projectBound))("%s: for which project", (_name, route) => {
+  test("a missing project header is 400, also with the wrong scope", async () => {
+    const scope = route.scope === "events" ? "read" : "events";
+    const authorization = `Bearer ${tokens[scope]}`;
+    for (const project of [undefined, ""]) {
+      const answer = await send(route, { authorization, "x-project-id": project }, "x", null);
+      expectError(answer, 400, "missing_project");
+    }
+  });
+
+  test("a header that is no UUID is 422 and names the header", async () => {
+    const answer = await send(route, { "x-project-id": "main" }, "x", null);
+    expectError(answer, 422, "validation_error");
+    expect(answer.body.error.details[0].field).toBe("X-Project-Id");
+  });
+
+  test("an unknown project and one of another organization are the same 404", async () => {
+    const unknown = await send(route, { "x-project-id": UNKNOWN_ID });
+    const foreign = await send(route, { "x-project-id": stranger.project });
+    expectError(unknown, 404, "not_found");
+    expect(said(foreign)).toEqual(said(unknown));
+  });
+});
+
+/** Records of one caller by the part of the path that names them. */
+async function recordsOf(client: Client): Promise<Record<string, string>> {
+  const customer = await makeCustomer(client);
+  const metric = await makeMetric(client);
+  const item = await makeItem(client);
+  const plan = await makePlan(client);
+  const subscription = await makeSubscription(client, {
+    plan_id: plan.id,
+    customer_id: customer.id,
+  });
+  const addOn = await makeAddOn(client);
+  const invoice = await makeInvoice(client, { customer_id: customer.id });
+  const part = paymentOf(invoice, { amount_cents: 1 });
+  const { payment } = await client.ok("POST", "/v1/payments", part);
+  const key = await client.ok("GET", "/v1/keys/me");
+  const wanted = { url: "https://hooks.example.com/dues", events: ["invoice.created"] };
+  const { webhook_endpoint } = await client.ok("POST", "/v1/webhooks", wanted);
+  return {
+    customers: customer.id,
+    metrics: metric.id,
+    catalog: item.id,
+    plans: plan.id,
+    subscriptions: subscription.id,
+    addons: addOn.id,
+    invoices: invoice.id,
+    payments: payment.id,
+    keys: key.token.id,
+    webhooks: webhook_endpoint.id,
+  };
+}
+
+const theirs = { sibling: await recordsOf(sibling), stranger: await recordsOf(stranger) };
+
+async function stateOf(client: Client, records: Record<string, string>): Promise<unknown> {
+  const { keys: _keys, ...readable } = records;
+  const paths = Object.entries(readable).map(([kind, id]) => `/v1/${kind}/${id}`);
+  return Promise.all(paths.map((path) => client.ok("GET", path)));
+}
+
+// Purging what is not there is a purge all the same.
+const ANSWERS_ALIKE = ["/v1/portal-cache/:customerId"];
+// Pages for people answer in pages.
+const withIds = table.filter((route) => /:\w+/.test(route.path) && route.hidden !== true);
+
+describe.each(named(withIds))("%s: with which ids", (_name, route) => {
+  test("ids that are unknown, of another project or of another organization get one answer", async () => {
+    const unknown = await send(route);
+    if (!ANSWERS_ALIKE.includes(route.path)) expectError(unknown, 404, "not_found");
+    const kind = route.path.split("/")[2] ?? "";
+    const foreign = [theirs.stranger[kind]];
+    // An organization's tokens are not its projects' own, so another project has the same ones.
+    if (kind !== "keys") foreign.push(theirs.sibling[kind]);
+    for (const id of foreign.filter((one) => one !== undefined)) {
+      const answer = await send(route, {}, id);
+      if (ANSWERS_ALIKE.includes(route.path)) expect(answer.status).toBe(unknown.status);
+      else expect(said(answer)).toEqual(said(unknown));
+    }
+  });
+
+  test("text that is no id is 404", async () => {
+    if (ANSWERS_ALIKE.includes(route.path)) return;
+    const words = ["not-an-id", "1", "ext:", "ext:nobody", "%20", "..%2f", "x".repeat(300)];
+    for (const word of words) expectError(await send(route, {}, word), 404, "not_found");
+  });
+});
+
+test("after all those calls the records of others are as they were", async () => {
+  const before = [await stateOf(sibling, theirs.sibling), await stateOf(stranger, theirs.stranger)];
+  for (const route of withIds.filter(({ method }) => method !== "GET")) {
+    const kind = route.path.split("/")[2] ?? "";
+    if (kind === "keys") continue;
+    for (const records of [theirs.sibling, theirs.stranger]) await send(route, {}, records[kind]);
+  }
+  const after = [await stateOf(sibling, theirs.sibling), await stateOf(stranger, theirs.stranger)];
+  expect(after).toEqual(before);
+});
+
+// JSON-RPC has errors of its own, inside a 200.
+const withBodies = table.filter(({ body, path }) => body !== undefined && path !== "/v1/mcp");
+
+describe.each(named(withBodies))("%s: with which bodies", (_name, route) => {
+  test("no body, and a body that is no object, is 422 with details", async () => {
+    const bodies = ["null", "[]", '"text"', "42", ...(route.body_optional ? [] : [undefined])];
+    for (const body of bodies) {
+      const headers = body === undefined ? {} : { "content-type": "application/json" };
+      const answer = await app.call(route.method, pathOf(route), body, headers);
+      expectError(answer, 422, "validation_error");
+      expect(answer.body.error.details.length).toBeGreaterThan(0);
+    }
+  });
+
+  test("every field of a wrong type, and every one that is missing, is named", async () => {
+    for (const { field, body } of misfits(route.body)) {
+      const answer = await send(route, {}, UNKNOWN_ID, body);
+      expectError(answer, 422, "validation_error");
+      const fields = answer.body.error.details.map((detail: { field: string }) => detail.field);
+      expect(fields, `${field} ${JSON.stringify(answer.body)}`).toContain(field);
+    }
+  });
+});
+
+function takes(path: string): string[] {
+  const given = path.split("/");
+  const fits = ({ path: pattern }: Route) => {
+    const parts = pattern.split("/");
+    return (
+      parts.length === given.length &&
+      parts.every((part, i) => part.startsWith(":") || part === given[i])
+    );
+  };
+  return [...new Set(table.filter(fits).map(({ method }) => method as string))];
+}
+
+test.each([...new Set(table.map((route) => pathOf(route)))])(
+  "%s answers other methods with 405 and says which it takes",
+  async (path) => {
+    const allowed = takes(path);
+    for (const method of METHODS.filter((one) => !allowed.includes(one))) {
+      const answer = await app.call(method, path, method === "GET" ? undefined : {});
+      expectError(answer, 405, "method_not_allowed");
+      const said = String(answer.headers.allow).split(", ");
+      expect(new Set(said.filter((one) => one !== "HEAD"))).toEqual(new Set(allowed));
+    }
+  },
+);
+
+test.each(["/v1", "/v1/", "/v1/nothing", "/v1/customers/", "/v1/customers/a/b", "/", "/V1/keys"])(
+  "nothing is at %s",
+  async (path) => expectError(await app.call("GET", path), 404, "not_found"),
+);
+
+describe("success", () => {
+  const ajv = new Ajv({ strict: false, allErrors: true, formats: { uuid: true } });
+  for (const format of ["date-time", "date", "currency", "timestamp", "uri"]) {
+    ajv.addFormat(format, true);
+  }
+
+  function check(route: Route, answer: Answer): void {
+    const shown = JSON.stringify(answer.body);
+    expect(answer.status, shown).toBeLessThan(300);
+    const replies: Record<number, TSchema | null> = { ...route.also };
+    replies[route.reply[0]] = route.reply[1];
+    expect(Object.keys(replies)).toContain(String(answer.status));
+    const schema = replies[answer.status];
+    if (!schema) return;
+    const validate = ajv.compile(schema);
+    expect(validate(answer.body), `${shown} ${JSON.stringify(validate.errors)}`).toBe(true);
+  }
+
+  test("the body of a success is the one that the table promises", async () => {
+    const routes = new Map(table.map((route) => [`${route.method} ${route.path}`, route]));
+    const left = new Set(routes.keys());
+    for await (const { name, answer } of happyCalls(own)) {
+      const route = routes.get(name);
+      if (route === undefined) throw new Error(`The table has no ${name}.`);
+      check(route, answer);
+      left.delete(name);
+    }
+    // What nobody wrote a call for yet, and needs no id, is read as it is.
+    for (const name of left) {
+      const route = routes.get(name);
+      if (route?.method !== "GET" || route.path.includes(":")) continue;
+      const answer = await send(route);
+      if (answer.status < 300) check(route, answer);
+      else expectEnvelope(answer);
+    }
+  });
+});

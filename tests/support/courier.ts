@@ -1,0 +1,68 @@
+// The delivery worker by hand: sends what is due now and returns when it is recorded. And facts to
+// tell, without the billing that they come from.
+
+import { addressPolicy } from "../../src/http/routes/webhooks.ts";
+import { emit, SCHEDULER } from "../../src/operations/emit.ts";
+import type { ProjectId } from "../../src/store/tenants.ts";
+import { Deliverer } from "../../src/workers/deliver-webhooks.ts";
+import { Sender } from "../../src/workers/send.ts";
+import type { App, Json } from "./app.ts";
+
+export class Courier {
+  readonly #app: App;
+  readonly #deliverer: Deliverer;
+
+  constructor(app: App) {
+    this.#app = app;
+    this.#deliverer = new Deliverer(app.context, new Sender(addressPolicy(app.context)));
+  }
+
+  /** Everything of the project that is due at this moment. */
+  async deliver(project = this.#app.profile.project_id): Promise<number> {
+    let total = 0;
+    for (;;) {
+      this.#deliverer.notify(project);
+      const claimed = await this.#deliverer.claimDue();
+      if (claimed === 0) return total;
+      total += claimed;
+      await this.#deliverer.settle();
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#deliverer.drain();
+  }
+}
+
+/** Tells so many payments, numbered from `first`, in one transaction. */
+export async function tell(
+  app: App,
+  first: number,
+  count: number,
+  fate: "commit" | "roll back" = "commit",
+  project = app.profile.project_id,
+): Promise<void> {
+  const facts = Array.from({ length: count }, (_, i) => ({
+    type: "payment.recorded" as const,
+    resource_id: app.profile.project_id,
+    payload: {},
+    webhook: { event: "payment.succeeded" as const, data: { no: first + i, fate } },
+  }));
+  const undone = new Error("rolled back");
+  try {
+    await app.context.db.tx(async (tx) => {
+      await emit(tx, project as ProjectId, facts, SCHEDULER, app.context.clock.now());
+      if (fate === "roll back") throw undone;
+    });
+  } catch (error) {
+    if (error !== undone) throw error;
+  }
+}
+
+export async function register(
+  app: App,
+  url: string,
+  events: readonly string[] = ["payment.succeeded"],
+): Promise<Json> {
+  return (await app.post("/v1/webhooks", { url, events })).webhook_endpoint;
+}

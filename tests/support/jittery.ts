@@ -1,0 +1,36 @@
+// A database whose every statement waits a random moment first: what happens to be interleaved
+// once in a thousand runs is interleaved here all the time.
+
+import { setTimeout as pause } from "node:timers/promises";
+import type { Db, Queryable, Tx } from "../../src/store/db.ts";
+import type { Sql } from "../../src/store/sql.ts";
+
+function slowed(queryable: Queryable, max_ms: number): Queryable {
+  const wait = () => pause(Math.random() * max_ms);
+  return {
+    many: async <T>(query: Sql) => {
+      await wait();
+      return queryable.many<T>(query);
+    },
+    maybeOne: async <T>(query: Sql) => {
+      await wait();
+      return queryable.maybeOne<T>(query);
+    },
+    one: async <T>(query: Sql) => {
+      await wait();
+      return queryable.one<T>(query);
+    },
+    run: async (query) => {
+      await wait();
+      return queryable.run(query);
+    },
+  };
+}
+
+export function jittery(db: Db, max_ms: number): Db {
+  return {
+    ...slowed(db, max_ms),
+    tx: (work) => db.tx((tx) => work(slowed(tx, max_ms) as Tx)),
+    snapshot: (work) => db.snapshot((tx) => work(slowed(tx, max_ms))),
+  };
+}
