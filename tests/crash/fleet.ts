@@ -1,0 +1,142 @@
+// A live tenant on a database of its own, with processes to be raced and killed on it.
+
+import { initTenant, type Profile } from "../../src/main.ts";
+import { type Connection, Pool } from "../../src/store/db.ts";
+import { sql } from "../../src/store/sql.ts";
+import type { Json } from "../support/app.ts";
+import { testDatabase } from "../support/database.ts";
+import {
+  Caller,
+  type ProcessOptions,
+  type ServiceProcess,
+  spawnService,
+} from "../support/processes.ts";
+
+const SLUGS = { org: "fleet", workspace: "main", project: "live" };
+
+export class Fleet {
+  readonly connection: Connection;
+  readonly db: Pool;
+  readonly profile: Profile;
+  readonly caller: Caller;
+  readonly #drop: () => Promise<void>;
+  readonly #processes: ServiceProcess[] = [];
+
+  private constructor(
+    database: { connection: Connection; drop(): Promise<void> },
+    db: Pool,
+    profile: Profile,
+  ) {
+    this.connection = database.connection;
+    this.#drop = database.drop;
+    this.db = db;
+    this.profile = profile;
+    this.caller = new Caller(profile);
+  }
+
+  static async open(): Promise<Fleet> {
+    const database = await testDatabase();
+    const db = new Pool(database.connection, {
+      max: 4,
+      statement_timeout_ms: 60_000,
+      lock_timeout_ms: 10_000,
+      application_name: "dues test",
+    });
+    const profile = await initTenant(db, SLUGS, "live", "", new Date());
+    return new Fleet(database, db, profile);
+  }
+
+  /** Several at once, or one; resolved when all are ready. */
+  async start(
+    role: ProcessOptions["role"],
+    count = 1,
+    ahead_ms = 0,
+  ): Promise<[ServiceProcess, ...ServiceProcess[]]> {
+    const { connection } = this;
+    const options = { connection, role, ahead_ms };
+    const started = await Promise.all(Array.from({ length: count }, () => spawnService(options)));
+    this.#processes.push(...started);
+    await Promise.all(started.map((service) => service.ready()));
+    return started as [ServiceProcess, ...ServiceProcess[]];
+  }
+
+  get errors(): string[] {
+    return this.#processes.flatMap((service) => service.errors);
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all(this.#processes.map((service) => service.signal("SIGKILL")));
+  }
+
+  async close(): Promise<void> {
+    await this.stopAll();
+    await this.caller.close();
+    await this.db.end();
+    await this.#drop();
+  }
+
+  async count(table: "invoices" | "payments" | "subscriptions", where = "true"): Promise<number> {
+    const text = `select count(*) from ${table} where project_id = $1 and ${where}`;
+    const row = await this.db.one<{ count: number }>({ text, values: [this.profile.project_id] });
+    return row.count;
+  }
+
+  /** A plan with a base fee, a usage charge and a flat fee by quantity. */
+  async makePlan(api: ServiceProcess, more: Json[] = []): Promise<{ plan: Json; customer: Json }> {
+    const post = (path: string, body: Json) => this.caller.ok(api, "POST", path, body);
+    await post("/v1/metrics", {
+      code: "calls",
+      name: "Calls",
+      aggregation_type: "sum",
+      field_name: "n",
+    });
+    const { plan } = await post("/v1/plans", {
+      code: "pro",
+      name: "Pro",
+      interval: "monthly",
+      amount_cents: 1_000,
+      amount_currency: "USD",
+      charges: [
+        { type: "standard", metric_ref: "calls", rate: "0.01" },
+        {
+          type: "flat_fee",
+          amount_override_cents: 100,
+          quantity_from: "subscription_property.seats",
+        },
+        ...more,
+      ],
+    });
+    const named = { external_id: "c", name: "C", email: "c@example.com", currency: "USD" };
+    const { customer } = await post("/v1/customers", named);
+    return { plan, customer };
+  }
+
+  /** One subscription by the API, and copies of it by SQL up to the number. */
+  async makeSubscriptions(api: ServiceProcess, count: number): Promise<string[]> {
+    const { plan, customer } = await this.makePlan(api);
+    const { subscription } = await this.caller.ok(api, "POST", "/v1/subscriptions", {
+      external_id: "s1",
+      customer_id: customer.id,
+      plan_id: plan.id,
+      properties: { seats: 2 },
+    });
+    await this.db.run(sql`
+      insert into subscriptions (project_id, id, external_id, customer_id, plan_id, status,
+                                 properties, started_at, period_no, current_period_start,
+                                 current_period_next, plan_version, recurring_cents, created_at,
+                                 updated_at)
+      select project_id, gen_random_uuid(), 's' || n, customer_id, plan_id, status, properties,
+             started_at, period_no, current_period_start, current_period_next, plan_version,
+             recurring_cents, created_at, updated_at
+        from subscriptions, generate_series(2, ${count}::integer) as n
+       where id = ${subscription.id}`);
+    return Array.from({ length: count }, (_, i) => `s${i + 1}`);
+  }
+}
+
+/** How far ahead a clock must run to stand a moment after the n-th month from now has begun. */
+export function monthsAhead(n: number, plus_ms = 1_000): number {
+  const now = new Date();
+  const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + n, 1);
+  return start - now.getTime() + plus_ms;
+}

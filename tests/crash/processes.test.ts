@@ -1,0 +1,342 @@
+// Real processes against each other, against the clock and against kill -9: whatever they do to
+// one another, each thing happens once and the books agree.
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Pool } from "../../src/store/db.ts";
+import { sql } from "../../src/store/sql.ts";
+import { emptyDatabase } from "../support/database.ts";
+import { checkInvariants } from "../support/invariants.ts";
+import { type ServiceProcess, spawnService, until } from "../support/processes.ts";
+import { Fleet, monthsAhead } from "./fleet.ts";
+
+/** The whole night, or what a change can wait for. */
+const deep = process.env.DUES_DEEP === "1";
+const TEST_MS = deep ? 600_000 : 90_000;
+const CLOSE_MS = deep ? 120_000 : 60_000;
+
+let fleet: Fleet;
+
+beforeEach(async () => {
+  fleet = await Fleet.open();
+});
+
+afterEach(() => fleet.close());
+
+async function expectAgreement(): Promise<void> {
+  expect(await checkInvariants(fleet.db)).toEqual([]);
+  expect(fleet.errors).toEqual([]);
+}
+
+function tally(values: readonly (number | string | boolean)[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
+  return counts;
+}
+
+test("four workers on the same ended periods bill each once", { timeout: TEST_MS }, async () => {
+  const many = 2_000;
+  const rounds = deep ? 20 : 3;
+  const [api] = await fleet.start("api");
+  await fleet.makeSubscriptions(api, many);
+  const workers = await fleet.start("worker", 4);
+  for (let round = 1; round <= rounds; round++) {
+    for (const worker of workers) worker.moveClock(monthsAhead(round));
+    await until(async () => (await fleet.count("invoices")) >= many * round, CLOSE_MS);
+    expect(await fleet.count("invoices")).toBe(many * round);
+  }
+  await expectAgreement();
+});
+
+test("workers killed in the middle of a close lose nothing and bill nothing twice", {
+  timeout: TEST_MS,
+}, async () => {
+  const many = deep ? 5_000 : 1_000;
+  const kills = deep ? 20 : 8;
+  const months = 3;
+  const [api] = await fleet.start("api");
+  await fleet.makeSubscriptions(api, many);
+  for (let kill = 0; kill < kills; kill++) {
+    const workers = await fleet.start("worker", 2, monthsAhead(months));
+    await until(() => isWriting(kill), CLOSE_MS);
+    await Promise.all(workers.map((worker) => worker.signal("SIGKILL")));
+  }
+  await fleet.start("worker", 2, monthsAhead(months));
+  await until(async () => (await fleet.count("invoices")) >= many * months, CLOSE_MS);
+  expect(await fleet.count("invoices")).toBe(many * months);
+  await expectAgreement();
+});
+
+/** Whether a worker is in a transaction, at its first statements or further on; or all is done. */
+async function isWriting(turn: number): Promise<boolean> {
+  const { found } = await fleet.db.one<{ found: boolean }>(sql`
+    select exists (
+      select 1
+        from pg_stat_activity
+       where datname = current_database() and application_name = 'dues worker'
+         and xact_start is not null
+         and (${turn % 2 === 0} or query ~ 'insert into (closed_periods|invoices|fees)'))
+      or not exists (
+      select 1
+        from subscriptions
+       where period_no = 1) as found`);
+  return found;
+}
+
+test("a termination against the close of the same period makes one invoice for it", {
+  timeout: TEST_MS,
+}, async () => {
+  const pairs = deep ? 1_000 : 200;
+  const [api] = await fleet.start("api");
+  const names = await fleet.makeSubscriptions(api, pairs);
+  const workers = await fleet.start("worker", 2);
+  const ahead = monthsAhead(1);
+  for (const process of [api, ...workers]) process.moveClock(ahead);
+  // The terminations wait for one another's usage locks: some are told to try again, and do.
+  const answers = await Promise.all(
+    names.map((name) =>
+      fleet.caller.insist(api, "POST", `/v1/subscriptions/ext:${name}/terminate`, {}),
+    ),
+  );
+  expect(tally(answers.map(({ status }) => status))).toEqual({ 200: pairs });
+  expect(await fleet.count("invoices", "cause = 'period' and period_no = 1")).toBe(pairs);
+  expect(await fleet.count("subscriptions", "status = 'terminated'")).toBe(pairs);
+  expect(await checkInvariants(fleet.db)).toEqual([]);
+});
+
+test("two hundred reports of one payment at once are one payment", {
+  timeout: TEST_MS,
+}, async () => {
+  const apis = await fleet.start("api", 2);
+  await fleet.makeSubscriptions(apis[0], 1);
+  await fleet.caller.ok(apis[0], "POST", "/v1/subscriptions/ext:s1/terminate", {});
+  const { invoices } = await fleet.caller.ok(apis[0], "GET", "/v1/invoices");
+  const [invoice] = invoices;
+  const payment = {
+    invoice_id: invoice.id,
+    amount_cents: invoice.total_cents,
+    currency: "USD",
+    provider: "bank",
+    provider_payment_id: "p1",
+  };
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, i) =>
+      fleet.caller.call(apis[i % 2] ?? apis[0], "POST", "/v1/payments", payment),
+    ),
+  );
+  expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 199, 201: 1 });
+  expect(await fleet.count("payments")).toBe(1);
+  const other = { ...payment, amount_cents: payment.amount_cents - 1 };
+  const refused = await fleet.caller.call(apis[1] ?? apis[0], "POST", "/v1/payments", other);
+  expect(refused.status).toBe(409);
+  await expectAgreement();
+});
+
+test("five hundred creates of one external_id start one subscription and bill its start once", {
+  timeout: TEST_MS,
+}, async () => {
+  const apis = await fleet.start("api", 2);
+  const setup = { type: "flat_fee", amount_override_cents: 500, invoice_timing: "immediate" };
+  const { plan, customer } = await fleet.makePlan(apis[0], [setup]);
+  const body = {
+    external_id: "only",
+    customer_id: customer.id,
+    plan_id: plan.id,
+    properties: { seats: 1 },
+  };
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, (_, i) =>
+      fleet.caller.call(apis[i % 2] ?? apis[0], "POST", "/v1/subscriptions", body),
+    ),
+  );
+  expect(tally(answers.map(({ status }) => status))).toEqual({ 201: 1, 409: 499 });
+  expect(await fleet.count("subscriptions")).toBe(1);
+  expect(await fleet.count("invoices")).toBe(1);
+  await expectAgreement();
+});
+
+test("a hundred copies of one event at once, over two processes, count once", {
+  timeout: TEST_MS,
+}, async () => {
+  const apis = await fleet.start("api", 2);
+  await fleet.makeSubscriptions(apis[0], 1);
+  const event = {
+    transaction_id: "once",
+    subscription_id: "ext:s1",
+    code: "calls",
+    properties: { n: "3" },
+  };
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, i) =>
+      fleet.caller.call(apis[i % 2] ?? apis[0], "POST", "/v1/events", event),
+    ),
+  );
+  expect(tally(answers.map(({ body }) => body.duplicate))).toEqual({ false: 1, true: 99 });
+  const { usage } = await fleet.caller.ok(apis[0], "GET", "/v1/subscriptions/ext:s1/usage");
+  expect(usage.charges[0].units).toBe("3");
+  await expectAgreement();
+});
+
+test("events around the end of a period are in that invoice or the next, each once", {
+  timeout: TEST_MS,
+}, async () => {
+  const [api] = await fleet.start("api");
+  const names = await fleet.makeSubscriptions(api, 20);
+  const workers = await fleet.start("worker", 2);
+  const lead_ms = 2_500;
+  const ahead = monthsAhead(1, -lead_ms);
+  const boundary = Date.now() + ahead + lead_ms;
+  for (const process of [api, ...workers]) process.moveClock(ahead);
+  const counted = await sendAcross(api, names, boundary, ahead);
+  await until(async () => (await fleet.count("invoices")) >= names.length, CLOSE_MS);
+  for (const process of [api, ...workers]) process.moveClock(monthsAhead(2));
+  const closed = "period_no = 2 and cause = 'period'";
+  await until(async () => (await fleet.count("invoices", closed)) >= names.length, CLOSE_MS);
+  for (const process of workers) process.moveClock(monthsAhead(3));
+  const last = "period_no = 3 and cause = 'period'";
+  await until(async () => (await fleet.count("invoices", last)) >= names.length, CLOSE_MS);
+  const { units } = await fleet.db.one<{ units: number }>(sql`
+    select sum(units)::bigint as units
+      from fees
+     where billable_metric_code = 'calls'`);
+  expect(units).toBe(counted);
+  await expectAgreement();
+});
+
+/** About 200 events a second until a while after the boundary, one in twenty sent twice. */
+async function sendAcross(api: ServiceProcess, names: string[], boundary: number, ahead: number) {
+  const sent: Promise<unknown>[] = [];
+  let n = 0;
+  const clock = () => Date.now() + ahead;
+  while (clock() < boundary + 2_500) {
+    for (let i = 0; i < 4; i++, n++) {
+      const event = {
+        transaction_id: `e${n}`,
+        subscription_id: `ext:${names[n % names.length]}`,
+        code: "calls",
+        timestamp: new Date(boundary + ((n * 37) % 4_000) - 2_000).toISOString(),
+        properties: { n: "1" },
+      };
+      const post = () => fleet.caller.ok(api, "POST", "/v1/events", event);
+      sent.push(post());
+      if (n % 20 === 0) sent.push(post());
+    }
+    const next = clock() + 20;
+    await until(() => clock() >= next);
+  }
+  await Promise.all(sent);
+  return n;
+}
+
+test("a subscription that cannot be billed is set aside with its reason; the others close", {
+  timeout: TEST_MS,
+}, async () => {
+  const many = 500;
+  const [api] = await fleet.start("api");
+  await fleet.makeSubscriptions(api, many);
+  await fleet.db.run(sql`
+    update subscriptions
+       set properties = '{"seats": "abc"}'
+     where external_id = 's7'`);
+  const [worker] = await fleet.start("worker", 1, monthsAhead(1));
+  await until(async () => (await fleet.count("invoices")) >= many - 1, CLOSE_MS);
+  const path = "/v1/subscriptions/ext:s7";
+  const { subscription } = await fleet.caller.ok(api, "GET", path);
+  expect(subscription.billing_error).toContain("abc");
+  const parked = () =>
+    fleet.db.one<{ until: Date; wait: number }>(sql`
+      select parked_until as until,
+             extract(epoch from parked_until - clock_timestamp())::integer as wait
+        from subscriptions
+       where external_id = 's7'`);
+  const first = await parked();
+  expect(first.wait).toBeGreaterThan(30);
+
+  // A whole further round of the worker goes by, and it has not been tried again.
+  worker.moveClock(monthsAhead(2));
+  await until(async () => (await fleet.count("invoices")) >= 2 * (many - 1), CLOSE_MS);
+  expect((await parked()).until).toEqual(first.until);
+
+  await fleet.caller.ok(api, "PATCH", path, { properties: { seats: 1 } });
+  await fleet.db.run(sql`
+    update subscriptions
+       set parked_until = clock_timestamp()
+     where external_id = 's7'`);
+  await until(async () => (await fleet.count("invoices")) >= 2 * many, CLOSE_MS);
+  const mended = await fleet.caller.ok(api, "GET", path);
+  expect(mended.subscription.billing_error).toBe(null);
+  await expectAgreement();
+});
+
+test("five processes started at once on an empty database all become ready", {
+  timeout: TEST_MS,
+}, async () => {
+  const { connection, drop } = await emptyDatabase();
+  const started = await Promise.all(
+    Array.from({ length: 5 }, () => spawnService({ connection, role: "all" })),
+  );
+  try {
+    await Promise.all(started.map((service) => service.ready()));
+    const ready = await Promise.all(
+      started.map((service) => fleet.caller.call(service, "GET", "/readyz")),
+    );
+    expect(ready.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(started.flatMap(({ errors }) => errors)).toEqual([]);
+    const pool = new Pool(connection, {
+      max: 1,
+      statement_timeout_ms: 5_000,
+      lock_timeout_ms: 5_000,
+      application_name: "dues test",
+    });
+    const found = await pool.one(sql`
+      select (select count(*) from organizations) as organizations,
+             (select count(*) from tokens) as tokens,
+             (select count(*) - max(version) from schema_migrations) as twice`);
+    await pool.end();
+    expect(found).toEqual({ organizations: 1, tokens: 1, twice: 0 });
+  } finally {
+    await Promise.all(started.map((service) => service.signal("SIGKILL")));
+    await drop();
+  }
+});
+
+test("a process told to stop answers what it has begun and leaves with 0", {
+  timeout: TEST_MS,
+}, async () => {
+  const [api] = await fleet.start("api");
+  await fleet.makeSubscriptions(api, 10);
+  let answered = 0;
+  let stopping = false;
+  const broken: string[] = [];
+  const load = async (lane: number) => {
+    for (let n = 0; ; n++) {
+      const event = {
+        transaction_id: `${lane} ${n}`,
+        subscription_id: `ext:s${1 + (n % 10)}`,
+        code: "calls",
+        properties: { n: "1" },
+      };
+      try {
+        const { status } = await fleet.caller.call(api, "POST", "/v1/events", event);
+        if (status === 200) answered += 1;
+        else if (status !== 503 || !stopping) broken.push(String(status));
+      } catch (error) {
+        // Nobody listens any more: the request was never taken.
+        const { code = "" } = error as { code?: string };
+        if (code !== "ECONNREFUSED" || !stopping) broken.push(`${code} ${error}`);
+        return;
+      }
+    }
+  };
+  const lanes = Promise.all(Array.from({ length: 20 }, (_, lane) => load(lane)));
+  await until(() => answered >= 500);
+  stopping = true;
+  const exit = await api.signal("SIGTERM");
+  await lanes;
+  expect(exit).toEqual({ code: 0, signal: null });
+  expect(broken).toEqual([]);
+  const { events } = await fleet.db.one<{ events: number }>(sql`
+    select count(*) as events
+      from usage_events`);
+  expect(events).toBe(answered);
+  await expectAgreement();
+});

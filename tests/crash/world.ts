@@ -1,0 +1,125 @@
+// A project with a bit of everything: what the crash tests start from. Made through the API.
+
+import type { App, Json } from "../support/app.ts";
+
+export type World = {
+  readonly project: string;
+  readonly ids: Readonly<Record<string, string>>;
+};
+
+const START = "2025-01-10T09:00:00.000Z";
+/** In the second period of every subscription, before the invoices of the first are overdue. */
+export const WORLD_NOW = "2025-02-15T12:00:00.000Z";
+
+export async function makeWorld(app: App): Promise<World> {
+  await app.freeze(START);
+  const ids: Record<string, string> = {};
+  await makeCatalog(app, ids);
+  for (const name of ["c1", "c2", "c3"]) {
+    const { customer } = await app.post("/v1/customers", {
+      external_id: name,
+      name: `Customer ${name}`,
+      email: `${name}@example.com`,
+      currency: "USD",
+    });
+    ids[name] = customer.id;
+  }
+  for (let i = 1; i <= 8; i++) {
+    const { subscription } = await app.post("/v1/subscriptions", {
+      external_id: `s${i}`,
+      customer_id: ids[`c${1 + (i % 3)}`],
+      plan_id: ids.pro,
+      properties: { seats: i },
+    });
+    ids[`s${i}`] = subscription.id;
+    await use(app, `s${i}`, "2025-01-10T10:00:00.000Z", String(100 * i));
+  }
+  await app.travelTo("2025-02-10T08:00:00.000Z");
+  await app.post("/v1/subscriptions/ext:s6/suspend");
+  await app.post("/v1/subscriptions/ext:s7/terminate");
+  await app.patch("/v1/subscriptions/ext:s8", { status: "canceled" });
+  await app.travelTo(WORLD_NOW);
+  await makeLateUsage(app);
+  await makeCredit(app, ids);
+  return { project: app.profile.project_id, ids };
+}
+
+async function makeCatalog(app: App, ids: Record<string, string>): Promise<void> {
+  for (const [code, aggregation_type] of Object.entries({ calls: "sum", users: "count_unique" })) {
+    const metric = { code, name: code, aggregation_type, field_name: "n" };
+    ids[code] = (await app.post("/v1/metrics", metric)).metric.id;
+  }
+  for (const [code, amount_cents] of Object.entries({ seat: 500, setup: 2_000 })) {
+    const item = { code, name: code, amount_cents, currency: "USD" };
+    ids[code] = (await app.post("/v1/catalog", item)).catalog_item.id;
+  }
+  const usage = [
+    { charge_model: "standard", billable_metric_code: "calls", properties: { amount: "0.25" } },
+    { charge_model: "standard", billable_metric_code: "users", properties: { amount: "2" } },
+  ];
+  const seats = {
+    charge_model: "flat_fee",
+    catalog_item_code: "seat",
+    quantity_from: "subscription_property.seats",
+  };
+  const setup = { charge_model: "flat_fee", catalog_item_code: "setup" };
+  const plans: Record<string, Json[]> = {
+    pro: [...usage, seats],
+    onboarding: [{ ...setup, invoice_timing: "immediate" }],
+    spare: [],
+  };
+  for (const [code, charges] of Object.entries(plans)) {
+    const { plan } = await app.post("/v1/plans", {
+      code,
+      name: code,
+      interval: "monthly",
+      amount_cents: 1_000,
+      amount_currency: "USD",
+      charges: charges.map((charge) => ({ invoice_timing: "arrears", ...charge })),
+    });
+    ids[code] = plan.id;
+  }
+  const boost = { code: "boost", name: "Boost", amount_cents: 700, currency: "USD" };
+  ids.boost = (await app.post("/v1/addons", boost)).add_on.id;
+}
+
+/** A correction upwards, one so far down that it becomes credit, and one of an ended subscription. */
+async function makeLateUsage(app: App): Promise<void> {
+  await use(app, "s1", "2025-01-21T00:00:00.000Z", "40");
+  await use(app, "s2", "2025-01-21T00:00:00.000Z", "-190");
+  await use(app, "s7", "2025-02-01T00:00:00.000Z", "8");
+  for (let i = 1; i <= 5; i++) await use(app, `s${i}`, "2025-02-12T00:00:00.000Z", String(i));
+}
+
+async function makeCredit(app: App, ids: Record<string, string>): Promise<void> {
+  for (const name of ["s3", "s4"]) {
+    const { invoices } = await app.get(`/v1/invoices?customer_id=${ids[ownerOf(name)]}&all=1`);
+    const found = invoices.find((one: Json) => one.subscription_id === ids[name]);
+    ids[`${name}_invoice`] = found.id;
+    ids[`${name}_due`] = String(found.amount_due_cents);
+  }
+  await app.post("/v1/payments", {
+    invoice_id: ids.s3_invoice,
+    amount_cents: Number(ids.s3_due) + 300,
+    currency: "USD",
+    provider: "bank",
+    provider_payment_id: "earlier",
+    allow_overpayment: true,
+  });
+}
+
+function ownerOf(subscription: string): string {
+  return `c${1 + (Number(subscription.slice(1)) % 3)}`;
+}
+
+async function use(app: App, subscription: string, timestamp: string, n: string): Promise<void> {
+  for (const code of ["calls", "users"]) {
+    await app.post("/v1/events", {
+      transaction_id: `${subscription} ${code} ${timestamp}`,
+      subscription_id: `ext:${subscription}`,
+      code,
+      timestamp,
+      properties: { n },
+    });
+  }
+}
