@@ -1,32 +1,49 @@
 #!/usr/bin/env node
-// The `dues` command: parses the command line and hands over. Exit codes: 0 done, 1 failed.
+// The `dues` command: takes the process's own streams and hands over. What each command does is
+// in the files beside this one.
 
-import { Command } from "commander";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { readClientSettings } from "../config.ts";
+import type { Io } from "./io.ts";
+import { runProgram } from "./program.ts";
 import { initCommand, migrateCommand, serveCommand } from "./server-commands.ts";
 
-const program = new Command("dues")
-  .description("Subscription and usage billing: one process, one command.")
-  .version("0.1.0")
-  .showHelpAfterError("(add --help for what this command takes)")
-  .addHelpText(
-    "after",
-    `
-First steps:
-  $ npm start                     start the service on an embedded PostgreSQL
-  $ npx dues init --org acme --workspace main --project prod
-                                  make a tenant and print its ids and a token
-  $ npx dues serve --port 9000    the same service on another port
-
-Settings come from the environment: see docs/OPERATING.md.`,
-  );
-
-program.addCommand(serveCommand());
-program.addCommand(initCommand());
-program.addCommand(migrateCommand());
-
-try {
-  await program.parseAsync(process.argv);
-} catch (error) {
-  process.stderr.write(`dues: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+/** A reader who went away (`dues … | head`) is no failure of ours. */
+function leaveQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
 }
+
+async function ask(question: string, hidden = false): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  process.stderr.write(question);
+  const output = hidden ? silent : process.stderr;
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
+  try {
+    return await lines.question("");
+  } finally {
+    lines.close();
+    if (hidden) process.stderr.write("\n");
+  }
+}
+
+process.stdout.on("error", leaveQuietly);
+process.stderr.on("error", leaveQuietly);
+
+const settings = readClientSettings();
+const io: Io = {
+  settings,
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  stdin: process.stdin,
+  interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+  progress: process.stderr.isTTY === true,
+  color: process.stdout.isTTY === true && !settings.no_color,
+  ask,
+};
+
+const server = [serveCommand(), initCommand(), migrateCommand()];
+const code = await runProgram(io, server, process.argv.slice(2));
+// `serve` goes on; everything else ends when its work is done.
+if (code !== 0) process.exitCode = code;

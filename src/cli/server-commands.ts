@@ -3,20 +3,11 @@
 import { Command, Option } from "commander";
 import { systemClock } from "../clock.ts";
 import { type Config, type Role, readConfig } from "../config.ts";
-import {
-  checkSecretKey,
-  initTenant,
-  migrateStore,
-  openStore,
-  type Profile,
-  profileFile,
-  type Running,
-  readSecretKey,
-  requestPool,
-  type Store,
-  serve,
-} from "../main.ts";
+import type { Profile, Running, Store } from "../main.ts";
 import { SLUG_PATTERN } from "../schema/tenants.ts";
+
+/** Loaded when it is needed: the other commands start without a server in memory. */
+const service = () => import("../main.ts");
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
 const onLost = (why: string) => {
@@ -49,9 +40,10 @@ Examples:
         ...(options.role === "worker" && !options.port && { PORT: "0" }),
         ...(options.host && { HOST: options.host }),
       });
+      const { profileFile, serve } = await service();
       const running = await serve({ config, role: options.role, say, onLost });
       stopOnSignal(running);
-      process.stdout.write(banner(config, running));
+      process.stdout.write(banner(profileFile(config), running));
     });
 }
 
@@ -69,8 +61,8 @@ function stopOnSignal(running: Running): void {
   process.on("SIGTERM", stop);
 }
 
-function banner(config: Config, { base_url, profile, first }: Running): string {
-  const token = first ? profile?.token : `kept in ${profileFile(config)}`;
+function banner(profileFile: string, { base_url, profile, first }: Running): string {
+  const token = first ? profile?.token : `kept in ${profileFile}`;
   const rows: [string, string | undefined][] = [
     ["Base URL", base_url],
     ["Organization", profile?.organization_id],
@@ -107,6 +99,7 @@ Example:
           throw new Error(`--${name} takes lower-case letters, digits and dashes, at most 63.`);
         }
       }
+      const { checkSecretKey, initTenant, readSecretKey, requestPool } = await service();
       const profile = await withStore("init", async (config, store) => {
         const pool = requestPool(store.connection, config);
         try {
@@ -139,6 +132,7 @@ export function migrateCommand(): Command {
   return new Command("migrate")
     .description("Bring the database to the schema of this version, and say what was applied.")
     .option("--json", "print JSON")
+    .addHelpText("after", "\nExample:\n  $ DATABASE_URL=postgres://… dues migrate")
     .action(async (options: { json?: boolean }) => {
       const applied = await withStore("migrate", async (_config, store) => store.applied);
       if (options.json) process.stdout.write(`${JSON.stringify({ applied })}\n`);
@@ -152,6 +146,7 @@ async function withStore<T>(
   verb: string,
   work: (config: Config, store: Store & { applied: string[] }) => Promise<T>,
 ): Promise<T> {
+  const { migrateStore, openStore } = await service();
   const config = readConfig();
   const store = await openStore(config, { hold: false, verb, say, onLost });
   try {

@@ -1,0 +1,181 @@
+// Who we are to the service: login, logout, whoami, tokens; and its pages in a browser.
+
+import { spawn } from "node:child_process";
+import type { Command } from "commander";
+import { command, online, remote } from "./command.ts";
+import { CliError, type Io, printJson } from "./io.ts";
+import { fields, table } from "./output.ts";
+import {
+  type Connection,
+  type ConnectionFlags,
+  clientOf,
+  connect,
+  dropProfile,
+  isUuid,
+  keepProfile,
+  loginFile,
+} from "./profile.ts";
+
+type Flags = ConnectionFlags & { readonly json?: boolean };
+
+const TOKEN_MAX = 1_000;
+
+export function accountCommands(io: Io): Command[] {
+  return [loginCommand(io), logoutCommand(io), whoamiCommand(io), openCommand(io)];
+}
+
+function loginCommand(io: Io): Command {
+  return command("login", "Keep address, token and project for the commands that follow.", [
+    ["dues login --url https://billing.example.com --project main/prod", "asks for the token"],
+    ["dues login --url http://127.0.0.1:8080 < token.txt", "takes it from a file"],
+  ])
+    .requiredOption("--url <url>", "address of the service")
+    .option("--project <project>", "id or slug of the project")
+    .action(async (flags: { url: string; project?: string }) => {
+      const token = io.interactive ? await io.ask("Token: ", true) : await firstLine(io);
+      if (token.trim() === "") throw new CliError("usage", "There is no token on the input.");
+      const base_url = flags.url.replace(/\/+$/, "");
+      const given = { base_url, token: token.trim(), project_id: undefined };
+      const dues = clientOf(io, given);
+      const { organization } = await dues.getCurrentKey();
+      const { projects } = await dues.listProjects({});
+      const wanted = flags.project ?? (projects.length === 1 ? projects[0]?.id : undefined);
+      const names = projects.map((each) => `${each.workspace_slug}/${each.slug}`);
+      const project = projects.find(
+        (each, i) => each.id === wanted || each.slug === wanted || names[i] === wanted,
+      );
+      if (flags.project !== undefined && project === undefined) {
+        throw new CliError("failed", `There is no project ${flags.project}.`, names.join(", "));
+      }
+      keepProfile(loginFile(io), { ...given, project_id: project?.id });
+      const where = project === undefined ? "no project chosen" : `project ${project.slug}`;
+      io.out(`Logged in to ${organization.name}, ${where}. Kept in ${loginFile(io)}.\n`);
+    });
+}
+
+async function firstLine(io: Io): Promise<string> {
+  let text = "";
+  for await (const chunk of io.stdin) {
+    text += String(chunk);
+    if (text.includes("\n") || text.length > TOKEN_MAX) break;
+  }
+  return text.split("\n")[0] ?? "";
+}
+
+function logoutCommand(io: Io): Command {
+  return command("logout", "Forget what login kept. The token itself stays valid.", [
+    ["dues logout", ""],
+  ]).action(() => {
+    dropProfile(loginFile(io));
+    io.out("Forgotten.\n");
+  });
+}
+
+function whoamiCommand(io: Io): Command {
+  return remote("whoami", "The token in use, its organization and project.", [["dues whoami", ""]])
+    .option("--json", "print JSON")
+    .action(
+      online<Flags>(io, async ({ dues, profile, from }, flags) => {
+        const { token, organization } = await dues.getCurrentKey();
+        const { base_url, project_id } = profile;
+        if (flags.json) return printJson(io, { token, organization, base_url, project_id, from });
+        io.out(
+          fields({
+            service: base_url,
+            organization: `${organization.name} (${organization.slug})`,
+            project: project_id ?? "none chosen",
+            token: `${token.name} (${token.key_prefix}…)`,
+            scopes: token.scopes.join(", "),
+            from,
+          }),
+        );
+      }),
+    );
+}
+
+export function keyCommands(io: Io): Command[] {
+  type Create = Flags & { name: string; scopes?: string; expiresAt?: string };
+  const create = remote("create", "Create a token. It is shown once.", [
+    ["dues keys create --name reports --scopes read", ""],
+  ])
+    .requiredOption("--name <name>", "what it is for")
+    .option("--scopes <list>", "of read, write, events, admin; with commas")
+    .option("--expires-at <timestamp>", "when it stops working")
+    .option("--json", "print JSON")
+    .action(
+      online<Create>(io, async ({ dues }, { name, scopes, expiresAt, json }) => {
+        const { organization } = await dues.getCurrentKey();
+        if (organization.id === undefined) {
+          throw new CliError("not_allowed", "Tokens are made with a token of the scope admin.");
+        }
+        const made = await dues.createKey({
+          name,
+          organization_id: organization.id,
+          ...(scopes !== undefined && { scopes: scopes.split(",") as never[] }),
+          ...(expiresAt !== undefined && { expires_at: expiresAt }),
+        });
+        if (json) printJson(io, made);
+        else io.out(`${fields(made)}\nKeep the token: it is not shown again.\n`);
+      }),
+    );
+  const list = remote("list", "List the organization's tokens.", [["dues keys list", ""]])
+    .option("--json", "print JSON")
+    .action(
+      online<Flags>(io, async ({ dues }, flags) => {
+        const { tokens } = await dues.listKeys();
+        if (flags.json) return printJson(io, { tokens });
+        const columns = [
+          { title: "PREFIX", of: (row: (typeof tokens)[number]) => row.key_prefix },
+          { title: "NAME", of: (row: (typeof tokens)[number]) => row.name },
+          { title: "SCOPES", of: (row: (typeof tokens)[number]) => row.scopes.join(",") },
+          { title: "LAST USED", of: (row: (typeof tokens)[number]) => row.last_used_at },
+          { title: "ID", of: (row: (typeof tokens)[number]) => row.id },
+        ];
+        io.out(table(columns, tokens));
+      }),
+    );
+  const revoke = remote("revoke", "Revoke a token, by id or prefix.", [
+    ["dues keys revoke dues_a1B2c3D4", ""],
+  ])
+    .argument("<token>", "id or prefix")
+    .action(
+      online<Flags>(io, async (connection, _flags, ref = "") => {
+        await connection.dues.revokeKey(await tokenId(connection, ref));
+        io.out("Revoked.\n");
+      }),
+    );
+  return [create, list, revoke];
+}
+
+async function tokenId({ dues }: Connection, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  const { tokens } = await dues.listKeys();
+  const [only, another] = tokens.filter(({ key_prefix }) => key_prefix === ref);
+  if (only === undefined) throw new CliError("failed", `No live token begins with ${ref}.`);
+  if (another !== undefined) throw new CliError("failed", `Several tokens begin with ${ref}.`);
+  return only.id;
+}
+
+const OPENERS: Readonly<Record<string, readonly string[]>> = {
+  darwin: ["open"],
+  win32: ["cmd", "/c", "start", ""],
+};
+
+function openCommand(io: Io): Command {
+  return remote("open", "Open the service's pages in a browser.", [
+    ["dues open", "the API reference"],
+    ["dues open --print", "only say where it is"],
+  ])
+    .option("--print", "print the address and open nothing")
+    .action(async (flags: ConnectionFlags & { print?: boolean }) => {
+      const { profile } = await connect(io, flags);
+      const url = `${profile.base_url}/docs`;
+      io.out(`${url}\n`);
+      if (flags.print) return;
+      const [program = "xdg-open", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+      const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
+      // No browser here: the address is on the screen.
+      child.on("error", () => {});
+      child.unref();
+    });
+}

@@ -1,0 +1,266 @@
+// Checks a service.yaml whole and tells every fault with its line: first the shape, then which
+// fields go together. Asks no server.
+
+import { Ajv, type ErrorObject } from "ajv";
+import { CURRENCIES } from "../schema/currencies.ts";
+import { FIELD_REQUIRED } from "../schema/metrics.ts";
+import { type FileCharge, ServiceFile } from "../schema/service-file.ts";
+import { hintFor, messageFor, nearest } from "./fault-words.ts";
+import { type Fault, type Parsed, type Path, readYaml } from "./read-yaml.ts";
+
+export type CheckedFile = { readonly file: ServiceFile; readonly source: Parsed };
+
+const FAULTS_MAX = 100;
+
+const ajv = new Ajv({
+  verbose: true,
+  allErrors: true,
+  strict: true,
+  strictTypes: false,
+  allowUnionTypes: true,
+});
+ajv.addFormat("currency", (text: string) => Object.hasOwn(CURRENCIES, text));
+ajv.addKeyword({
+  keyword: "x-max-bytes",
+  type: "object",
+  schemaType: "number",
+  errors: false,
+  validate: (max: number, value: unknown) => Buffer.byteLength(JSON.stringify(value)) <= max,
+});
+const validate = ajv.compile(ServiceFile);
+
+/** The file when it is good, else every fault in it, in the order of its lines. */
+export function checkFile(bytes: Uint8Array): CheckedFile | Fault[] {
+  const source = readYaml(bytes);
+  if (Array.isArray(source)) return source;
+  const faults: Fault[] = [];
+  const tell = (path: Path, message: string, hint?: string, part?: "key") =>
+    faults.push({ ...source.at(path, part), field: fieldName(path), message, hint });
+  if (!validate(source.value)) {
+    for (const error of validate.errors ?? []) tellShape(source, error, tell);
+  }
+  // What goes together is only asked of entries whose shape is right.
+  const bad = new Set(faults.map(({ field }) => field.replace(/(\[\d+\]).*$/, "$1")));
+  if (isObject(source.value)) checkMeaning(source.value as Loose, bad, tell);
+  checkWriting(source, source.value, [], tell);
+  if (faults.length > 0) return sorted(faults).slice(0, FAULTS_MAX);
+  return { file: source.value as ServiceFile, source };
+}
+
+export type Tell = (path: Path, message: string, hint?: string, part?: "key") => void;
+
+/** The first of several that are told of one place. */
+function sorted(faults: readonly Fault[]): Fault[] {
+  const seen = new Set<string>();
+  return faults
+    .toSorted((a, b) => a.line - b.line || a.column - b.column)
+    .filter(({ line, column, field }) => {
+      const key = `${line}:${column}:${field}`;
+      return !seen.has(key) && seen.add(key) !== undefined;
+    });
+}
+
+/** `["plans", 0, "charges", 1]` → `plans[0].charges[1]` */
+export function fieldName(path: Path): string {
+  return path.reduce<string>((name, step) => {
+    if (typeof step === "number") return `${name}[${step}]`;
+    return name === "" ? step : `${name}.${step}`;
+  }, "");
+}
+
+function tellShape(source: Parsed, error: ErrorObject, tell: Tell): void {
+  const path = pathOf(source.value, error.instancePath);
+  const params = error.params as Record<string, unknown>;
+  if (error.keyword === "additionalProperties") {
+    const key = String(params.additionalProperty);
+    const known = Object.keys((error.parentSchema as { properties?: object }).properties ?? {});
+    const near = nearest(key, known);
+    const hint = near === undefined ? `Known here: ${known.join(", ")}.` : `Did you mean ${near}?`;
+    tell([...path, key], `The key ${key} is not known here.`, hint, "key");
+    return;
+  }
+  if (error.keyword === "required") {
+    const missing = String(params.missingProperty);
+    const field = fieldName([...path, missing]);
+    tell([...path, missing], `${field} is missing.`, wordsOf(error, missing));
+    return;
+  }
+  const value = path.reduce<unknown>(
+    (at, step) => (at as Record<string, unknown>)?.[step],
+    source.value,
+  );
+  tell(
+    path,
+    `${fieldName(path) || "The file"} ${messageFor(error, value)}.`,
+    hintFor(path, error, value),
+  );
+}
+
+/** What the schema says about a field. */
+function wordsOf(error: ErrorObject, field: string): string | undefined {
+  const { properties } = error.parentSchema as { properties?: Record<string, Described> };
+  return properties?.[field]?.description;
+}
+
+type Described = { readonly description?: string };
+
+/** Ajv's pointer, with numbers where the value is a list. */
+function pathOf(value: unknown, pointer: string): Path {
+  let at = value;
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((part) => {
+      const step = Array.isArray(at) ? Number(part) : part;
+      at = (at as Record<string, unknown> | undefined)?.[step];
+      return step;
+    });
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+type Loose = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Entry {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function entriesOf(file: Loose, section: string, bad: ReadonlySet<string>) {
+  const list = file[section];
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((entry: unknown, i) =>
+    isObject(entry) && !bad.has(`${section}[${i}]`) ? [{ entry, at: [section, i] as Path }] : [],
+  );
+}
+
+function checkMeaning(file: Loose, bad: ReadonlySet<string>, tell: Tell): void {
+  for (const section of ["catalog", "metrics", "addons", "plans"]) {
+    checkUnique(entriesOf(file, section, bad), "code", tell);
+  }
+  checkUnique(entriesOf(file, "webhooks", bad), "url", tell);
+  for (const { entry, at } of entriesOf(file, "metrics", bad)) {
+    const needed = (FIELD_REQUIRED as readonly unknown[]).includes(entry.aggregation_type);
+    if (needed && !entry.field_name) {
+      const hint = "Name the event property to aggregate.";
+      tell([...at, "field_name"], `field_name is required for ${entry.aggregation_type}.`, hint);
+    }
+  }
+  for (const { entry, at } of entriesOf(file, "addons", bad)) {
+    if ((entry.catalog_ref === undefined) === (entry.amount_cents === undefined)) {
+      const words = "An add-on needs exactly one price: catalog_ref or amount_cents.";
+      tell(entry.catalog_ref === undefined ? at : [...at, "amount_cents"], words);
+    }
+  }
+  const currencies = new Map(
+    entriesOf(file, "catalog", bad).map(({ entry }) => [entry.code, entry.currency ?? "USD"]),
+  );
+  for (const { entry, at } of entriesOf(file, "plans", bad)) {
+    const charges = (entry.charges ?? []) as readonly FileCharge[];
+    for (const [i, charge] of charges.entries()) {
+      checkCharge(charge, [...at, "charges", i], tell);
+      const currency = currencies.get(charge.catalog_ref);
+      if (currency !== undefined && currency !== entry.currency) {
+        const words = `${charge.catalog_ref} is priced in ${currency}, the plan in ${entry.currency}.`;
+        tell([...at, "charges", i, "catalog_ref"], words);
+      }
+    }
+  }
+  if (isObject(file.dunning)) checkDunning(file.dunning, tell);
+  for (const { entry, at } of entriesOf(file, "webhooks", bad)) {
+    const words = urlFault(String(entry.url));
+    if (words !== undefined) tell([...at, "url"], `url ${words}.`);
+  }
+}
+
+function checkUnique(
+  entries: readonly { entry: Entry; at: Path }[],
+  key: string,
+  tell: Tell,
+): void {
+  const first = new Map<unknown, Path>();
+  for (const { entry, at } of entries) {
+    const before = first.get(entry[key]);
+    if (before === undefined) first.set(entry[key], at);
+    else tell([...at, key], `${fieldName(before)} has this ${key} already: ${entry[key]}`);
+  }
+}
+
+const FIELDS_OF = {
+  standard: ["metric_ref", "rate"],
+  flat_fee: ["catalog_ref", "amount_override_cents", "quantity_from"],
+} as const;
+
+function checkCharge(charge: FileCharge, at: Path, tell: Tell): void {
+  const other = charge.type === "standard" ? "flat_fee" : "standard";
+  for (const field of FIELDS_OF[other]) {
+    if (charge[field] === undefined) continue;
+    tell([...at, field], `${field} does not belong on a ${charge.type} charge.`, undefined, "key");
+  }
+  if (charge.type === "standard") {
+    for (const field of FIELDS_OF.standard) {
+      if (charge[field] === undefined) tell(at, `${fieldName([...at, field])} is missing.`);
+    }
+    if ((charge.invoice_timing ?? "arrears") !== "arrears") {
+      const hint = "Usage is only known once the period is over: write arrears.";
+      tell([...at, "invoice_timing"], "A standard charge is billed in arrears.", hint);
+    }
+    if (charge.properties?.amount !== undefined) {
+      const hint = "The price per unit stands in rate.";
+      tell([...at, "properties", "amount"], "amount is not known here.", hint, "key");
+    }
+    return;
+  }
+  if (charge.catalog_ref === undefined && charge.amount_override_cents === undefined) {
+    tell(at, "A flat fee needs a price: catalog_ref or amount_override_cents.");
+  }
+}
+
+function checkDunning(dunning: Entry, tell: Tell): void {
+  const steps = Array.isArray(dunning.steps) ? (dunning.steps as Entry[]) : [];
+  if (dunning.enabled === true && steps.length === 0) {
+    tell(["dunning", "steps"], "dunning.steps is required when dunning is enabled.");
+  }
+  const seen = new Set<unknown>();
+  for (const [i, step] of steps.entries()) {
+    if (seen.has(step.webhook_event)) {
+      tell(["dunning", "steps", i, "webhook_event"], "This event has a step already.");
+    }
+    seen.add(step.webhook_event);
+  }
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const PRIVATE = /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[f[cd])/;
+
+/** What is wrong with a webhook's URL; undefined when nothing is. */
+export function urlFault(text: string): string | undefined {
+  if (!URL.canParse(text)) return "must be a full URL such as https://example.com/webhooks";
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") return "must not hold a user name or password";
+  if (url.hash !== "") return "must not hold a # part";
+  if (url.protocol === "https:") return undefined;
+  // The trial takes http on this machine, an installation that allows private addresses on those.
+  const near = LOOPBACK.test(url.hostname) || PRIVATE.test(url.hostname);
+  return url.protocol === "http:" && near ? undefined : "must start with https://";
+}
+
+/** Text that no database could hold, and amounts in forms that hide what they are worth. */
+function checkWriting(source: Parsed, value: unknown, path: Path, tell: Tell): void {
+  if (typeof value === "string" && !isPlainText(value)) {
+    tell(path, `${fieldName(path)} holds U+0000 or half a character.`);
+  }
+  if (typeof value === "number" && /(_cents|days_after_due)$/.test(String(path.at(-1)))) {
+    const written = source.sourceOf(path) ?? "";
+    if (!/^[-+]?\d+$/.test(written)) {
+      tell(path, `${fieldName(path)} is written as ${written}.`, "Write a plain whole number.");
+    }
+  }
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    checkWriting(source, inner, [...path, Array.isArray(value) ? Number(key) : key], tell);
+  }
+}
+
+function isPlainText(text: string): boolean {
+  return !text.includes("\u0000") && text.isWellFormed();
+}

@@ -1,0 +1,94 @@
+// How commands are made: each with an example in its help, the flags that say where to connect,
+// and one place that runs them.
+
+import { Command, InvalidArgumentError } from "commander";
+import { CliError, type Io } from "./io.ts";
+import { type Connection, type ConnectionFlags, connect } from "./profile.ts";
+
+export type Example = readonly [line: string, says: string];
+
+export function command(name: string, says: string, examples: readonly Example[]): Command {
+  const wide = Math.max(0, ...examples.map(([line]) => line.length));
+  const lines = examples.map(([line, words]) => `  $ ${line.padEnd(wide)}  ${words}`.trimEnd());
+  const title = examples.length === 1 ? "Example" : "Examples";
+  return new Command(name)
+    .description(says)
+    .addHelpText("after", `\n${title}:\n${lines.join("\n")}`);
+}
+
+/** A command of commands: alone it shows its help. */
+export function group(name: string, says: string, inner: readonly Command[]): Command {
+  const all = new Command(name).description(says);
+  for (const each of inner) all.addCommand(each);
+  const [first] = inner;
+  return all.addHelpText("after", `\nExample:\n  $ dues ${name} ${first?.name() ?? ""} --help`);
+}
+
+/** A command that talks to the service. */
+export function remote(name: string, says: string, examples: readonly Example[]): Command {
+  return command(name, says, examples)
+    .option("--url <url>", "address of the service (DUES_URL)")
+    .option("--token-file <file>", "file that holds the token (DUES_TOKEN)")
+    .option("--project <project>", "id or slug of the project (DUES_PROJECT)");
+}
+
+/** Runs `work` with a client. Flags of the command come last, as commander gives them. */
+export function online<Flags extends ConnectionFlags>(
+  io: Io,
+  work: (connection: Connection, flags: Flags, ...args: string[]) => Promise<void>,
+): (...given: unknown[]) => Promise<void> {
+  return async (...given) => {
+    const flags = given.at(-2) as Flags;
+    const args = given.slice(0, -2) as string[];
+    await work(await connect(io, flags), flags, ...args);
+  };
+}
+
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Takes a whole number from ${min} to ${max}.`);
+  };
+}
+
+/** `seats=5` is a number, `name=5x` text; `tags:=["a"]` is JSON. */
+export function property(
+  text: string,
+  before: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const [, name = "", json, value = ""] = /^([^=:]+)(:?)=(.*)$/s.exec(text) ?? [];
+  if (name === "") throw new InvalidArgumentError("Takes name=value, or name:=<JSON>.");
+  try {
+    return { ...before, [name]: json === ":" ? JSON.parse(value) : plain(value) };
+  } catch {
+    throw new InvalidArgumentError(`${value} is not JSON.`);
+  }
+}
+
+/** A number when that is all it says: "007" stays as it is. */
+function plain(value: string): string | number {
+  return /^\d{1,15}$/.test(value) && String(Number(value)) === value ? Number(value) : value;
+}
+
+/** A bare date is its first instant. */
+export function instant(text: string): string {
+  const full = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00.000Z` : text;
+  const at = new Date(full);
+  const known = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(full);
+  if (!known || Number.isNaN(at.getTime()) || isRolledOver(text, at)) {
+    throw new InvalidArgumentError("Takes a date such as 2027-01-01, or 2027-01-01T12:00:00Z.");
+  }
+  return full;
+}
+
+/** The engine reads the 30th of February as a day in March. */
+function isRolledOver(text: string, at: Date): boolean {
+  return text.length === 10 && at.toISOString().slice(0, 10) !== text;
+}
+
+export function needProject(connection: Connection): string {
+  const { project_id } = connection.profile;
+  if (project_id !== undefined) return project_id;
+  throw new CliError("usage", "Which project?", "Name it with --project, or set DUES_PROJECT.");
+}

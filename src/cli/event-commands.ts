@@ -1,0 +1,89 @@
+// Usage events: list them, import a file of them.
+
+import type { Command } from "commander";
+import type * as T from "../client/types.ts";
+import { online, remote, wholeNumber } from "./command.ts";
+import { importEvents } from "./events-import.ts";
+import { type Io, printJson } from "./io.ts";
+import { listCommand } from "./list-commands.ts";
+import type { ConnectionFlags } from "./profile.ts";
+import { pathRef } from "./refs.ts";
+import { Told } from "./sync.ts";
+
+const BATCH = 2_000;
+
+export function eventCommands(io: Io): Command[] {
+  return [listEvents(io), importCommand(io)];
+}
+
+function listEvents(io: Io): Command {
+  return listCommand<T.UsageEvent>(io, {
+    name: "events",
+    many: "events",
+    says: "List usage events of a subscription, or those that are never billed.",
+    examples: [
+      ["dues events list --subscription ext:acme-pro", ""],
+      ["dues events list --state unbillable", "stored and never billed, with the reason"],
+    ],
+    filters: [
+      { flag: "--subscription <subscription>", says: "of this subscription" },
+      { flag: "--code <metric>", says: "of this metric" },
+      { flag: "--state <state>", says: "in this state", choices: ["billable", "unbillable"] },
+    ],
+    columns: [
+      { title: "TIMESTAMP", of: (row) => row.timestamp },
+      { title: "TRANSACTION", of: (row) => row.transaction_id },
+      { title: "CODE", of: (row) => row.code },
+      { title: "VALUE", right: true, of: (row) => row.value },
+      { title: "PROPERTIES", of: (row) => JSON.stringify(row.properties) },
+      { title: "STATE", of: (row) => row.reason ?? row.state },
+    ],
+    read: (dues, { subscription, code, state }) =>
+      dues.events.all({
+        ...(typeof subscription === "string" && { subscription_id: pathRef(subscription) }),
+        ...(typeof code === "string" && { code }),
+        ...(typeof state === "string" && { state: state as T.UsageEvent["state"] }),
+      }),
+  });
+}
+
+type ImportOptions = ConnectionFlags & {
+  readonly json?: boolean;
+  readonly batch: number;
+  readonly fromLine?: number;
+  readonly report?: string;
+};
+
+function importCommand(io: Io): Command {
+  return remote("import", "Send a file of usage events, .ndjson or .csv.", [
+    ["dues events import usage.ndjson", "an event per line, as POST /v1/events takes it"],
+    [
+      "dues events import usage.csv",
+      "transaction_id,subscription_id,code,value,timestamp,properties.<name>",
+    ],
+  ])
+    .argument("<file>", "the file; what ends in .csv is read as CSV")
+    .option("--batch <count>", "events per call", wholeNumber(1, 10_000), BATCH)
+    .option("--from-line <line>", "skip what stands before it", wholeNumber(1, 1e12))
+    .option("--report <file>", "where refused lines go; <file>.refused.ndjson by default")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nSafe to repeat, and to go on with after it was stopped: a transaction_id counts once.",
+    )
+    .action(
+      online<ImportOptions>(io, async ({ dues }, flags, file = "") => {
+        const result = await importEvents(io, dues, file, flags);
+        if (flags.json) printJson(io, result);
+        else {
+          const { lines, accepted, duplicates, refused } = result;
+          io.out(
+            `${lines} lines: ${accepted} stored, ${duplicates} known before, ${refused} refused.\n`,
+          );
+        }
+        if (result.report === null) return;
+        io.err(`The refused lines and their reasons are in ${result.report}.\n`);
+        throw new Told("failed");
+      }),
+    );
+}

@@ -1,0 +1,125 @@
+// The words for what is wrong in a file, and hints at what was meant.
+
+import type { ErrorObject } from "ajv";
+import type { Path } from "./read-yaml.ts";
+
+export function messageFor(error: ErrorObject, value: unknown): string {
+  const params = error.params as Record<string, unknown>;
+  switch (error.keyword) {
+    case "type":
+      return `must be ${kinds(params.type)}, not ${kindOf(value)}`;
+    case "enum":
+      return `must be ${oneOf(params.allowedValues as readonly unknown[])}, not ${shown(value)}`;
+    case "minLength":
+      return "must not be empty";
+    case "maxLength":
+      return `must have at most ${params.limit} characters`;
+    case "minimum":
+      return `must be at least ${params.limit}`;
+    case "maximum":
+      return `must be at most ${params.limit}`;
+    case "minItems":
+      return "must not be empty";
+    case "maxItems":
+      return `must have at most ${params.limit} entries`;
+    case "uniqueItems":
+      return "must not name one twice";
+    case "x-max-bytes":
+      return `must be at most ${error.schema as number} bytes of JSON`;
+    case "format":
+      return `must be an ISO-4217 currency code, not ${shown(value)}`;
+    case "pattern":
+      return `is ${shown(value)}, which is not of the right form`;
+    default:
+      return error.message ?? "is not valid";
+  }
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  version: 'Write it with quotes: version: "1"',
+  rate: 'Write a plain decimal with quotes: rate: "0.10"',
+  amount_cents: "Write a whole number of the smallest currency unit: 4900 is 49.00.",
+  amount_override_cents: "Write a whole number of the smallest currency unit: 4900 is 49.00.",
+  currency: "Three capital letters, such as USD.",
+  quantity_from: "Write subscription_property.<property_name>, such as subscription_property.seats",
+  org: "Lower-case letters, digits and dashes, at most 63.",
+  workspace: "Lower-case letters, digits and dashes, at most 63.",
+  project: "Lower-case letters, digits and dashes, at most 63.",
+  catalog_ref: "Codes of catalog items: lower-case letters, digits, dot, dash, underscore.",
+  days_after_due: "A whole number of days, 1 or more.",
+};
+
+export function hintFor(path: Path, error: ErrorObject, value: unknown): string | undefined {
+  const field = String(path.at(-1) ?? "");
+  if (error.keyword === "enum" && typeof value === "string") {
+    const near = nearest(value, (error.params.allowedValues as unknown[]).map(String));
+    if (near !== undefined) return `Did you mean ${near}?`;
+  }
+  if (field === "code" && path[0] === "catalog" && error.keyword === "pattern") {
+    return HINTS.catalog_ref;
+  }
+  const wantsText = error.keyword === "type" && String(error.params.type).includes("string");
+  if (wantsText && (typeof value === "number" || typeof value === "boolean")) {
+    return HINTS[field] ?? `Write it with quotes: ${field}: "${value}"`;
+  }
+  return HINTS[field];
+}
+
+/** The known word that is at most two typing mistakes away. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const close = known
+    .map((each) => ({ each, off: distance(word.toLowerCase(), each) }))
+    .filter(({ each, off }) => off <= 2 && off < each.length)
+    .toSorted((a, b) => a.off - b.off);
+  return close[0]?.each;
+}
+
+/** How many letters to change, add or drop. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return Number.POSITIVE_INFINITY;
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (const [j, other] of [...b].entries()) {
+      const change = (row[j] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const texts = values.map((value) => String(value));
+  return texts.length === 1 ? `"${texts[0]}"` : `one of ${texts.join(", ")}`;
+}
+
+function kinds(type: unknown): string {
+  return [type]
+    .flat()
+    .map((each) => KINDS[String(each)] ?? String(each))
+    .join(" or ");
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: "text",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  array: "a list",
+  object: "a block of keys",
+  null: "null",
+};
+
+function kindOf(value: unknown): string {
+  if (value === null) return "empty";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a block of keys";
+  if (typeof value === "string") return `the text ${shown(value)}`;
+  return `the ${typeof value} ${shown(value)}`;
+}

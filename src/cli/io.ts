@@ -1,0 +1,57 @@
+// What a command reads from and writes to, handed in so that tests can look on; and how it fails.
+
+import type { Readable } from "node:stream";
+import type { ClientSettings } from "../config.ts";
+
+export type Io = {
+  readonly settings: ClientSettings;
+  out(text: string): void;
+  err(text: string): void;
+  readonly stdin: Readable;
+  /** Whether somebody sits there who can be asked. */
+  readonly interactive: boolean;
+  /** Whether stderr is a terminal: progress is drawn there, else written line by line. */
+  readonly progress: boolean;
+  readonly color: boolean;
+  readonly fetch?: typeof fetch;
+  /** Asks on the terminal; `hidden` does not show what is typed. */
+  ask(question: string, hidden?: boolean): Promise<string>;
+};
+
+/** The exit codes of the tool. `dues --help` prints this table. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  drift: 2,
+  usage: 64,
+  bad_file: 65,
+  unreachable: 69,
+  not_allowed: 77,
+} as const;
+
+export const EXIT_WORDS: Readonly<Record<keyof typeof EXIT, string>> = {
+  done: "done, or nothing to do",
+  failed: "failed: the message says why",
+  drift: "diff or --dry-run: the project is not what the file says",
+  usage: "the command line was not understood",
+  bad_file: "the file has faults; nothing was sent",
+  unreachable: "the service did not answer",
+  not_allowed: "the token is missing, unknown, or may not do this",
+};
+
+/** A failure that is told in its own words, with what to do about it. */
+export class CliError extends Error {
+  readonly exit: number;
+  readonly hint: string | undefined;
+
+  constructor(exit: keyof typeof EXIT, message: string, hint?: string) {
+    super(message);
+    this.exit = EXIT[exit];
+    this.hint = hint;
+  }
+}
+
+/** `Io` that answers JSON when asked to. */
+export function printJson(io: Io, value: unknown): void {
+  io.out(`${JSON.stringify(value, null, 2)}\n`);
+}

@@ -1,0 +1,257 @@
+// `dues <resource> list` and `get`: what each shows, which filters it takes, how it pages.
+
+import type { Command } from "commander";
+import type { Dues } from "../client/dues.ts";
+import type * as T from "../client/types.ts";
+import { INVOICE_STATUSES, PAYMENT_STATUSES } from "../schema/invoices.ts";
+import { SUBSCRIPTION_STATUSES } from "../schema/subscriptions.ts";
+import { type Example, online, remote, wholeNumber } from "./command.ts";
+import { type Io, printJson } from "./io.ts";
+import { type Column, fields, money, table } from "./output.ts";
+import type { ConnectionFlags } from "./profile.ts";
+import { customerId, invoiceId, pathRef, planId, subscriptionId } from "./refs.ts";
+
+const LIMIT = 20;
+
+type Flags = ConnectionFlags & {
+  readonly json?: boolean;
+  readonly limit: number;
+  readonly all?: boolean;
+} & { readonly [filter: string]: unknown };
+
+type Filter = {
+  readonly flag: string;
+  readonly says: string;
+  readonly choices?: readonly string[];
+};
+
+type Listed<Row> = {
+  readonly name: string;
+  /** The API's name of the list, which is that of --json too. */
+  readonly many: string;
+  readonly says: string;
+  readonly examples: readonly Example[];
+  readonly filters: readonly Filter[];
+  readonly columns: readonly Column<Row>[];
+  read(dues: Dues, flags: Flags): AsyncIterable<Row> | Promise<AsyncIterable<Row> | readonly Row[]>;
+};
+
+export function listCommand<Row>(io: Io, list: Listed<Row>): Command {
+  const made = remote("list", list.says, list.examples)
+    .option("--limit <count>", "how many at most", wholeNumber(1, 1_000_000), LIMIT)
+    .option("--all", "every one, however many there are")
+    .option("--json", "print JSON");
+  for (const { flag, says, choices } of list.filters) {
+    const option = made.createOption(flag, says);
+    made.addOption(choices === undefined ? option : option.choices([...choices]));
+  }
+  return made.action(
+    online<Flags>(io, async ({ dues }, flags) => {
+      const rows: Row[] = [];
+      const most = flags.all ? Number.POSITIVE_INFINITY : flags.limit;
+      let more = false;
+      for await (const row of await list.read(dues, flags)) {
+        if (rows.length >= most) {
+          more = true;
+          break;
+        }
+        rows.push(row);
+      }
+      if (flags.json) return printJson(io, { [list.many]: rows, has_more: more });
+      if (rows.length === 0) io.out("None.\n");
+      else io.out(table(list.columns, rows));
+      if (more) io.err(`There are more: --all shows every one, --limit another number.\n`);
+    }),
+  );
+}
+
+type Got = {
+  readonly name: string;
+  readonly says: string;
+  readonly ref: string;
+  readonly example: string;
+};
+
+export function getCommand(
+  io: Io,
+  what: Got,
+  read: (dues: Dues, ref: string) => Promise<object>,
+): Command {
+  return remote("get", what.says, [[`dues ${what.name} get ${what.example}`, ""]])
+    .argument(`<${what.ref}>`, "id, or the name that people know it by")
+    .option("--json", "print JSON")
+    .action(
+      online<ConnectionFlags & { json?: boolean }>(io, async ({ dues }, flags, ref = "") => {
+        const answer = await read(dues, ref);
+        if (flags.json) return printJson(io, answer);
+        const [record] = Object.values(answer) as object[];
+        io.out(recordText(record ?? {}));
+      }),
+    );
+}
+
+/** Fields first, then each list in it as a table. */
+export function recordText(record: object): string {
+  const entries = Object.entries(record);
+  const isList = (value: unknown): value is object[] =>
+    Array.isArray(value) && value.length > 0 && typeof value[0] === "object";
+  const lists = entries.filter((entry): entry is [string, object[]] => isList(entry[1]));
+  const plain = entries.filter(([, value]) => !isList(value));
+  const tables = lists.map(([name, rows]) => {
+    const names = Object.keys(rows[0] ?? {}).filter(
+      (field) =>
+        !/^(id|plan_id|charge_id|created_at)$/.test(field) &&
+        rows.some((row) => (row as Record<string, unknown>)[field] !== null),
+    );
+    const columns = names.map((title) => ({
+      title,
+      of: (row: object) => cell((row as Record<string, unknown>)[title]),
+    }));
+    return `\n${name}:\n${table(columns, rows)}`;
+  });
+  return fields(Object.fromEntries(plain)) + tables.join("");
+}
+
+function cell(value: unknown): string | number | null {
+  if (typeof value === "string" || typeof value === "number") return value;
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}
+
+const day = (at: string | null) => at?.slice(0, 10) ?? null;
+const CUSTOMER: Filter = { flag: "--customer <customer>", says: "of this customer" };
+
+export function customerReads(io: Io): Command[] {
+  const list = listCommand<T.Customer>(io, {
+    name: "customers",
+    many: "customers",
+    says: "List customers, newest first.",
+    examples: [["dues customers list --all", "every customer"]],
+    filters: [],
+    columns: [
+      { title: "EXTERNAL ID", of: (row) => row.external_id },
+      { title: "NAME", of: (row) => row.name },
+      { title: "EMAIL", of: (row) => row.email },
+      { title: "CURRENCY", of: (row) => row.currency },
+      { title: "CREATED", of: (row) => day(row.created_at) },
+      { title: "ID", of: (row) => row.id },
+    ],
+    read: (dues) => dues.customers.all(),
+  });
+  const what = {
+    name: "customers",
+    says: "Show a customer.",
+    ref: "customer",
+    example: "ext:acme",
+  };
+  return [list, getCommand(io, what, (dues, ref) => dues.getCustomer(pathRef(ref)))];
+}
+
+export function subscriptionReads(io: Io): Command[] {
+  const list = listCommand<T.Subscription>(io, {
+    name: "subscriptions",
+    many: "subscriptions",
+    says: "List subscriptions, newest first.",
+    examples: [["dues subscriptions list --customer ext:acme --status active", ""]],
+    filters: [
+      CUSTOMER,
+      { flag: "--plan <plan>", says: "on this plan" },
+      { flag: "--status <status>", says: "in this state", choices: SUBSCRIPTION_STATUSES },
+    ],
+    columns: [
+      { title: "EXTERNAL ID", of: (row) => row.external_id },
+      { title: "STATUS", of: (row) => row.status },
+      {
+        title: "PERIOD",
+        of: (row) => `${day(row.current_period_start)} to ${day(row.current_period_end)}`,
+      },
+      { title: "PROPERTIES", of: (row) => row.properties },
+      { title: "ID", of: (row) => row.id },
+    ],
+    async read(dues, { customer, plan, status }) {
+      return dues.subscriptions.all({
+        ...(typeof customer === "string" && { customer_id: await customerId(dues, customer) }),
+        ...(typeof plan === "string" && { plan_id: await planId(dues, plan) }),
+        ...(typeof status === "string" && { status: status as T.Subscription["status"] }),
+      });
+    },
+  });
+  const what = {
+    name: "subscriptions",
+    says: "Show a subscription.",
+    ref: "subscription",
+    example: "ext:acme-pro",
+  };
+  return [list, getCommand(io, what, (dues, ref) => dues.getSubscription(pathRef(ref)))];
+}
+
+export function invoiceReads(io: Io): Command[] {
+  const list = listCommand<T.Invoice>(io, {
+    name: "invoices",
+    many: "invoices",
+    says: "List invoices, newest first.",
+    examples: [["dues invoices list --status overdue", ""]],
+    filters: [
+      CUSTOMER,
+      { flag: "--subscription <subscription>", says: "of this subscription" },
+      { flag: "--status <status>", says: "in this state", choices: INVOICE_STATUSES },
+      { flag: "--payment-status <status>", says: "paid so far", choices: PAYMENT_STATUSES },
+    ],
+    columns: [
+      { title: "NUMBER", of: (row) => row.number },
+      { title: "STATUS", of: (row) => row.status },
+      { title: "TOTAL", right: true, of: (row) => money(row.total_cents, row.currency) },
+      { title: "DUE", right: true, of: (row) => money(row.amount_due_cents, row.currency) },
+      { title: "ISSUED", of: (row) => row.issuing_date },
+      { title: "DUE BY", of: (row) => row.due_date },
+      { title: "PERIOD", of: (row) => `${row.period_start} to ${row.period_end}` },
+    ],
+    async read(dues, { customer, subscription, status, paymentStatus }) {
+      return dues.invoices.all({
+        ...(typeof customer === "string" && { customer_id: pathRef(customer) }),
+        ...(typeof subscription === "string" && {
+          subscription_id: await subscriptionId(dues, subscription),
+        }),
+        ...(typeof status === "string" && { status: status as T.Invoice["status"] }),
+        ...(typeof paymentStatus === "string" && {
+          payment_status: paymentStatus as T.Invoice["payment_status"],
+        }),
+      });
+    },
+  });
+  const what = {
+    name: "invoices",
+    says: "Show an invoice with its fees.",
+    ref: "invoice",
+    example: "INV-2026-0001",
+  };
+  return [
+    list,
+    getCommand(io, what, async (dues, ref) => dues.getInvoice(await invoiceId(dues, ref))),
+  ];
+}
+
+export function paymentReads(io: Io): Command[] {
+  const list = listCommand<T.Payment>(io, {
+    name: "payments",
+    many: "payments",
+    says: "List payments, newest first.",
+    examples: [["dues payments list --invoice INV-2026-0001", ""]],
+    filters: [CUSTOMER, { flag: "--invoice <invoice>", says: "of this invoice" }],
+    columns: [
+      { title: "PAID", of: (row) => day(row.paid_at) },
+      { title: "AMOUNT", right: true, of: (row) => money(row.amount_cents, row.currency) },
+      { title: "PROVIDER", of: (row) => row.provider },
+      { title: "PROVIDER'S ID", of: (row) => row.provider_payment_id },
+      { title: "INVOICE ID", of: (row) => row.invoice_id },
+      { title: "ID", of: (row) => row.id },
+    ],
+    async read(dues, { customer, invoice }) {
+      return dues.payments.all({
+        ...(typeof customer === "string" && { customer_id: pathRef(customer) }),
+        ...(typeof invoice === "string" && { invoice_id: await invoiceId(dues, invoice) }),
+      });
+    },
+  });
+  const what = { name: "payments", says: "Show a payment.", ref: "id", example: "<id>" };
+  return [list, getCommand(io, what, (dues, ref) => dues.getPayment(ref))];
+}

@@ -1,0 +1,68 @@
+// How results look: aligned tables, money, colours where a terminal shows them.
+
+import { CURRENCIES } from "../schema/currencies.ts";
+import type { Io } from "./io.ts";
+
+export type Column<Row> = {
+  readonly title: string;
+  readonly right?: true;
+  readonly of: (row: Row) => string | number | null | undefined;
+};
+
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const cells = [
+    columns.map(({ title }) => title),
+    ...rows.map((row) => columns.map(({ of }) => clean(of(row)))),
+  ];
+  const widths = columns.map((_, i) => Math.max(...cells.map((line) => width(line[i] ?? ""))));
+  return cells
+    .map((line) => {
+      const padded = line.map((cell, i) => {
+        const gap = " ".repeat((widths[i] ?? 0) - width(cell));
+        return columns[i]?.right ? gap + cell : cell + gap;
+      });
+      return `${padded.join("  ").trimEnd()}\n`;
+    })
+    .join("");
+}
+
+/** Fields of one record, one per line. */
+export function fields(record: object): string {
+  const entries = Object.entries(record).filter(([, value]) => value !== undefined);
+  const wide = Math.max(0, ...entries.map(([name]) => name.length));
+  return entries
+    .map(([name, value]) => {
+      const text = typeof value === "object" && value !== null ? JSON.stringify(value) : value;
+      return `${name.padEnd(wide)}  ${clean(text as string | number | null)}\n`;
+    })
+    .join("");
+}
+
+/** Nothing that a record holds may move the cursor or colour the terminal. */
+function clean(value: string | number | boolean | null | undefined): string {
+  if (value === null || value === undefined || value === "") return "-";
+  return String(value).replace(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16)}`);
+}
+
+function width(text: string): number {
+  return [...text].length;
+}
+
+/** 4900 USD is "49.00 USD", 4900 JPY "4900 JPY". */
+export function money(cents: number, currency: string): string {
+  const exponent = CURRENCIES[currency] ?? 2;
+  const digits = String(Math.abs(cents)).padStart(exponent + 1, "0");
+  const whole = digits.slice(0, digits.length - exponent);
+  const rest = exponent === 0 ? "" : `.${digits.slice(-exponent)}`;
+  return `${cents < 0 ? "-" : ""}${whole}${rest} ${currency}`;
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
+
+export function styled(io: Io, style: keyof typeof STYLES, text: string): string {
+  return io.color ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
+}

@@ -1,0 +1,76 @@
+// Reads what the project of a file is now, and finds that project by its slugs.
+
+import type { Dues } from "../client/dues.ts";
+import type { ServiceFile } from "../schema/service-file.ts";
+import { CliError } from "./io.ts";
+import type { Present } from "./sync-plan-parts.ts";
+
+/** The id of the project that the file names; the token's organization must be the file's. */
+export async function projectOf(dues: Dues, file: ServiceFile): Promise<string> {
+  const { org, workspace, project } = file;
+  const { organization } = await dues.getCurrentKey();
+  const init = `dues init --org ${org} --workspace ${workspace} --project ${project} makes it.`;
+  if (organization.slug !== org) {
+    throw new CliError(
+      "failed",
+      `The file is for the organization ${org}, the token is of ${organization.slug}.`,
+      `Use a token of ${org}. If there is no such organization yet: ${init}`,
+    );
+  }
+  const { projects } = await dues.listProjects({ workspace, slug: project });
+  const [found] = projects;
+  if (found !== undefined) return found.id;
+  throw new CliError("failed", `There is no project ${workspace}/${project} in ${org}.`, init);
+}
+
+/** Everything a file can declare, archived records too: a code may have to come back. */
+export async function presentState(dues: Dues, project_id: string): Promise<Present> {
+  const of = { project_id };
+  const [catalog, metrics, addons, plans, dunning, webhooks] = await Promise.all([
+    dues.listCatalogItems({ archived: "1" }, of),
+    dues.listMetrics({ archived: "1" }, of),
+    dues.listAddOns({ archived: "1" }, of),
+    dues.listPlans({ archived: "1" }, of),
+    dues.getDunning(of),
+    dues.listWebhooks(of),
+  ]);
+  return {
+    catalog: catalog.catalog_items,
+    metrics: metrics.metrics,
+    addons: addons.add_ons,
+    plans: plans.plans,
+    dunning: dunning.dunning,
+    webhooks: webhooks.webhook_endpoints,
+  };
+}
+
+export type LivePlan = {
+  readonly code: string;
+  readonly subscriptions: number;
+  /** When the first period that pays the new price begins. */
+  readonly from: string;
+};
+
+/** Of the plans that get a new price: those that somebody pays for. */
+export async function livePlans(
+  dues: Dues,
+  project_id: string,
+  present: Present,
+  codes: ReadonlySet<string>,
+): Promise<LivePlan[]> {
+  const found: LivePlan[] = [];
+  for (const plan of present.plans) {
+    if (plan.archived_at !== null || !codes.has(plan.code)) continue;
+    let [subscriptions, end] = [0, ""];
+    for (const status of ["active", "suspended"] as const) {
+      const query = { plan_id: plan.id, status, limit: 1, count: "1" } as const;
+      const page = await dues.listSubscriptions(query, { project_id });
+      subscriptions += page.total_count ?? 0;
+      end = page.subscriptions[0]?.current_period_end ?? end;
+    }
+    // The shown end is the last millisecond of the period.
+    const from = end === "" ? "" : new Date(new Date(end).getTime() + 1).toISOString().slice(0, 10);
+    if (subscriptions > 0) found.push({ code: plan.code, subscriptions, from });
+  }
+  return found;
+}

@@ -1,0 +1,105 @@
+// `dues plans|metrics|catalog|addons list` and `get`: what the file declares, as the service has it.
+
+import type { Command } from "commander";
+import type * as T from "../client/types.ts";
+import type { Io } from "./io.ts";
+import { getCommand, listCommand } from "./list-commands.ts";
+import { money } from "./output.ts";
+import { addOnId, itemId, metricId, planId } from "./refs.ts";
+
+const ARCHIVED = { flag: "--archived", says: "archived ones too" };
+
+function archived(flags: { readonly [filter: string]: unknown }) {
+  return flags.archived === true ? ({ archived: "1" } as const) : {};
+}
+
+export function planReads(io: Io): Command[] {
+  const list = listCommand<T.Plan>(io, {
+    name: "plans",
+    many: "plans",
+    says: "List plans.",
+    examples: [["dues plans list", ""]],
+    filters: [ARCHIVED],
+    columns: [
+      { title: "CODE", of: (row) => row.code },
+      { title: "NAME", of: (row) => row.name },
+      { title: "INTERVAL", of: (row) => row.interval },
+      { title: "BASE", right: true, of: (row) => money(row.amount_cents, row.amount_currency) },
+      { title: "CHARGES", right: true, of: (row) => row.charges.length },
+      { title: "ID", of: (row) => row.id },
+    ],
+    read: async (dues, flags) => (await dues.listPlans(archived(flags))).plans,
+  });
+  const what = {
+    name: "plans",
+    says: "Show a plan with its charges.",
+    ref: "plan",
+    example: "pro",
+  };
+  return [list, getCommand(io, what, async (dues, ref) => dues.getPlan(await planId(dues, ref)))];
+}
+
+export function metricReads(io: Io): Command[] {
+  const list = listCommand<T.Metric>(io, {
+    name: "metrics",
+    many: "metrics",
+    says: "List billable metrics.",
+    examples: [["dues metrics list", ""]],
+    filters: [ARCHIVED],
+    columns: [
+      { title: "CODE", of: (row) => row.code },
+      { title: "NAME", of: (row) => row.name },
+      { title: "AGGREGATION", of: (row) => row.aggregation_type },
+      { title: "FIELD", of: (row) => row.field_name },
+      { title: "ID", of: (row) => row.id },
+    ],
+    read: async (dues, flags) => (await dues.listMetrics(archived(flags))).metrics,
+  });
+  const what = { name: "metrics", says: "Show a metric.", ref: "metric", example: "api_calls" };
+  return [
+    list,
+    getCommand(io, what, async (dues, ref) => dues.getMetric(await metricId(dues, ref))),
+  ];
+}
+
+export function catalogReads(io: Io): Command[] {
+  const list = listCommand<T.CatalogItem>(io, {
+    name: "catalog",
+    many: "catalog_items",
+    says: "List catalog items.",
+    examples: [["dues catalog list", ""]],
+    filters: [ARCHIVED],
+    columns: [
+      { title: "CODE", of: (row) => row.code },
+      { title: "NAME", of: (row) => row.name },
+      { title: "PRICE", right: true, of: (row) => money(row.amount_cents, row.currency) },
+      { title: "ID", of: (row) => row.id },
+    ],
+    read: async (dues, flags) => (await dues.listCatalogItems(archived(flags))).catalog_items,
+  });
+  const what = { name: "catalog", says: "Show a catalog item.", ref: "item", example: "seat" };
+  return [
+    list,
+    getCommand(io, what, async (dues, ref) => dues.getCatalogItem(await itemId(dues, ref))),
+  ];
+}
+
+export function addOnReads(io: Io): Command[] {
+  const list = listCommand<T.AddOn>(io, {
+    name: "addons",
+    many: "add_ons",
+    says: "List add-ons.",
+    examples: [["dues addons list", ""]],
+    filters: [ARCHIVED],
+    columns: [
+      { title: "CODE", of: (row) => row.code },
+      { title: "NAME", of: (row) => row.name },
+      { title: "PRICE", right: true, of: (row) => money(row.amount_cents, row.currency) },
+      { title: "ITEM", of: (row) => row.catalog_item_code },
+      { title: "ID", of: (row) => row.id },
+    ],
+    read: async (dues, flags) => (await dues.listAddOns(archived(flags))).add_ons,
+  });
+  const what = { name: "addons", says: "Show an add-on.", ref: "addon", example: "onboarding" };
+  return [list, getCommand(io, what, async (dues, ref) => dues.getAddOn(await addOnId(dues, ref)))];
+}

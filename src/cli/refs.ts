@@ -1,0 +1,69 @@
+// Turns what people write (`ext:acme`, a plan's code, an invoice's number) into ids, through the
+// lookup endpoints.
+
+import type { Dues } from "../client/dues.ts";
+import { DuesError } from "../client/error.ts";
+import { CliError } from "./io.ts";
+import { isUuid } from "./profile.ts";
+
+/** Customers and subscriptions: the API takes an id or `ext:`; people leave the `ext:` out. */
+export function pathRef(ref: string): string {
+  return isUuid(ref) || ref.startsWith("ext:") ? ref : `ext:${ref}`;
+}
+
+export async function customerId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  const external_id = ref.replace(/^ext:/, "");
+  return named(
+    "customer",
+    ref,
+    async () => (await dues.listCustomers({ external_id })).customer.id,
+  );
+}
+
+export async function subscriptionId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  return named("subscription", ref, async () => {
+    return (await dues.getSubscription(pathRef(ref))).subscription.id;
+  });
+}
+
+export async function planId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  return named("plan", ref, async () => (await dues.listPlans({ code: ref })).plan.id);
+}
+
+export async function addOnId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  return named("add-on", ref, async () => (await dues.listAddOns({ code: ref })).add_on.id);
+}
+
+export async function metricId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  return named("metric", ref, async () => (await dues.listMetrics({ code: ref })).metric.id);
+}
+
+export async function itemId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  return named("catalog item", ref, async () => {
+    return (await dues.listCatalogItems({ code: ref })).catalog_item.id;
+  });
+}
+
+export async function invoiceId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  const { invoices } = await dues.listInvoices({ number: ref });
+  const [found] = invoices;
+  if (found === undefined) throw new CliError("failed", `There is no invoice ${ref}.`);
+  return found.id;
+}
+
+/** "No plan has this code" becomes a sentence with the code in it. */
+async function named(what: string, ref: string, find: () => Promise<string>): Promise<string> {
+  try {
+    return await find();
+  } catch (error) {
+    if (!(error instanceof DuesError) || error.code !== "not_found") throw error;
+    throw new CliError("failed", `There is no ${what} ${ref}.`);
+  }
+}

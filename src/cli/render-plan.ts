@@ -1,0 +1,77 @@
+// A sync plan for people, and for machines.
+
+import type { Io } from "./io.ts";
+import { plural, styled } from "./output.ts";
+import type { Fault } from "./read-yaml.ts";
+import type { Change, Step } from "./sync-plan-parts.ts";
+
+const MARKS = {
+  create: ["+", "green"],
+  change: ["~", "yellow"],
+  same: ["=", "dim"],
+  left: ["!", "dim"],
+} as const;
+
+export function renderPlan(io: Io, steps: readonly Step[]): string {
+  const lines = steps.flatMap((step) => {
+    const [mark, style] = MARKS[step.act];
+    const note = step.act === "left" ? "  not in the file: left alone" : "";
+    return [
+      styled(io, style, `${mark} ${step.section.padEnd(8)}  ${shownKey(step.key)}${note}`),
+      ...step.changes.map((change) => `    ${changeText(step, change)}`),
+    ];
+  });
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function changeText(step: Step, { field, from, to }: Change): string {
+  if (step.act === "create") return `${field}: ${shown(to)}`;
+  return `${field}: ${shown(from)} → ${shown(to)}`;
+}
+
+function shownKey(key: string): string {
+  return key.replace(/\p{Cc}/gu, "?");
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return "none";
+  if (Array.isArray(value) && value.every((each) => typeof each === "string")) {
+    return value.length === 0 ? "none" : value.join(", ");
+  }
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** "2 to create, 1 to change, 5 as they are, 1 left alone" */
+export function summary(steps: readonly Step[]): string {
+  const count = (act: Step["act"]) => steps.filter((step) => step.act === act).length;
+  const [made, moved, same, alone] = [
+    count("create"),
+    count("change"),
+    count("same"),
+    count("left"),
+  ];
+  const parts = [
+    ...(made > 0 ? [`${made} to create`] : []),
+    ...(moved > 0 ? [`${moved} to change`] : []),
+    ...(same > 0 ? [`${same} as declared`] : []),
+    ...(alone > 0 ? [`${alone} left alone`] : []),
+  ];
+  return parts.length === 0 ? "The file declares nothing." : `${parts.join(", ")}.`;
+}
+
+/** What a machine reads of a step; the request is our own business. */
+export function stepJson({ section, key, act, changes, reprices }: Step) {
+  return { section, key, act, changes, reprices };
+}
+
+export function renderFaults(io: Io, file: string, faults: readonly Fault[]): string {
+  const lines = faults.flatMap(({ line, column, field, message, hint }) => {
+    const text = field === "" || message.includes(field) ? message : `${field}: ${message}`;
+    return [
+      `${styled(io, "red", `${file}:${line}:${column}`)}  ${text}`,
+      ...(hint === undefined ? [] : [`    ${hint}`]),
+    ];
+  });
+  const count = plural(faults.length, "fault");
+  return `${lines.join("\n")}\n\n${count}. Nothing was sent.\n`;
+}

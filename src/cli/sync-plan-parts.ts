@@ -1,0 +1,125 @@
+// What a sync is made of: the present state, steps, changes, and references by code.
+
+import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";
+import type { FileWebhook, ServiceFile } from "../schema/service-file.ts";
+import { nearest } from "./fault-words.ts";
+
+export type PresentEndpoint = {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly created_at: string;
+};
+
+export type PresentDunning = {
+  readonly enabled: boolean;
+  readonly steps: readonly { readonly days_after_due: number; readonly webhook_event: string }[];
+};
+
+/** What the server has, archived records too. */
+export type Present = {
+  readonly catalog: readonly CatalogItem[];
+  readonly metrics: readonly Metric[];
+  readonly addons: readonly AddOn[];
+  readonly plans: readonly Plan[];
+  readonly dunning: PresentDunning | undefined;
+  readonly webhooks: readonly PresentEndpoint[];
+};
+
+export const SECTIONS = ["catalog", "metrics", "addons", "plans", "dunning", "webhooks"] as const;
+export type Section = (typeof SECTIONS)[number];
+
+export type Change = { readonly field: string; readonly from: unknown; readonly to: unknown };
+
+type Body = Readonly<Record<string, unknown>>;
+
+export type Request =
+  | {
+      readonly operation:
+        | "upsertCatalogItem"
+        | "createMetric"
+        | "upsertAddOn"
+        | "createPlan"
+        | "setDunning";
+      readonly body: object;
+    }
+  | { readonly operation: "createWebhook"; readonly body: FileWebhook }
+  | {
+      readonly operation: "updateMetric" | "updatePlan" | "updateWebhook";
+      readonly id: string;
+      readonly body: Body;
+    };
+
+export type Step = {
+  readonly section: Section;
+  /** The code, or the URL of an endpoint. */
+  readonly key: string;
+  /** `left` is there, is not in the file, and stays as it is. */
+  readonly act: "create" | "change" | "same" | "left";
+  readonly changes: readonly Change[];
+  /** Codes of present plans whose price this changes, from periods that start later. */
+  readonly reprices: readonly string[];
+  readonly request?: Request;
+};
+
+export type PlanFault = {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  readonly hint: string | undefined;
+};
+
+export type SyncPlan = { readonly steps: Step[]; readonly faults: PlanFault[] };
+
+export type TellFault = (path: PlanFault["path"], message: string, hint?: string) => void;
+
+/** Compares the named fields; what `to` does not mention is not compared. */
+export function changed(from: object, to: object, fields: readonly string[]): Change[] {
+  const [before, after] = [from as Body, to as Body];
+  return fields
+    .filter((field) => after[field] !== undefined && !isSame(before[field], after[field]))
+    .map((field) => ({ field, from: before[field], to: after[field] }));
+}
+
+/** As JSON, whatever the order of keys. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return canonical(a) === canonical(b);
+}
+
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
+
+export type PricedItem = {
+  readonly code: string;
+  readonly amount_cents: number;
+  readonly currency: string;
+};
+
+/** Finds what entries refer to: in the file first, then on the server. */
+export function refs(file: ServiceFile, present: Present) {
+  const items = new Map<string, PricedItem>();
+  for (const item of present.catalog) if (item.archived_at === null) items.set(item.code, item);
+  for (const item of file.catalog ?? []) items.set(item.code, { currency: "USD", ...item });
+  const live = present.metrics.filter(({ archived_at }) => archived_at === null);
+  const metrics = [...live, ...(file.metrics ?? [])].map(({ code }) => code);
+  const unknown = (what: string, code: string, known: readonly string[]) => {
+    const near = nearest(code, known);
+    const hint = near === undefined ? `Declare it in the file.` : `Did you mean ${near}?`;
+    return [`There is no ${what} ${code}, neither in the file nor in the project.`, hint] as const;
+  };
+  return {
+    item(code: string | undefined, path: PlanFault["path"], tell: TellFault) {
+      if (code === undefined) return undefined;
+      const found = items.get(code);
+      if (found === undefined) tell(path, ...unknown("catalog item", code, [...items.keys()]));
+      return found;
+    },
+    metric(code: string, path: PlanFault["path"], tell: TellFault): void {
+      if (!metrics.includes(code)) tell(path, ...unknown("metric", code, metrics));
+    },
+  };
+}

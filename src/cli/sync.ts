@@ -1,0 +1,216 @@
+// Brings a project to what its file declares: reads, compares, asks where prices change, applies.
+
+import {
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  writeSync,
+} from "node:fs";
+import type { Dues } from "../client/dues.ts";
+import { DuesError } from "../client/error.ts";
+import { type CheckedFile, checkFile, fieldName } from "./check-file.ts";
+import { CliError, EXIT, type Io, printJson } from "./io.ts";
+import { plural, styled } from "./output.ts";
+import { type LivePlan, livePlans, presentState, projectOf } from "./present-state.ts";
+import { FILE_BYTES_MAX } from "./read-yaml.ts";
+import { renderFaults, renderPlan, stepJson, summary } from "./render-plan.ts";
+import { planSync } from "./sync-plan.ts";
+import type { Request, Step } from "./sync-plan-parts.ts";
+
+export const DEFAULT_FILE = "service.yaml";
+
+export type SyncFlags = {
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+  readonly yes?: boolean;
+  readonly secretsOut?: string;
+};
+
+/** Faults were told; the process ends with their exit code. */
+export class Told extends Error {
+  readonly exit: number;
+  constructor(exit: keyof typeof EXIT) {
+    super("told");
+    this.exit = EXIT[exit];
+  }
+}
+
+/** The file when it is good. Otherwise its faults are printed and nothing goes on. */
+export function loadFile(io: Io, file: string, json: boolean): CheckedFile {
+  let bytes: Buffer;
+  try {
+    bytes = readBounded(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const hint = code === "ENOENT" ? "dues export writes one from what the project is." : undefined;
+    throw new CliError("bad_file", `${file} cannot be read: ${(error as Error).message}`, hint);
+  }
+  const checked = checkFile(bytes);
+  if (!Array.isArray(checked)) return checked;
+  tellFaults(io, file, checked, json);
+  throw new Told("bad_file");
+}
+
+/** One byte more than is allowed tells that there is more: a huge file is not read to its end. */
+function readBounded(file: string): Buffer {
+  const handle = openSync(file, "r");
+  try {
+    const size = Math.max(fstatSync(handle).size, 64 * 1024);
+    const bytes = Buffer.alloc(Math.min(size, FILE_BYTES_MAX) + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = readSync(handle, bytes, length, bytes.length - length, null);
+    }
+    return bytes.subarray(0, length);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function tellFaults(
+  io: Io,
+  file: string,
+  faults: Parameters<typeof renderFaults>[2],
+  json: boolean,
+) {
+  if (json) printJson(io, { faults });
+  else io.err(renderFaults(io, file, faults));
+}
+
+export async function sync(io: Io, dues: Dues, file: string, flags: SyncFlags): Promise<number> {
+  const json = flags.json === true;
+  const checked = loadFile(io, file, json);
+  const project_id = await projectOf(dues, checked.file);
+  const present = await presentState(dues, project_id);
+  const { steps, faults } = planSync(checked.file, present);
+  if (faults.length > 0) {
+    const placed = faults.map(({ path, message, hint }) => {
+      return { ...checked.source.at(path), field: fieldName(path), message, hint };
+    });
+    tellFaults(io, file, placed, json);
+    return EXIT.bad_file;
+  }
+  const todo = steps.filter(({ request }) => request !== undefined);
+  const reprices = new Set(todo.flatMap((step) => step.reprices));
+  const live = await livePlans(dues, project_id, present, reprices);
+  if (!json) io.out(`${renderPlan(io, steps)}${steps.length > 0 ? "\n" : ""}${summary(steps)}\n`);
+  if (!json) io.out(liveText(live));
+  if (flags.dryRun || todo.length === 0) {
+    if (json) printJson(io, { steps: steps.map(stepJson), applied: 0, live_plans: live });
+    else if (todo.length === 0) io.out("Nothing to do.\n");
+    return flags.dryRun && todo.length > 0 ? EXIT.drift : EXIT.done;
+  }
+  await confirm(io, live, flags.yes === true);
+  const secrets = await apply(io, dues, project_id, todo, flags);
+  if (json) printJson(io, { steps: steps.map(stepJson), applied: todo.length, secrets });
+  else io.out(`Done: ${plural(todo.length, "change")} applied.\n`);
+  return EXIT.done;
+}
+
+function liveText(live: readonly LivePlan[]): string {
+  return live
+    .map(({ code, subscriptions, from }) => {
+      const count = plural(subscriptions, "live subscription");
+      return `The new price of ${code} (${count}) counts from the period that starts ${from}.\n`;
+    })
+    .join("");
+}
+
+/** A price that somebody pays is not changed by accident. */
+async function confirm(io: Io, live: readonly LivePlan[], yes: boolean): Promise<void> {
+  if (yes || live.length === 0) return;
+  if (!io.interactive) {
+    const codes = live.map(({ code }) => code).join(", ");
+    throw new CliError(
+      "failed",
+      `This changes the price of plans with live subscriptions: ${codes}. Nothing was changed.`,
+      "Look at the plan with --dry-run, then run again with --yes.",
+    );
+  }
+  const answer = await io.ask("Change these prices? [y/N] ");
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError("failed", "Nothing was changed.");
+}
+
+type Secret = { readonly url: string; readonly id: string; readonly secret: string };
+
+/** One step after the other. A run that breaks is finished by running again. */
+async function apply(
+  io: Io,
+  dues: Dues,
+  project_id: string,
+  todo: readonly Step[],
+  flags: SyncFlags,
+): Promise<Secret[]> {
+  const secrets: Secret[] = [];
+  for (const [i, step] of todo.entries()) {
+    const line = `[${i + 1}/${todo.length}] ${step.act} ${step.section} ${step.key}`;
+    if (io.progress) io.err(`\r\u001b[K${line}`);
+    else if (!flags.json) io.err(`${line}\n`);
+    let made: Secret | undefined;
+    try {
+      made = step.request && (await send(dues, step.request, project_id));
+    } catch (error) {
+      if (io.progress) io.err("\n");
+      throw inWords(step, i, todo.length, error);
+    }
+    if (made === undefined) continue;
+    secrets.push(flags.secretsOut === undefined ? made : { ...made, secret: masked(made.secret) });
+    keepSecret(io, made, flags);
+  }
+  if (io.progress) io.err("\r\u001b[K");
+  return secrets;
+}
+
+function inWords(step: Step, done: number, all: number, error: unknown): unknown {
+  if (!(error instanceof DuesError)) return error;
+  const words = `${step.act} ${step.section} ${step.key}: ${error.message}`;
+  const hint = `${done} of ${all} changes were applied. Run dues sync again to go on from here.`;
+  return new CliError(error.status === 0 ? "unreachable" : "failed", words, hint);
+}
+
+/** At once, because a secret cannot be asked for again. */
+function keepSecret(io: Io, { url, id, secret }: Secret, flags: SyncFlags): void {
+  if (flags.secretsOut !== undefined) {
+    const file = openSync(flags.secretsOut, "a", 0o600);
+    try {
+      // A file that was there before may be open to others.
+      fchmodSync(file, 0o600);
+      writeSync(file, `${JSON.stringify({ url, id, secret })}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    io.err(`${io.progress ? "\n" : ""}The secret of ${url} is in ${flags.secretsOut}.\n`);
+  } else if (!flags.json) {
+    if (io.progress) io.err("\r\u001b[K");
+    io.out(`Secret of ${url} (shown once): ${styled(io, "bold", secret)}\n`);
+  }
+}
+
+function masked(secret: string): string {
+  return `whsec_…${secret.slice(-4)}`;
+}
+
+async function send(dues: Dues, request: Request, project_id: string): Promise<Secret | undefined> {
+  const options = { project_id };
+  // The steps were made of a checked file: their bodies are what the operations take.
+  const body = request.body as never;
+  switch (request.operation) {
+    case "createWebhook": {
+      const { webhook_endpoint } = await dues.createWebhook(body, options);
+      const { url, id, secret } = webhook_endpoint;
+      return { url, id, secret };
+    }
+    case "updateMetric":
+    case "updatePlan":
+    case "updateWebhook":
+      await dues[request.operation](request.id, body, options);
+      return undefined;
+    default:
+      await dues[request.operation](body, options);
+      return undefined;
+  }
+}

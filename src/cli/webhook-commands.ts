@@ -1,0 +1,25 @@
+// Webhook endpoints and their deliveries, to look at. Endpoints are declared in service.yaml.
+
+import type { Command } from "commander";
+import type * as T from "../client/types.ts";
+import type { Io } from "./io.ts";
+import { listCommand } from "./list-commands.ts";
+
+export function webhookCommands(io: Io): Command[] {
+  return [
+    listCommand<T.WebhookEndpoint>(io, {
+      name: "webhooks",
+      many: "webhook_endpoints",
+      says: "List webhook endpoints.",
+      examples: [["dues webhooks list", ""]],
+      filters: [],
+      columns: [
+        { title: "URL", of: (row) => row.url },
+        { title: "ENABLED", of: (row) => (row.enabled === 1 ? "yes" : "no") },
+        { title: "EVENTS", of: (row) => row.events.join(", ") },
+        { title: "ID", of: (row) => row.id },
+      ],
+      read: async (dues) => (await dues.listWebhooks()).webhook_endpoints,
+    }),
+  ];
+}

@@ -1,0 +1,93 @@
+// The API client: a typed method for every operation, and lists that page by themselves.
+
+import { type CallOptions, Operations, type Wanted } from "./operations.ts";
+import { type DuesOptions, Transport } from "./transport.ts";
+import type * as T from "./types.ts";
+
+const PAGE = 100;
+
+type Filters<Query> = Omit<Query, "limit" | "offset" | "all" | "count" | "cursor">;
+
+type Page = { readonly has_more?: boolean; readonly cursor?: string | null };
+
+/** `for await (const invoice of dues.invoices.all({ status: "overdue" }))` */
+export type Listing<Query, Row> = {
+  all(filters?: Filters<Query>, options?: CallOptions): AsyncIterableIterator<Row>;
+};
+
+/**
+ * ```ts
+ * const dues = new Dues({ base_url, token, project_id });
+ * const { customer } = await dues.createCustomer({ external_id: "acme", name: "Acme Ltd" });
+ * ```
+ * A refused call throws a DuesError. Failures that are safe to repeat are repeated.
+ */
+export class Dues extends Operations {
+  readonly #transport: Transport;
+
+  readonly customers: Listing<T.ListCustomersQuery, T.Customer>;
+  readonly subscriptions: Listing<T.ListSubscriptionsQuery, T.Subscription>;
+  readonly invoices: Listing<T.ListInvoicesQuery, T.Invoice>;
+  readonly payments: Listing<T.ListPaymentsQuery, T.Payment>;
+  readonly events: Listing<T.ListEventsQuery, T.UsageEvent>;
+  readonly billing_events: Listing<T.ListBillingEventsQuery, T.BillingEvent>;
+
+  constructor(options: DuesOptions) {
+    super();
+    this.#transport = new Transport(options);
+    this.customers = listing((query: T.ListCustomersQuery, options) =>
+      this.listCustomers(query, options).then((page) => ({ ...page, rows: page.customers })),
+    );
+    this.subscriptions = listing((query: T.ListSubscriptionsQuery, options) =>
+      this.listSubscriptions(query, options).then((page) => ({
+        ...page,
+        rows: page.subscriptions,
+      })),
+    );
+    this.invoices = listing((query: T.ListInvoicesQuery, options) =>
+      this.listInvoices(query, options).then((page) => ({ ...page, rows: page.invoices })),
+    );
+    this.payments = listing((query: T.ListPaymentsQuery, options) =>
+      this.listPayments(query, options).then((page) => ({ ...page, rows: page.payments })),
+    );
+    this.events = listing((query: T.ListEventsQuery, options) =>
+      this.listEvents(query, options).then((page) => ({ ...page, rows: page.events })),
+    );
+    this.billing_events = listing((query: T.ListBillingEventsQuery, options) =>
+      this.listBillingEvents(query, options).then((page) => ({
+        ...page,
+        rows: page.billing_events,
+      })),
+    );
+  }
+
+  protected override call<Reply>(wanted: Wanted, options?: CallOptions): Promise<Reply> {
+    return this.#transport.send<Reply>(wanted, options);
+  }
+}
+
+type Paging = { readonly limit?: number; readonly offset?: number; readonly cursor?: string };
+
+function listing<Query extends object, Row>(
+  read: (
+    query: Query,
+    options: CallOptions | undefined,
+  ) => Promise<Page & { readonly rows: readonly Row[] }>,
+): Listing<Query, Row> {
+  return {
+    async *all(filters, options) {
+      let paging: Paging = {};
+      for (;;) {
+        const query = { ...filters, ...paging, limit: PAGE } as unknown as Query;
+        const page = await read(query, options);
+        yield* page.rows;
+        if (page.has_more !== true || page.rows.length === 0) return;
+        // By cursor where the list has one: rows that appear meanwhile move nothing.
+        paging =
+          typeof page.cursor === "string"
+            ? { cursor: page.cursor }
+            : { offset: (paging.offset ?? 0) + page.rows.length };
+      }
+    },
+  };
+}

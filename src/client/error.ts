@@ -1,0 +1,66 @@
+// What a refused call throws: the API's error, as an Error.
+
+export type ErrorDetail = {
+  readonly field: string;
+  readonly code: string;
+  readonly message?: string;
+  readonly existing_id?: string;
+};
+
+export type ErrorParts = {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly details?: readonly ErrorDetail[] | undefined;
+  readonly request_id?: string | undefined;
+  readonly cause?: unknown;
+};
+
+/** `code` `network_error` and status 0 when no answer came at all. */
+export class DuesError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly details: readonly ErrorDetail[];
+  readonly request_id: string | undefined;
+
+  constructor(parts: ErrorParts) {
+    super(parts.message, parts.cause === undefined ? undefined : { cause: parts.cause });
+    this.name = "DuesError";
+    this.status = parts.status;
+    this.code = parts.code;
+    this.retryable = parts.retryable;
+    this.details = parts.details ?? [];
+    this.request_id = parts.request_id;
+  }
+}
+
+/** Reads the API's error body; an answer of something else between us and it is told as such. */
+export function errorOf(status: number, text: string, url: string): DuesError {
+  const error = parse(text)?.error;
+  if (error === undefined || typeof error.code !== "string") {
+    const message = `${url} answered ${status} and not as the API does: is this its address?`;
+    const retryable = status === 429 || status === 502 || status === 503 || status === 504;
+    return new DuesError({ status, code: `http_${status}`, message, retryable });
+  }
+  return new DuesError({
+    status,
+    code: error.code,
+    message: error.message ?? error.code,
+    retryable: error.retryable === true,
+    details: error.details,
+    request_id: error.request_id,
+  });
+}
+
+type Body = { readonly error?: Partial<ErrorParts> };
+
+function parse(text: string): Body | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === "object" && body !== null ? (body as Body) : undefined;
+  } catch {
+    return undefined;
+  }
+}

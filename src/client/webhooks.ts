@@ -1,0 +1,106 @@
+// Checks that a webhook comes from dues and is fresh. For receivers, in Node.
+
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { wallMs } from "../clock.ts";
+
+const SECRET_PREFIX = "whsec_";
+const TOLERANCE_S = 300;
+
+export type WebhookHeaders =
+  | Headers
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export type VerifyOptions = {
+  /** How old, or how far ahead, a delivery may be. Deliveries are signed anew at each attempt. */
+  readonly tolerance_s?: number;
+  readonly now?: Date;
+};
+
+/** What every delivery carries. */
+export type WebhookMessage<Data = Readonly<Record<string, unknown>>> = {
+  readonly event: string;
+  readonly created_at: string;
+  readonly data: Data;
+};
+
+/** The delivery is not to be trusted. Answer 400 and do nothing. */
+export class WebhookVerificationError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "WebhookVerificationError";
+  }
+}
+
+/**
+ * Returns the message when the signature is good, else throws. `body` is the unparsed body, to the
+ * byte. While a secret is rotated, give both.
+ */
+export function verifyWebhook<Data = Readonly<Record<string, unknown>>>(
+  body: string | Uint8Array,
+  headers: WebhookHeaders,
+  secrets: string | readonly string[],
+  options: VerifyOptions = {},
+): WebhookMessage<Data> {
+  const bytes = typeof body === "string" ? Buffer.from(body) : Buffer.from(body);
+  const known = [secrets].flat();
+  if (known.length === 0 || known.some((secret) => secret === "")) {
+    throw new WebhookVerificationError("No secret to check with.");
+  }
+  const standard = header(headers, "webhook-signature");
+  const plain = header(headers, "x-service-signature");
+  if (standard !== undefined) {
+    checkStandard(bytes, headers, standard, known, options);
+  } else if (plain !== undefined) {
+    const good = known.some((secret) => isSame(hmac(secret, bytes, "hex"), plain));
+    if (!good) throw new WebhookVerificationError("The signature is not of this body and secret.");
+  } else {
+    throw new WebhookVerificationError("There is no signature header.");
+  }
+  return JSON.parse(bytes.toString("utf8")) as WebhookMessage<Data>;
+}
+
+/** Standard Webhooks: signs id and time too, so that an old delivery cannot be sent again. */
+function checkStandard(
+  body: Buffer,
+  headers: WebhookHeaders,
+  signatures: string,
+  secrets: readonly string[],
+  { tolerance_s = TOLERANCE_S, now = new Date(wallMs()) }: VerifyOptions,
+): void {
+  const id = header(headers, "webhook-id");
+  const timestamp = header(headers, "webhook-timestamp");
+  if (id === undefined || timestamp === undefined || !/^\d{1,12}$/.test(timestamp)) {
+    throw new WebhookVerificationError("webhook-id or webhook-timestamp is missing.");
+  }
+  const content = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
+  const given = signatures.split(" ").filter((each) => each.startsWith("v1,"));
+  const wanted = secrets.map((secret) => `v1,${hmac(keyOf(secret), content, "base64")}`);
+  if (!given.some((each) => wanted.some((good) => isSame(good, each)))) {
+    throw new WebhookVerificationError("The signature is not of this body and secret.");
+  }
+  const age_s = Math.abs(now.getTime() / 1000 - Number(timestamp));
+  if (age_s > tolerance_s) {
+    throw new WebhookVerificationError(`The delivery is ${Math.round(age_s)} s off our clock.`);
+  }
+}
+
+function keyOf(secret: string): Buffer {
+  const text = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
+  return Buffer.from(text, "base64");
+}
+
+function hmac(key: string | Buffer, content: Buffer, encoding: "hex" | "base64"): string {
+  return createHmac("sha256", key).update(content).digest(encoding);
+}
+
+function isSame(wanted: string, given: string): boolean {
+  const [a, b] = [Buffer.from(wanted), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function header(headers: WebhookHeaders, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  const entry = Object.entries(headers).find(([key]) => key.toLowerCase() === name);
+  const [value] = [entry?.[1]].flat();
+  return value;
+}

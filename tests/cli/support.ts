@@ -1,0 +1,135 @@
+// The command line against a real server: as a process of its own, or called as a function.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import type { Io } from "../../src/cli/io.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { initCommand, migrateCommand, serveCommand } from "../../src/cli/server-commands.ts";
+import { readClientSettings } from "../../src/config.ts";
+import { type App, type Options, startApp } from "../support/app.ts";
+
+const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+
+export type Ran = { readonly code: number | null; readonly out: string; readonly err: string };
+
+export type Started = {
+  readonly child: ChildProcess;
+  readonly done: Promise<Ran>;
+};
+
+export type Given = {
+  readonly env?: Record<string, string>;
+  readonly input?: string;
+  /** In process only: answers to questions, as if somebody sat there. */
+  readonly answers?: readonly string[];
+};
+
+/** A server on a port, a folder for files, and the tool in front of them. */
+export class Shell {
+  readonly app: App;
+  readonly url: string;
+  readonly folder: string;
+  /** Requests that the in-process tool made, as `POST /v1/plans`. */
+  readonly requests: string[] = [];
+  readonly env: Record<string, string>;
+
+  constructor(app: App, url: string) {
+    this.app = app;
+    this.url = url;
+    this.folder = mkdtempSync(join(tmpdir(), "dues-cli-"));
+    this.env = {
+      DUES_URL: url,
+      DUES_TOKEN: app.profile.token,
+      DUES_PROJECT: app.profile.project_id,
+      HOME: this.folder,
+      XDG_CONFIG_HOME: join(this.folder, "config"),
+      DUES_DATA: join(this.folder, "none"),
+    };
+  }
+
+  file(name: string, text: string | Buffer): string {
+    const path = join(this.folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  /** As people run it: a process of its own. */
+  start(args: readonly string[], given: Given = {}): Started {
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      cwd: this.folder,
+      env: { PATH: process.env.PATH ?? "", ...this.env, ...given.env },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    child.stdin.end(given.input ?? "");
+    let [out, err] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      out += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      err += text;
+    });
+    const done = new Promise<Ran>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code) => resolve({ code, out, err }));
+    });
+    return { child, done };
+  }
+
+  process(args: readonly string[], given: Given = {}): Promise<Ran> {
+    return this.start(args, given).done;
+  }
+
+  /** The same tool called as a function: no process to start, and its requests can be counted. */
+  async run(args: readonly string[], given: Given = {}): Promise<Ran> {
+    let [out, err] = ["", ""];
+    const answers = [...(given.answers ?? [])];
+    const io: Io = {
+      settings: readClientSettings({ ...this.env, NO_COLOR: "1", ...given.env }),
+      out: (text) => {
+        out += text;
+      },
+      err: (text) => {
+        err += text;
+      },
+      stdin: Readable.from([given.input ?? ""]),
+      interactive: given.answers !== undefined,
+      progress: false,
+      color: false,
+      fetch: (input, init) => {
+        this.requests.push(`${init?.method} ${new URL(String(input)).pathname}`);
+        return fetch(input, init);
+      },
+      ask: async () => answers.shift() ?? "",
+    };
+    const server = [serveCommand(), initCommand(), migrateCommand()];
+    const code = await runProgram(io, server, args);
+    return { code, out, err };
+  }
+
+  /** Writes of the in-process tool since the last time this was asked. */
+  takeWrites(): string[] {
+    return this.requests.splice(0).filter((request) => !request.startsWith("GET "));
+  }
+
+  /** Another project, so that tests of one file do not meet. */
+  async project(slug: string): Promise<string> {
+    const body = { workspace: "main", slug, mode: "sandbox" };
+    const { project } = await this.app.ok("POST", "/v1/projects", body);
+    return project.id as string;
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export async function startShell(options: Options = {}): Promise<Shell> {
+  const app = await startApp({ ...options, env: { WEBHOOK_ALLOW_PRIVATE: "1", ...options.env } });
+  const url = await app.door.app.listen({ port: 0, host: "127.0.0.1" });
+  return new Shell(app, url);
+}

@@ -1,0 +1,189 @@
+// Any two good files, one after the other: the project ends as the second one says.
+
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import type { ServiceFile } from "../../src/schema/service-file.ts";
+import { type Shell, startShell } from "./support.ts";
+
+let shell: Shell;
+let made = 0;
+
+beforeAll(async () => {
+  shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
+});
+afterAll(() => shell.close());
+
+const CODES = ["a", "b", "c", "d"] as const;
+const cents = fc.integer({ min: 0, max: 100_000 });
+/** Text that YAML could take for something else. */
+const text = fc.constantFrom("Plain", "yes", "null", "1", "0.10", "a: b", "# x", "-", "ü 𝄞", "'q'");
+const rate = fc.constantFrom("0", "0.10", "0.1", "12.345678901234", "007.50");
+
+const catalog = entries((code) =>
+  fc.record(
+    {
+      code: fc.constant(code),
+      name: text,
+      amount_cents: cents,
+      metadata: fc.dictionary(text, cents),
+    },
+    { requiredKeys: ["code", "name", "amount_cents"] },
+  ),
+);
+// How a metric counts never changes, so each code has its one way.
+const metrics = entries((code) =>
+  fc.record({
+    code: fc.constant(code),
+    name: text,
+    aggregation_type: fc.constant(code < "c" ? "count" : "sum"),
+    ...(code < "c" ? {} : { field_name: fc.constant("n") }),
+  }),
+);
+
+function entries<T>(make: (code: string) => fc.Arbitrary<T>): fc.Arbitrary<T[]> {
+  return fc.subarray([...CODES]).chain((codes) => fc.tuple(...codes.map(make)) as never);
+}
+
+function fileFor(items: readonly { code: string }[], counted: readonly { code: string }[]) {
+  const item = items.length === 0 ? undefined : fc.constantFrom(...items.map(({ code }) => code));
+  const metric =
+    counted.length === 0 ? undefined : fc.constantFrom(...counted.map(({ code }) => code));
+  const flat = fc.record(
+    {
+      type: fc.constant("flat_fee"),
+      ...(item && { catalog_ref: item }),
+      amount_override_cents: cents,
+      invoice_timing: fc.constantFrom("arrears", "immediate", "advance"),
+      quantity_from: fc.constant("subscription_property.seats"),
+    },
+    { requiredKeys: ["type", item ? "catalog_ref" : "amount_override_cents"] as never },
+  );
+  const standard = metric && fc.record({ type: fc.constant("standard"), metric_ref: metric, rate });
+  const charge = standard ? fc.oneof(flat, standard) : flat;
+  const plans = entries((code) =>
+    fc.record(
+      {
+        code: fc.constant(code),
+        name: text,
+        description: text,
+        interval: fc.constant(code < "c" ? "monthly" : "yearly"),
+        currency: fc.constant("USD"),
+        amount_cents: cents,
+        charges: fc.array(charge as fc.Arbitrary<object>, { maxLength: 3 }),
+      },
+      { requiredKeys: ["code", "name", "interval", "currency", "charges"] },
+    ),
+  );
+  const addons = entries((code) =>
+    (item
+      ? fc.oneof(fc.record({ amount_cents: cents }), fc.record({ catalog_ref: item }))
+      : fc.record({ amount_cents: cents })
+    ).chain((price) => fc.record({ code: fc.constant(code), name: text, ...constants(price) })),
+  );
+  const event = fc.constantFrom("invoice.created", "payment.succeeded", "addon.applied");
+  const webhooks = entries((code) =>
+    fc.record({
+      url: fc.constant(`https://hooks.example.com/${code}`),
+      events: fc.uniqueArray(event, { minLength: 1 }),
+    }),
+  );
+  const step = fc.record({
+    days_after_due: fc.integer({ min: 1, max: 60 }),
+    webhook_event: fc.constantFrom(
+      "invoice.payment_overdue_reminder_1",
+      "subscription.suspend_requested",
+    ),
+  });
+  const steps = fc.uniqueArray(step, { selector: (each) => each.webhook_event, minLength: 1 });
+  const dunning = fc.record({ enabled: fc.boolean(), steps });
+  return fc.record(
+    {
+      catalog: fc.constant(items),
+      metrics: fc.constant(counted),
+      addons,
+      plans,
+      dunning,
+      webhooks,
+    },
+    { requiredKeys: ["catalog", "metrics"] },
+  );
+}
+
+function constants(value: object) {
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fc.constant(each)]));
+}
+
+const file = fc.tuple(catalog, metrics).chain(([items, counted]) => fileFor(items, counted));
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** What `declared` says, as `exported` has it: entries by code or URL, and no field besides. */
+function declaredPart(declared: ServiceFile, exported: ServiceFile): unknown {
+  const keyOf = (entry: Entry) => String(entry.code ?? entry.url);
+  const part = (section: keyof ServiceFile) => {
+    const wanted = declared[section];
+    if (!Array.isArray(wanted)) return wanted === undefined ? undefined : exported[section];
+    const found = (exported[section] ?? []) as unknown as readonly Entry[];
+    return (wanted as unknown as readonly Entry[]).map((entry) => {
+      const match = found.find((each) => keyOf(each) === keyOf(entry)) ?? {};
+      return Object.fromEntries(Object.keys(entry).map((key) => [key, match[key]]));
+    });
+  };
+  return normal(Object.fromEntries(Object.keys(declared).map((key) => [key, part(key as never)])));
+}
+
+/** Spellings that mean the same: order of sets, digits of a rate, defaults. */
+function normal(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (key, inner: unknown) => {
+    if (key === "rate")
+      return String(inner)
+        .replace(/^0+(?=\d)/, "")
+        .replace(/(\.\d*?)0+$/, "$1")
+        .replace(/\.$/, "");
+    if (key === "invoice_timing" && inner === "arrears") return undefined;
+    if ((key === "metadata" || key === "amount_cents") && isEmpty(inner)) return undefined;
+    if (key === "events" || key === "steps")
+      return (inner as unknown[]).map((each) => JSON.stringify(each)).toSorted();
+    return inner;
+  });
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === 0 || (typeof value === "object" && Object.keys(value ?? {}).length === 0);
+}
+
+test("sync A, sync B: the project is what B declares, B again changes nothing, order does not matter", async () => {
+  await fc.assert(
+    fc.asyncProperty(file, file, fc.boolean(), async (a, b, turned) => {
+      const slug = `r${++made}`;
+      const id = await shell.project(slug);
+      const head = { version: "1", org: "acme", workspace: "main", project: slug };
+      const write = (sections: object) =>
+        shell.file(`${slug}.yaml`, stringify({ ...head, ...sections }));
+      const run = async (sections: object) => {
+        const ran = await shell.run(["sync", write(sections), "--yes"]);
+        expect(ran.code, ran.err).toBe(0);
+        return ran;
+      };
+      await run(turned ? backwards(a) : a);
+      await run(b);
+      expect((await run(turned ? backwards(b) : b)).out).toContain("Nothing to do.");
+      const { out } = await shell.run(["export", "--project", id]);
+      const exported = parse(out) as ServiceFile;
+      const wanted = { ...head, ...b } as unknown as ServiceFile;
+      expect(declaredPart(wanted, exported)).toEqual(normal({ ...wanted }));
+      const again = await shell.run(["sync", shell.file(`${slug}.yaml`, out)]);
+      expect(again.out, again.err).toContain("Nothing to do.");
+    }),
+    { numRuns: process.env.DUES_DEEP === "1" ? 300 : 12 },
+  );
+});
+
+/** Sections and their entries the other way round. */
+function backwards(sections: object): object {
+  const turned = Object.entries(sections).toReversed();
+  return Object.fromEntries(
+    turned.map(([key, value]) => [key, Array.isArray(value) ? value.toReversed() : value]),
+  );
+}
