@@ -63,6 +63,8 @@ const verbs = {
     await install();
     await run(bin("tsc"), ["-p", "tsconfig.bench.json"]);
     copyMigrations(at("dist-bench", "src"));
+    // The code reads the version from the package beside its folder.
+    copyFileSync(at("package.json"), at("dist-bench", "package.json"));
     await run(process.execPath, [at("dist-bench", "bench", "run.js"), ...args]);
   },
 };

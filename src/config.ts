@@ -1,6 +1,7 @@
 // The only reader of the environment. One table documents every setting; the result is frozen.
 
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 
 export type KeyCreation = "open" | "bootstrap" | "authenticated";
 export type Role = "all" | "api" | "worker";
@@ -111,6 +112,38 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
     rate_reads_per_minute: integer(env, "RATE_READS", 0, 0, 10_000_000),
     rate_writes_per_minute: integer(env, "RATE_WRITES", 0, 0, 10_000_000),
     rate_events_per_minute: integer(env, "RATE_EVENTS", 0, 0, 10_000_000),
+  });
+}
+
+/** What the command line tool reads of the environment besides. */
+export const CLIENT_SETTINGS: readonly Setting[] = [
+  { name: "DUES_URL", fallback: "http://127.0.0.1:8080", says: "The service to talk to." },
+  { name: "DUES_TOKEN", fallback: "(profile)", says: "The token to talk to it with." },
+  { name: "DUES_PROJECT", fallback: "(profile)", says: "Id or slug of the project." },
+  { name: "NO_COLOR", fallback: "(unset)", says: "Set to anything: no colours." },
+];
+
+export type ClientSettings = {
+  readonly url: string | undefined;
+  readonly token: string | undefined;
+  readonly project: string | undefined;
+  /** Where the trial keeps its profile. */
+  readonly data_folder: string;
+  /** Where `dues login` keeps its own. */
+  readonly config_folder: string;
+  readonly no_color: boolean;
+};
+
+export function readClientSettings(given: NodeJS.ProcessEnv = {}): ClientSettings {
+  const env = { ...process.env, ...given };
+  const home = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config");
+  return Object.freeze({
+    url: env.DUES_URL || undefined,
+    token: env.DUES_TOKEN || undefined,
+    project: env.DUES_PROJECT || undefined,
+    data_folder: resolve(env.DUES_DATA || ".dues"),
+    config_folder: join(home, "dues"),
+    no_color: (env.NO_COLOR ?? "") !== "" || env.TERM === "dumb",
   });
 }
 

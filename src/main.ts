@@ -19,6 +19,7 @@ import { reachEmbedded, startEmbedded } from "./store/embedded.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
 import { listen as listenTo } from "./store/listen.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
+import { dropOnEveryChange } from "./store/portal.ts";
 import { countOrganizations } from "./store/tenants.ts";
 import { CHANNEL } from "./store/webhooks.ts";
 import { billingJob } from "./workers/billing.ts";
@@ -251,9 +252,10 @@ async function listen(context: Context, readiness: Readiness, role: Role) {
 
 /** The HTTP door alone: what tests call as a function. A worker only shows its health. */
 export function openDoor(context: Context, readiness: Readiness, role: Role): Door {
+  dropOnEveryChange(context.config.portal_auto_invalidate);
   const table = routeTable(context, readiness);
   const routes =
-    role === "worker" ? table.filter((route) => !route.path.startsWith("/v1/")) : table;
+    role === "worker" ? table.filter(({ path }) => !/^\/(v1|portal)\b/.test(path)) : table;
   return buildServer(context, routes);
 }
 

@@ -8,7 +8,8 @@ import * as keys from "../store/keys.ts";
 import { getSettings, type ProjectSettings } from "../store/tenants.ts";
 
 export type Needed = "read" | "write" | "events" | "admin";
-export type Actor = keys.Caller;
+/** `via` names the door when it is another than plain HTTP. */
+export type Actor = keys.Caller & { readonly via?: string };
 
 /** A revoked token is refused everywhere within a second, so nothing is believed longer. */
 const BELIEF_MS = 900;

@@ -55,6 +55,8 @@ type Shape = {
   readonly reply: readonly [number, TSchema | null];
   readonly also?: Readonly<Record<number, TSchema | null>>;
   readonly body_max?: number;
+  /** The body is handed over as bytes: the route speaks a protocol with parse errors of its own. */
+  readonly unparsed?: true;
   /** A body may be left out altogether. */
   readonly body_optional?: boolean;
   /** Never stored for replays: a token exists in its answer only. */

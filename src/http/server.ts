@@ -16,10 +16,11 @@ import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import { type Actor, Gate, mayDo, timeOf } from "./auth.ts";
 import { keyOf, once } from "./idempotency.ts";
 import { parseJson } from "./json.ts";
+import { DOOR_HEADER, DOOR_KEY } from "./mcp-tools.ts";
 import { observe } from "./metrics.ts";
 import { Buckets } from "./rates.ts";
 import { type Call, type Method, type Route, WithStatus, type WriteCall } from "./route.ts";
-import { type Check, checker, checkQueryText } from "./validation.ts";
+import { type Check, checker, checkPathText, checkQueryText } from "./validation.ts";
 
 const BODY_MAX = 1024 * 1024;
 const PATH_PARAM_MAX = 1_024;
@@ -38,6 +39,9 @@ type Caller = { actor: Actor | undefined; settings: ProjectSettings | undefined 
 declare module "fastify" {
   interface FastifyRequest {
     caller: Caller;
+  }
+  interface FastifyContextConfig {
+    unparsed?: boolean;
   }
 }
 
@@ -59,6 +63,8 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
       headersTimeout: HEADERS_TIMEOUT_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      // Refused below instead, in the envelope.
+      requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => renderError(context, error, request, reply),
     clientErrorHandler: answerBrokenRequest,
@@ -72,9 +78,16 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
   app.addContentTypeParser(
     /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i,
     { parseAs: "buffer" },
-    async (_request: FastifyRequest, body: Buffer) =>
-      body.length === 0 ? undefined : parseJson(body),
+    async (request: FastifyRequest, body: Buffer) => {
+      if (body.length === 0) return undefined;
+      return request.routeOptions.config.unparsed === true ? body : parseJson(body);
+    },
   );
+  app.addHook("onRequest", async ({ headers, raw }) => {
+    if (headers.host === undefined && raw.httpVersion === "1.1") {
+      throw refuse("bad_request", "The header Host is missing.");
+    }
+  });
   app.addHook("onSend", async (request, reply, payload) => {
     reply.header("x-request-id", request.id);
     return payload;
@@ -129,6 +142,7 @@ function mount(
     method: route.method,
     url: route.path,
     schema: { response },
+    config: { unparsed: route.unparsed === true },
     ...(route.body_max === undefined ? {} : { bodyLimit: route.body_max }),
     onRequest: async (request) => {
       request.caller = await admit(gate, route, request);
@@ -144,7 +158,8 @@ function mount(
 /** The order of refusals: 401, 400 missing_project, 403, then 404 and 422. */
 async function admit(gate: Gate, route: Route, request: FastifyRequest): Promise<Caller> {
   if (route.scope === "public") return { actor: undefined, settings: undefined };
-  const actor = await gate.authenticate(request.headers.authorization);
+  const known = await gate.authenticate(request.headers.authorization);
+  const actor = request.headers[DOOR_HEADER] === DOOR_KEY ? { ...known, via: "mcp" } : known;
   const header = request.headers["x-project-id"];
   if (route.project === "required" && (header === undefined || header === "")) {
     throw refuse("missing_project", "Send the project's id in the header X-Project-Id.");
@@ -164,6 +179,7 @@ async function answerOf(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
+  checkPathText(request.params as Record<string, string>);
   checkQueryText(request.query as Record<string, unknown>);
   checks.query?.(request.query);
   const { body } = request;

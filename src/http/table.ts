@@ -1,6 +1,7 @@
 // Every route of the service, once. Router, OpenAPI, reference page and tests are made from it.
 
 import type { Context } from "../context.ts";
+import { PortalViews } from "./portal-views.ts";
 import type { Route } from "./route.ts";
 import { addOnRoutes } from "./routes/addons.ts";
 import { analyticsRoutes } from "./routes/analytics.ts";
@@ -8,19 +9,24 @@ import { billingEventRoutes } from "./routes/billing-events.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { clockRoutes } from "./routes/clock.ts";
 import { customerRoutes } from "./routes/customers.ts";
+import { documentRoutes } from "./routes/documents.ts";
 import { dunningRoutes } from "./routes/dunning.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { invoiceRoutes } from "./routes/invoices.ts";
 import { keyRoutes } from "./routes/keys.ts";
+import { mcpRoutes } from "./routes/mcp.ts";
 import { metricRoutes } from "./routes/metrics.ts";
 import { paymentRoutes } from "./routes/payments.ts";
 import { planRoutes } from "./routes/plans.ts";
+import { portalRoutes } from "./routes/portal.ts";
+import { settingsRoutes } from "./routes/settings.ts";
 import { subscriptionRoutes } from "./routes/subscriptions.ts";
 import { type Readiness, systemRoutes } from "./routes/system.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 
 export function routeTable(context: Context, readiness: Readiness): readonly Route[] {
+  const views = new PortalViews(context);
   const table: Route[] = [
     ...keyRoutes(),
     ...tenantRoutes,
@@ -37,7 +43,11 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...webhookRoutes,
     ...dunningRoutes,
     ...clockRoutes,
+    ...settingsRoutes,
+    ...portalRoutes(views),
+    ...documentRoutes(views),
     ...billingEventRoutes,
+    ...mcpRoutes(() => table),
   ];
   table.push(...systemRoutes(readiness, () => table));
   return table;

@@ -56,7 +56,14 @@ export function checker(schema: TSchema, where: "body" | "query"): Check {
   };
 }
 
-/** Path and query text that PostgreSQL could not even compare with. */
+/** Text that PostgreSQL could not even compare with is nobody's id. */
+export function checkPathText(params: Readonly<Record<string, string>>): void {
+  if (!Object.values(params).every(isPlainText)) {
+    throw refuse("not_found", "There is nothing at this path.");
+  }
+}
+
+/** The same for a query, whose fields are the caller's to mend. */
 export function checkQueryText(query: Record<string, unknown>): void {
   for (const [key, value] of Object.entries(query)) {
     if (!isPlainText(key) || (typeof value === "string" && !isPlainText(value))) {

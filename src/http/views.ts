@@ -13,7 +13,8 @@ import type { EndpointRow } from "../store/webhooks.ts";
 import type { Actor } from "./auth.ts";
 
 export function byCaller(actor: Actor): By {
-  return { actor_token_id: actor.token_id };
+  const { token_id: actor_token_id, via } = actor;
+  return via === undefined ? { actor_token_id } : { actor_token_id, via };
 }
 
 /** A path segment as an id. The nil UUID is nobody's, so what is no UUID finds nothing. */

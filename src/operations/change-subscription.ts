@@ -66,9 +66,23 @@ async function changeStatus(
   now: Date,
 ): Promise<subscriptions.SubscriptionRow> {
   const subscription = await reread(tx, settings.id, id);
-  const facts = await act(tx, settings, subscription, wanted, now);
-  await emit(tx, settings.id, facts, by, now);
+  const at = notBefore(subscription, now);
+  const facts = await act(tx, settings, subscription, wanted, at);
+  await emit(tx, settings.id, facts, by, at);
   return reread(tx, settings.id, id);
+}
+
+/**
+ * The time was read before the lock was waited for, perhaps on a machine whose clock is behind:
+ * what happened to the subscription meanwhile may be later, and nothing ends before it began.
+ */
+function notBefore({ current_period_start, terminated_at }: Billed, now: Date): Date {
+  const latest = Math.max(
+    now.getTime(),
+    current_period_start.getTime(),
+    terminated_at?.getTime() ?? 0,
+  );
+  return new Date(latest);
 }
 
 /** Locked, with every period that is over closed, each at its own prices. */

@@ -130,13 +130,42 @@ export async function testWebhook(
   id: string,
   now: Date,
 ): Promise<void> {
-  const endpoint = await lockKnown(tx, project, id);
-  if (!endpoint.enabled) throw refuseField("enabled", "disabled", "The endpoint is disabled.");
+  const endpoint = await lockEnabled(tx, project, id);
   const body = envelope(TEST_EVENT, now, { endpoint_id: id, url: endpoint.url });
   await webhooks.enqueue(tx, project, [{ event: TEST_EVENT, body, endpoint_ids: [id] }], now);
 }
 
-export async function lockKnown(tx: Tx, project: ProjectId, id: string) {
+/** Sends again everything since the instant. */
+export async function replayWebhook(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  since: Date,
+): Promise<number> {
+  return webhooks.replay(tx, project, await lockEnabled(tx, project, id), since);
+}
+
+/** Sends one message again, to the endpoint that an attempt was made for. */
+export async function redeliver(tx: Tx, project: ProjectId, attempt_id: string): Promise<void> {
+  const endpoint = await webhooks.lockOfAttempt(tx, project, attempt_id);
+  if (endpoint === undefined) {
+    throw refuse("not_found", "No delivery to a known endpoint has this id.");
+  }
+  refuseDisabled(endpoint);
+  await webhooks.requeue(tx, project, endpoint.id, endpoint.message_id);
+}
+
+async function lockEnabled(tx: Tx, project: ProjectId, id: string) {
+  const endpoint = await lockKnown(tx, project, id);
+  refuseDisabled(endpoint);
+  return endpoint;
+}
+
+function refuseDisabled({ enabled }: webhooks.EndpointRow): void {
+  if (!enabled) throw refuseField("enabled", "disabled", "The endpoint is disabled.");
+}
+
+async function lockKnown(tx: Tx, project: ProjectId, id: string) {
   const endpoint = await webhooks.lock(tx, project, id);
   if (endpoint === undefined) throw refuse("not_found", "No webhook endpoint has this id.");
   return endpoint;

@@ -197,9 +197,7 @@ export async function loadUnlocked(
   const suspensions = await subscriptions.listSuspensions(db, project, ids);
   const late = await closedPeriods.listLate(db, project, ids);
   const open = batch.map(({ id, period_no }) => ({ subscription_id: id, period_no }));
-  // The last period of an ended subscription may be both: asked for twice it would count twice.
-  const periods = new Map([...open, ...late].map((period) => [periodKey(period), period]));
-  const totals = await usage.totals(db, project, [...periods.values()]);
+  const totals = await usage.totals(db, project, [...open, ...late]);
   return {
     versions: groupBy(versions, (version) => version.plan_id),
     usage: groupBy(totals, periodKey),

@@ -47,7 +47,7 @@ export function entryOf(fact: Fact, by: By): billingEvents.LogEntry {
   };
 }
 
-/** To the endpoints that are enabled and subscribed at this moment, and to no other. */
+/** To the endpoints that are enabled and subscribed at this moment; nobody else ever hears of it. */
 async function tellEndpoints(
   tx: Tx,
   project: ProjectId,
@@ -55,12 +55,12 @@ async function tellEndpoints(
   now: Date,
 ): Promise<void> {
   if (!facts.some((fact) => fact.webhook !== undefined)) return;
-  const endpoints = (await webhooks.list(tx, project)).filter(({ enabled }) => enabled);
+  const { keeps_all, endpoints } = await webhooks.getListeners(tx, project);
   const messages = facts.flatMap(({ webhook }) => {
     if (webhook === undefined) return [];
     const { event, data } = webhook;
     const subscribed = endpoints.filter(({ events }) => events.includes(event));
-    if (subscribed.length === 0) return [];
+    if (subscribed.length === 0 && !keeps_all) return [];
     const endpoint_ids = subscribed.map(({ id }) => id);
     return [{ event, body: envelope(event, now, data), endpoint_ids }];
   });

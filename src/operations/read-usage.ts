@@ -88,7 +88,11 @@ export async function previewInvoice(
   const end = isOver ? subscription.current_period_next : now;
   const issued = end > now ? end : now;
   const closing = closingOf(load, subscription, end, settings, issued);
-  const { draft } = closePeriod({ ...closing, draft_anyway: true });
+  const period = { subscription_id: subscription.id, period_no: subscription.period_no };
+  // Usage sent ahead of now is in the sums already; an end now would not bill it.
+  const ahead = !isOver && (await usage.hasUsageFrom(db, project, period, end));
+  const used = ahead ? await usage.totalsBefore(db, project, period, end) : closing.usage;
+  const { draft } = closePeriod({ ...closing, usage: used, draft_anyway: true });
   if (draft === undefined) throw new Error("A preview always has a draft.");
   const balances = await credits.list(db, project, subscription.customer_id);
   const balance = balances.find(({ currency }) => currency === draft.currency)?.balance_cents ?? 0;

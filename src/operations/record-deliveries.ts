@@ -5,6 +5,7 @@ import type { Tx } from "../store/db.ts";
 import * as deliveries from "../store/deliveries.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { getSettingsById } from "../store/tenants.ts";
+import { lockDisabled } from "../store/webhooks.ts";
 import { disableWebhook } from "./change-webhook.ts";
 import { emit, type Fact, SCHEDULER } from "./emit.ts";
 
@@ -16,7 +17,12 @@ export async function recordDeliveries(
   results: readonly deliveries.AttemptResult[],
   real_now: Date,
 ): Promise<void> {
-  const recorded = await deliveries.record(tx, project, results);
+  const off = await lockFailing(tx, project, results);
+  const recorded = await deliveries.record(
+    tx,
+    project,
+    results.map((result) => ({ ...result, paused: off.has(result.endpoint_id) })),
+  );
   const keys = new Set(recorded.map(keyOf));
   const failed = results.filter(
     (result) => result.status === "failed" && result.retry_ms === null && keys.has(keyOf(result)),
@@ -32,6 +38,17 @@ export async function recordDeliveries(
   }
   const exhausted = failed.filter(({ http_status }) => http_status !== GONE).map(exhaustedFact);
   await emit(tx, project, exhausted, SCHEDULER, now);
+}
+
+/** Endpoints before queue rows, as whoever switches one off does. */
+async function lockFailing(
+  tx: Tx,
+  project: ProjectId,
+  results: readonly deliveries.AttemptResult[],
+): Promise<ReadonlySet<string>> {
+  const failed = results.filter(({ status }) => status === "failed");
+  const ids = [...new Set(failed.map(({ endpoint_id }) => endpoint_id))];
+  return ids.length === 0 ? new Set() : lockDisabled(tx, project, ids);
 }
 
 function keyOf(result: { endpoint_id: string; message_id: string }): string {

@@ -12,6 +12,7 @@ import type { Metric } from "../schema/metrics.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
 import type { Tx } from "../store/db.ts";
 import * as metrics from "../store/metrics.ts";
+import * as portal from "../store/portal.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
 
@@ -26,7 +27,10 @@ export type Arrived = {
 };
 export type Outcome = EventAccepted | Refusal;
 
-/** One outcome per event, in order. Everything stored by it is committed with the transaction. */
+/**
+ * One outcome per event, in order. The transaction is this act's alone: it may commit it with its
+ * last write, and what it then asks is only how repeats compare with what was stored before.
+ */
 export async function recordUsage(
   tx: Tx,
   settings: ProjectSettings,
@@ -43,9 +47,11 @@ export async function recordUsage(
     if (one.refusal === undefined && !firsts.has(one.key)) firsts.set(one.key, one);
   }
   const rows = [...firsts.values()].map(eventRow);
-  const stored = new Set(rows.length === 0 ? [] : await usage.record(tx, project, rows));
+  const end = drafts.some((one) => one.late) ? "go on" : "commit";
+  const stored = new Set(rows.length === 0 ? [] : await usage.record(tx, project, rows, end));
   const fresh = [...firsts.values()].filter((one) => stored.has(one.key));
-  await markLate(tx, settings, fresh);
+  if (end === "go on") await markLate(tx, settings, fresh);
+  await portal.dropUsed(tx, project, rows);
 
   const repeats = drafts.filter((one) => !stored.has(one.key) || firsts.get(one.key) !== one);
   const before = await knownBefore(tx, settings, repeats, fresh);
@@ -71,9 +77,13 @@ type Found = {
   readonly byCode: ReadonlyMap<string, Metric>;
 };
 
+/** Which lock guards what a caller names: a guess that is checked, so it may be old or missing. */
+const lockHints = new Map<string, number>();
+const HINTS_MAX = 100_000;
+
 /**
- * Reads subscriptions under their usage locks. Which locks are needed is only known once they are
- * read, so this reads, locks, and reads again what may have changed while it waited.
+ * Reads subscriptions under their usage locks, all in one round trip when the locks that are
+ * needed are known from before. What was read without its lock is read again under it.
  */
 async function resolve(
   tx: Tx,
@@ -85,21 +95,30 @@ async function resolve(
   const external_ids = refs.filter((ref) => ref.startsWith("ext:")).map((ref) => ref.slice(4));
   const ids = refs.flatMap((ref) => (ref.startsWith("ext:") ? [] : (canonicalUuid(ref) ?? [])));
   const codes = [...new Set(events.map(({ input }) => input.code))];
-  const held = new Set<number>();
-  let rows = await usage.listMetered(tx, project, { ids, external_ids });
+  const held = new Set(refs.flatMap((ref) => lockHints.get(`${project} ${ref}`) ?? []));
+  const [, found, known] = await Promise.all([
+    usage.lockUsage(tx, project, [...held], "shared"),
+    usage.listMetered(tx, project, { ids, external_ids }),
+    metrics.listByCode(tx, project, codes),
+  ]);
+  let rows = found;
   for (;;) {
     const missing = rows.map(({ seq }) => usage.usageLock(seq)).filter((lock) => !held.has(lock));
     if (missing.length === 0) break;
-    await usage.lockUsage(tx, project, missing, "shared");
     for (const lock of missing) held.add(lock);
-    rows = await usage.listMetered(tx, project, { ids, external_ids });
+    [, rows] = await Promise.all([
+      usage.lockUsage(tx, project, missing, "shared"),
+      usage.listMetered(tx, project, { ids, external_ids }),
+    ]);
   }
   const byRef = new Map<string, usage.MeteredSubscription>();
+  if (lockHints.size > HINTS_MAX) lockHints.clear();
   for (const row of rows) {
-    byRef.set(row.id, row);
-    byRef.set(`ext:${row.external_id}`, row);
+    for (const ref of [row.id, `ext:${row.external_id}`]) {
+      byRef.set(ref, row);
+      lockHints.set(`${project} ${ref}`, usage.usageLock(row.seq));
+    }
   }
-  const known = await metrics.listByCode(tx, project, codes);
   return { byRef, byCode: new Map(known.map((metric) => [metric.code, metric])) };
 }
 

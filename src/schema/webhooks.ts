@@ -86,4 +86,15 @@ export const WebhookDelivery = Type.Object(
 );
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
+export const WebhookMessage = Type.Object(
+  {
+    id: Uuid,
+    event: Type.String(),
+    body: Type.String({ description: "The JSON text that is signed and sent." }),
+    created_at: Timestamp,
+  },
+  { title: "WebhookMessage" },
+);
+export type WebhookMessage = Static<typeof WebhookMessage>;
+
 export const Queued = Type.Object({ queued: Type.Integer() });

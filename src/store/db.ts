@@ -14,8 +14,18 @@ export type Queryable = {
 };
 
 declare const inTransaction: unique symbol;
-/** What writes need: a function that takes `Tx` cannot be called outside a transaction. */
-export type Tx = Queryable & { readonly [inTransaction]: true };
+/**
+ * What writes need: a function that takes `Tx` cannot be called outside a transaction. Statements
+ * that do not wait for one another (`Promise.all`) go out together and run in that order.
+ */
+export type Tx = Queryable & {
+  readonly [inTransaction]: true;
+  /**
+   * The transaction's last write, with the commit sent right behind it: resolves once both are
+   * done. What is asked afterwards is outside the transaction.
+   */
+  last<T>(query: Sql): Promise<T[]>;
+};
 
 export type Db = Queryable & {
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
@@ -38,7 +48,6 @@ export type PoolOptions = {
   readonly application_name: string;
 };
 
-const CONNECT_TIMEOUT_MS = 2_000;
 const IDLE_IN_TRANSACTION_MS = 10_000;
 const CONNECTION_LIFETIME_S = 1_800;
 const TRIES_MAX = 5;
@@ -65,7 +74,8 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
   return {
     ...connection,
     application_name: options.application_name,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    // Who may wait long for a lock may wait as long for a connection: workers, not callers.
+    connectionTimeoutMillis: options.lock_timeout_ms,
     statement_timeout: options.statement_timeout_ms,
     lock_timeout: options.lock_timeout_ms,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
@@ -74,12 +84,16 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
   };
 }
 
+// Statements go out when they are made, not when the answer to the one before is in.
+const PIPELINED = { pipeline: true };
+
 export class Pool implements Db {
   readonly #pool: pg.Pool;
 
   constructor(connection: Connection, options: PoolOptions) {
     this.#pool = new pg.Pool({
       ...clientConfig(connection, options),
+      ...PIPELINED,
       max: options.max,
       maxLifetimeSeconds: CONNECTION_LIFETIME_S,
     });
@@ -130,9 +144,13 @@ export class Pool implements Db {
     };
     client.on("error", onBreak);
     try {
-      await translated(() => client.query(begin));
-      const result = await work(new Transaction(client) as unknown as Tx);
-      await translated(() => client.query("commit"));
+      // Not waited for: the first statement travels with it, and fails if it does.
+      const begun = translated(() => client.query(begin));
+      begun.catch(() => {});
+      const transaction = new Transaction(client);
+      const result = await work(transaction as unknown as Tx);
+      await begun;
+      await transaction.commit();
       return result;
     } catch (error) {
       await client.query("rollback").catch((failure: Error) => {
@@ -157,6 +175,7 @@ export class Pool implements Db {
 
 class Transaction implements Queryable {
   readonly #client: pg.PoolClient;
+  #committed: Promise<unknown> | undefined;
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
@@ -176,6 +195,26 @@ class Transaction implements Queryable {
 
   run(query: Sql): Promise<number> {
     return translated(async () => (await this.#client.query(prepared(query))).rowCount ?? 0);
+  }
+
+  async last<T>(query: Sql): Promise<T[]> {
+    const rows = this.many<T>(query);
+    // When the statement fails the server takes this commit as a rollback.
+    const committed = this.commit();
+    committed.catch(() => {});
+    const result = await rows;
+    await committed;
+    return result;
+  }
+
+  /** Once, whoever asks. */
+  commit(): Promise<unknown> {
+    this.#committed ??= translated(async () => {
+      const { command } = await this.#client.query("commit");
+      // An error that someone swallowed: nothing was written, so nobody may be told it was.
+      if (command === "ROLLBACK") throw new Error("The transaction had failed and was rolled back.");
+    });
+    return this.#committed;
   }
 }
 

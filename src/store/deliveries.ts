@@ -37,33 +37,36 @@ export async function listDueProjects(db: Queryable): Promise<ProjectId[]> {
   return rows.map((row) => row.id);
 }
 
-export type Room = { readonly endpoint_id: string; readonly limit: number };
+export type Room = {
+  readonly total: number;
+  /** Of an endpoint that is not named. */
+  readonly each: number;
+  readonly endpoints: readonly { readonly endpoint_id: string; readonly limit: number }[];
+};
 
 /**
  * Takes what is due, oldest first, at most so many per endpoint: one that hangs holds a few rows
- * and delays nobody. `room` names the endpoints that have less room than the default.
+ * and delays nobody. When not all can have their share, chance decides whose turn it is.
  */
-export function claim(
-  db: Queryable,
-  project: ProjectId,
-  room: readonly Room[],
-  default_limit: number,
-) {
+export function claim(db: Queryable, project: ProjectId, room: Room) {
   const token = newId();
   return db.many<Claimed>(sql`
     with taken as (
       select q.endpoint_id, q.message_id
-        from webhook_endpoints e
-        left join json_to_recordset(${json(room)}::json)
-             as r (endpoint_id uuid, "limit" integer) on r.endpoint_id = e.id
+        from (select e.id, coalesce(r."limit", ${room.each}) as "limit"
+                from webhook_endpoints e
+                left join json_to_recordset(${json(room.endpoints)}::json)
+                     as r (endpoint_id uuid, "limit" integer) on r.endpoint_id = e.id
+               where e.project_id = ${project} and e.enabled
+               order by random()) e
        cross join lateral (
          select w.endpoint_id, w.message_id
            from webhook_queue w
           where w.project_id = ${project} and w.endpoint_id = e.id and w.due_at <= ${DATABASE_NOW}
           order by w.due_at
-          limit coalesce(r."limit", ${default_limit})
+          limit e."limit"
             for update skip locked) q
-       where e.project_id = ${project} and e.enabled),
+       limit ${room.total}),
     claimed as (
       update webhook_queue q
          set due_at = ${DATABASE_NOW} + ${CLAIM}, claim = ${token}
@@ -92,6 +95,8 @@ export type AttemptResult = {
   readonly response_excerpt: string | null;
   /** Null when delivered or given up. */
   readonly retry_ms: number | null;
+  /** The endpoint is switched off: the retry waits until it is on again. */
+  readonly paused?: boolean;
 };
 
 /**
@@ -106,7 +111,7 @@ export function record(tx: Tx, project: ProjectId, results: readonly AttemptResu
         from json_to_recordset(${json(rows)}::json)
              as r (id uuid, endpoint_id uuid, message_id uuid, claim uuid, attempt integer,
                    status text, http_status integer, error text, duration_ms integer,
-                   response_excerpt text, retry_ms bigint)),
+                   response_excerpt text, retry_ms bigint, paused boolean)),
     removed as (
       delete from webhook_queue q
        using input i
@@ -116,7 +121,8 @@ export function record(tx: Tx, project: ProjectId, results: readonly AttemptResu
     postponed as (
       update webhook_queue q
          set attempt = i.attempt, tries = q.tries + 1, claim = null,
-             due_at = ${DATABASE_NOW} + i.retry_ms * interval '1 millisecond'
+             due_at = case when i.paused then 'infinity'
+                           else ${DATABASE_NOW} + i.retry_ms * interval '1 millisecond' end
         from input i
        where q.project_id = ${project} and q.endpoint_id = i.endpoint_id
          and q.message_id = i.message_id and q.claim = i.claim and i.retry_ms is not null
@@ -125,28 +131,13 @@ export function record(tx: Tx, project: ProjectId, results: readonly AttemptResu
                                   http_status, error, duration_ms, response_excerpt,
                                   next_retry_at, created_at)
     select ${project}, i.id, i.endpoint_id, i.message_id, i.attempt, i.status, i.http_status,
-           i.error, i.duration_ms, i.response_excerpt, p.due_at,
+           i.error, i.duration_ms, i.response_excerpt, nullif(p.due_at, 'infinity'),
            ${DATABASE_NOW} - i.duration_ms * interval '1 millisecond'
       from input i
       left join removed r on r.endpoint_id = i.endpoint_id and r.message_id = i.message_id
       left join postponed p on p.endpoint_id = i.endpoint_id and p.message_id = i.message_id
      where r.message_id is not null or p.message_id is not null
     returning endpoint_id, message_id`);
-}
-
-/** Gives back what was taken and not tried, so that nobody waits for the claim to run out. */
-export async function release(
-  db: Queryable,
-  project: ProjectId,
-  claims: readonly Pick<Claimed, "endpoint_id" | "message_id" | "claim">[],
-): Promise<void> {
-  await db.run(sql`
-    update webhook_queue q
-       set claim = null, due_at = ${DATABASE_NOW}
-      from json_to_recordset(${json(claims)}::json)
-           as c (endpoint_id uuid, message_id uuid, claim uuid)
-     where q.project_id = ${project} and q.endpoint_id = c.endpoint_id
-       and q.message_id = c.message_id and q.claim = c.claim`);
 }
 
 export type DeliveryRow = Omit<WebhookDelivery, "reason" | "payload"> & { readonly body: string };

@@ -4,6 +4,7 @@ import pg from "pg";
 import type { Connection } from "./db.ts";
 
 const RECONNECT_MS = 1_000;
+const CONNECT_MS = 2_000;
 
 export type Listener = { stop(): Promise<void> };
 
@@ -18,7 +19,12 @@ export function listen(
   let timer: NodeJS.Timeout | undefined;
 
   const connect = async () => {
-    const next = new pg.Client({ ...connection, application_name: "dues listen", keepAlive: true });
+    const next = new pg.Client({
+      ...connection,
+      application_name: "dues listen",
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+    });
     client = next;
     next.on("notification", ({ payload }) => onNotify(payload ?? ""));
     next.on("error", again);

@@ -162,9 +162,10 @@ export async function dropChanged(
 export async function dropUsed(
   tx: Tx,
   project: ProjectId,
-  subscription_ids: readonly string[],
+  used: readonly { readonly subscription_id: string }[],
 ): Promise<void> {
-  if (!everyChange) return;
+  if (!everyChange || used.length === 0) return;
+  const subscription_ids = [...new Set(used.map(({ subscription_id }) => subscription_id))];
   const users = await tx.many<{ customer_id: string }>(sql`
     select distinct customer_id
       from subscriptions

@@ -8,8 +8,15 @@ const TAG_BYTES = 16;
 /** Which key sealed it; there is one so far. */
 const KEY_ID = Buffer.from([1]);
 
+/** Derived once: every delivery opens a secret. */
+const derived = new WeakMap<Buffer, Buffer>();
+
 function keyFor(secret_key: Buffer): Buffer {
-  return Buffer.from(hkdfSync("sha256", secret_key, "", "dues sealing v1", 32));
+  const known = derived.get(secret_key);
+  if (known !== undefined) return known;
+  const key = Buffer.from(hkdfSync("sha256", secret_key, "", "dues sealing v1", 32));
+  derived.set(secret_key, key);
+  return key;
 }
 
 export function seal(secret_key: Buffer, bound_to: string, text: string): Buffer {

@@ -1,7 +1,9 @@
 // Webhook endpoints, and the messages and queue rows that are written with the facts they tell.
 
 import { newId } from "../ids.ts";
+import { TEST_EVENT } from "../schema/webhooks.ts";
 import { DATABASE_NOW, type Queryable, type Tx } from "./db.ts";
+import { type PageRequest, page } from "./page.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
@@ -41,7 +43,41 @@ export function lock(tx: Tx, project: ProjectId, id: string) {
     select ${COLUMNS}
       from webhook_endpoints
      where project_id = ${project} and id = ${id} and deleted_at is null
-       for update`);
+       for no key update`);
+}
+
+/** Which of these endpoints are switched off; none can be switched before the transaction ends. */
+export async function lockDisabled(
+  tx: Tx,
+  project: ProjectId,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await tx.many<Pick<EndpointRow, "id" | "enabled">>(sql`
+    select id, enabled
+      from webhook_endpoints
+     where project_id = ${project} and id = any(${ids}::uuid[])
+     order by id
+       for no key update`);
+  return new Set(rows.filter(({ enabled }) => !enabled).map(({ id }) => id));
+}
+
+export type Listeners = {
+  /** Of a sandbox, where every message is kept for `dues webhooks listen`. */
+  readonly keeps_all: boolean;
+  readonly endpoints: readonly Pick<EndpointRow, "id" | "events">[];
+};
+
+/** The endpoints that are told what happens now. */
+export async function getListeners(tx: Tx, project: ProjectId): Promise<Listeners> {
+  const rows = await tx.many<{ keeps_all: boolean; id: string | null; events: string[] }>(sql`
+    select p.mode = 'sandbox' as keeps_all, e.id, e.events
+      from projects p
+      left join webhook_endpoints e
+        on e.project_id = p.id and e.enabled and e.deleted_at is null
+     where p.id = ${project}
+     order by e.id`);
+  const endpoints = rows.flatMap(({ id, events }) => (id === null ? [] : [{ id, events }]));
+  return { keeps_all: rows[0]?.keeps_all ?? false, endpoints };
 }
 
 /** One adder at a time, so that the limit holds. */
@@ -70,7 +106,10 @@ export function insert(tx: Tx, project: ProjectId, endpoint: NewEndpoint, now: D
 
 export type EndpointChange = Pick<EndpointRow, "events" | "enabled" | "disabled_reason">;
 
-/** What waits for a disabled endpoint goes on waiting; enabled again, it is due at once. */
+/**
+ * What waits for a disabled endpoint goes on waiting; enabled again, it is due at once. What is
+ * being sent at this moment is left to its sender, who looks again.
+ */
 export async function update(
   tx: Tx,
   project: ProjectId,
@@ -85,11 +124,16 @@ export async function update(
      where project_id = ${project} and id = ${id}
     returning ${COLUMNS}`);
   await tx.run(sql`
-    update webhook_queue
-       set due_at = case when ${change.enabled} then ${DATABASE_NOW} else 'infinity' end,
-           claim = null
-     where project_id = ${project} and endpoint_id = ${id}
-       and (due_at = 'infinity') = ${change.enabled}`);
+    with moved as (
+      update webhook_queue
+         set due_at = case when ${change.enabled} then ${DATABASE_NOW} else 'infinity' end
+       where project_id = ${project} and endpoint_id = ${id} and claim is null
+         and (due_at = 'infinity') = ${change.enabled}
+      returning endpoint_id, message_id, attempt, due_at),
+    told as (
+      ${retold(project)})
+    select pg_notify(${CHANNEL}, ${project}::text)
+     where ${change.enabled} and exists (select 1 from moved)`);
   return updated;
 }
 
@@ -100,8 +144,37 @@ export async function remove(tx: Tx, project: ProjectId, id: string, now: Date):
        set enabled = false, deleted_at = ${now}, updated_at = ${now}
      where project_id = ${project} and id = ${id}`);
   await tx.run(sql`
-    delete from webhook_queue
-     where project_id = ${project} and endpoint_id = ${id}`);
+    with moved as (
+      delete from webhook_queue
+       where project_id = ${project} and endpoint_id = ${id}
+      returning endpoint_id, message_id, attempt, 'infinity'::timestamptz as due_at)
+    ${retold(project)}`);
+}
+
+/**
+ * Puts aside what is due to endpoints that are switched off: it came in while they were being
+ * switched. Otherwise every poll would find it and nobody take it.
+ */
+export async function park(db: Queryable, project: ProjectId): Promise<void> {
+  await db.run(sql`
+    with moved as (
+      update webhook_queue q
+         set due_at = 'infinity', claim = null
+        from webhook_endpoints e
+       where q.project_id = ${project} and q.due_at <= ${DATABASE_NOW}
+         and e.project_id = ${project} and e.id = q.endpoint_id and not e.enabled
+      returning q.endpoint_id, q.message_id, q.attempt, q.due_at)
+    ${retold(project)}`);
+}
+
+/** The last attempt of each moved row says when the next one comes; never is null. */
+function retold(project: ProjectId): Sql {
+  return sql`
+      update webhook_attempts a
+         set next_retry_at = nullif(m.due_at, 'infinity')
+        from moved m
+       where a.project_id = ${project} and a.endpoint_id = m.endpoint_id
+         and a.message_id = m.message_id and a.attempt = m.attempt and a.status = 'failed'`;
 }
 
 /** Both secrets sign for a day, so that receivers can change over without missing one. */
@@ -152,19 +225,30 @@ export async function enqueue(
     select pg_notify(${CHANNEL}, ${project}::text)`);
 }
 
-/** Sends again what was sent before, under the same message id. False when it is unknown. */
-export async function requeue(tx: Tx, project: ProjectId, attempt_id: string): Promise<boolean> {
-  const queued = await tx.run(sql`
+/** The endpoint that an attempt was made for, unless it has been removed. */
+export function lockOfAttempt(tx: Tx, project: ProjectId, attempt_id: string) {
+  return tx.maybeOne<EndpointRow & { message_id: string }>(sql`
+    select e.id, e.url, e.events, e.secret_hint, e.enabled, e.disabled_reason, e.created_at,
+           a.message_id
+      from webhook_attempts a
+      join webhook_endpoints e
+        on e.project_id = a.project_id and e.id = a.endpoint_id and e.deleted_at is null
+     where a.project_id = ${project} and a.id = ${attempt_id}
+       for no key update of e`);
+}
+
+/** Sends a message again, under its id. */
+export async function requeue(
+  tx: Tx,
+  project: ProjectId,
+  endpoint_id: string,
+  message_id: string,
+): Promise<void> {
+  await tx.run(sql`
     with again as (
-      select a.endpoint_id, a.message_id
-        from webhook_attempts a
-        join webhook_endpoints e
-          on e.project_id = a.project_id and e.id = a.endpoint_id and e.deleted_at is null
-       where a.project_id = ${project} and a.id = ${attempt_id}),
+      select ${endpoint_id}::uuid as endpoint_id, ${message_id}::uuid as message_id),
     ${intoQueue(project)}
-    select pg_notify(${CHANNEL}, ${project}::text)
-      from queued`);
-  return queued > 0;
+    select pg_notify(${CHANNEL}, ${project}::text)`);
 }
 
 /** Every message since the instant that the endpoint is subscribed to. */
@@ -174,21 +258,27 @@ export async function replay(
   endpoint: Pick<EndpointRow, "id" | "events">,
   since: Date,
 ): Promise<number> {
-  return tx.run(sql`
+  const { count } = await tx.one<{ count: number }>(sql`
     with again as (
       select ${endpoint.id}::uuid as endpoint_id, m.id as message_id
         from webhook_messages m
        where m.project_id = ${project} and m.created_at >= ${since}
          and m.event = any(${endpoint.events}::text[])),
-    ${intoQueue(project)}
-    select pg_notify(${CHANNEL}, ${project}::text)
-      from queued`);
+    ${intoQueue(project)},
+    told as (
+      select pg_notify(${CHANNEL}, ${project}::text))
+    select count(*)
+      from again, told`);
+  return count;
 }
 
-/** Attempts go on counting from the last one; the retries start anew. */
+/**
+ * Attempts go on counting from the last one; the retries start anew. A message that is being sent
+ * at this moment is not sent a second time beside it.
+ */
 function intoQueue(project: ProjectId): Sql {
   return sql`
-    queued as (
+    moved as (
       insert into webhook_queue as q (project_id, endpoint_id, message_id, attempt, due_at)
       select ${project}, r.endpoint_id, r.message_id,
              coalesce((select max(a.attempt)
@@ -199,6 +289,38 @@ function intoQueue(project: ProjectId): Sql {
         from again r
        order by r.message_id
       on conflict (project_id, endpoint_id, message_id) do update
-         set due_at = least(q.due_at, excluded.due_at), tries = 0
-      returning message_id)`;
+         set due_at = excluded.due_at, tries = 0
+       where q.claim is null
+      returning endpoint_id, message_id, attempt, due_at),
+    retold as (
+      ${retold(project)})`;
+}
+
+export type FeedRow = {
+  readonly id: string;
+  readonly event: string;
+  readonly body: string;
+  readonly created_at: Date;
+};
+
+/** The messages in the order in which they were committed; see the log of domain events. */
+export function listMessages(db: Queryable, project: ProjectId, request: PageRequest) {
+  return page<FeedRow>(
+    db,
+    {
+      columns: sql`id, event, body, created_at`,
+      from: sql`webhook_messages`,
+      where: [
+        sql`project_id = ${project}`,
+        sql`xid < pg_snapshot_xmin(pg_current_snapshot())`,
+        sql`event <> ${TEST_EVENT}`,
+      ],
+      order: [
+        { column: sql`xid`, type: sql`xid8` },
+        { column: sql`id`, type: sql`uuid` },
+      ],
+      ascending: true,
+    },
+    request,
+  );
 }

@@ -1,6 +1,7 @@
 // Delivers webhooks: claims what is due, sends it, writes the results back in batches. Few are in
 // flight per endpoint, so that one that hangs delays nobody.
 
+import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { groupBy } from "../domain/lists.ts";
 import {
@@ -15,15 +16,13 @@ import { recordDeliveries } from "../operations/record-deliveries.ts";
 import * as deliveries from "../store/deliveries.ts";
 import { unseal } from "../store/sealing.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import * as webhooks from "../store/webhooks.ts";
+import { Lanes } from "./lanes.ts";
 import type { Job } from "./loop.ts";
 import type { Sender, SendResult } from "./send.ts";
 
 const POLL_MS = 500;
-const IN_FLIGHT_MAX = 256;
-const WINDOW_FIRST = 4;
-const WINDOW_MAX = 32;
 const RESULTS_MAX = 500;
-const ENDPOINTS_REMEMBERED = 10_000;
 const GONE = 410;
 
 type Finished = deliveries.AttemptResult & { readonly project_id: ProjectId };
@@ -31,13 +30,12 @@ type Finished = deliveries.AttemptResult & { readonly project_id: ProjectId };
 export class Deliverer {
   readonly #context: Context;
   readonly #sender: Sender;
-  /** In flight by endpoint, and how many may be: more while it answers, one while it fails. */
-  readonly #inFlight = new Map<string, number>();
-  readonly #windows = new Map<string, number>();
+  readonly #lanes = new Lanes();
   readonly #busy = new Set<Promise<void>>();
+  /** Projects that may have something due, the one served longest ago first. */
   readonly #hungry = new Set<ProjectId>();
   #finished: Finished[] = [];
-  #polled = 0;
+  #polled_ms = Number.NEGATIVE_INFINITY;
   /** Set by whoever runs the jobs. */
   wakeClaims: () => void = () => {};
   wakeResults: () => void = () => {};
@@ -62,37 +60,37 @@ export class Deliverer {
 
   /** Claims what there is room for and starts sending it. */
   async claimDue(): Promise<number> {
-    const { db, clock } = this.#context;
-    const now_ms = clock.now().getTime();
-    if (now_ms - this.#polled >= POLL_MS || now_ms < this.#polled) {
-      this.#polled = now_ms;
-      for (const project of await deliveries.listDueProjects(db)) this.#hungry.add(project);
-    }
+    const polled = await this.#poll();
     let claimed = 0;
     for (const project of [...this.#hungry]) {
-      if (this.#busy.size >= IN_FLIGHT_MAX) break;
-      const rows = await deliveries.claim(db, project, this.#room(), WINDOW_FIRST);
+      const room = this.#lanes.room(project);
+      // It stays hungry: room comes with a result, and that wakes us.
+      if (room.total === 0) continue;
+      this.#hungry.delete(project);
+      const rows = await deliveries.claim(this.#context.db, project, room);
       // What is left waits for room, which comes with a result, or for its time, which is polled.
-      if (rows.length === 0) this.#hungry.delete(project);
+      if (rows.length > 0) this.#hungry.add(project);
+      else if (polled.has(project) && this.#lanes.isIdle(project)) {
+        await webhooks.park(this.#context.db, project);
+      }
       for (const row of rows) this.#start(row);
       claimed += rows.length;
     }
     return claimed;
   }
 
-  /** Only endpoints that differ from the first window need to be named. */
-  #room(): deliveries.Room[] {
-    return [...this.#windows].map(([endpoint_id, window]) => ({
-      endpoint_id,
-      limit: Math.max(0, window - (this.#inFlight.get(endpoint_id) ?? 0)),
-    }));
+  /** Finds what notifications do not tell: retries whose time has come, claims that ran out. */
+  async #poll(): Promise<ReadonlySet<ProjectId>> {
+    const now_ms = monotonicMs();
+    if (now_ms - this.#polled_ms < POLL_MS) return new Set();
+    this.#polled_ms = now_ms;
+    const due = await deliveries.listDueProjects(this.#context.db);
+    for (const project of due) this.#hungry.add(project);
+    return new Set(due);
   }
 
   #start(row: deliveries.Claimed): void {
-    const { endpoint_id } = row;
-    if (this.#windows.size > ENDPOINTS_REMEMBERED) this.#windows.clear();
-    if (!this.#windows.has(endpoint_id)) this.#windows.set(endpoint_id, WINDOW_FIRST);
-    this.#inFlight.set(endpoint_id, (this.#inFlight.get(endpoint_id) ?? 0) + 1);
+    this.#lanes.start(row);
     const sending = this.#send(row).finally(() => this.#busy.delete(sending));
     this.#busy.add(sending);
   }
@@ -111,11 +109,8 @@ export class Deliverer {
       const nothing = { http_status: null, response_excerpt: null, retry_after: null };
       result = { ...nothing, error: "connection", duration_ms: 0 };
     }
-    const left = (this.#inFlight.get(endpoint_id) ?? 1) - 1;
-    if (left === 0) this.#inFlight.delete(endpoint_id);
-    else this.#inFlight.set(endpoint_id, left);
     const finished = this.#judge(row, result);
-    this.#resize(endpoint_id, finished.status === "delivered");
+    this.#lanes.end(row, finished.status === "delivered");
     this.#hungry.add(row.project_id);
     this.#finished.push(finished);
     this.wakeResults();
@@ -162,33 +157,40 @@ export class Deliverer {
     };
   }
 
-  #resize(endpoint_id: string, delivered: boolean): void {
-    const window = this.#windows.get(endpoint_id) ?? WINDOW_FIRST;
-    this.#windows.set(endpoint_id, delivered ? Math.min(WINDOW_MAX, window + 1) : 1);
-  }
-
   /** Everything that has come in since the last time, one transaction a project. */
   async recordFinished(): Promise<number> {
     const batch = this.#finished.splice(0, RESULTS_MAX);
     if (batch.length === 0) return 0;
     const { db, clock } = this.#context;
+    const failures: unknown[] = [];
     for (const [project, results] of groupBy(batch, (result) => result.project_id)) {
       try {
         await db.tx((tx) => recordDeliveries(tx, project, results, clock.now()));
       } catch (error) {
         // Kept and tried again: until the claim runs out nobody else sends them.
         this.#finished.push(...results);
-        throw error;
+        failures.push(error);
       }
     }
     this.wakeClaims();
+    if (failures.length > 0) throw failures[0];
     return batch.length;
   }
 
   /** Waits for what is in flight and writes the last results. */
-  async drain(): Promise<void> {
+  async settle(): Promise<void> {
     await Promise.all(this.#busy);
     while ((await this.recordFinished()) > 0);
+  }
+
+  /** The end of a worker's life. */
+  async drain(): Promise<void> {
+    try {
+      await this.settle();
+    } catch (error) {
+      // They are sent again when their claim has run out: at least once, not exactly once.
+      this.#context.log.error({ err: error }, "the last webhook results could not be written");
+    }
     await this.#sender.close();
   }
 }

@@ -1,7 +1,7 @@
 // Posts one webhook: one absolute deadline over everything, guarded addresses, no redirects. What
 // the receiver answers is untrusted: little of it is read and less is kept.
 
-import { lookup as dnsLookup, type LookupAddress } from "node:dns";
+import { lookup, Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import { Agent, buildConnector, request } from "undici";
 import { monotonicMs } from "../clock.ts";
@@ -14,6 +14,7 @@ import {
 
 export const DEADLINE_MS = 10_000;
 const CONNECT_MS = 3_000;
+const DNS_MS = 1_500;
 const KEEP_ALIVE_MS = 10_000;
 const CONNECTIONS_PER_ORIGIN = 64;
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -43,14 +44,21 @@ class BlockedAddress extends Error {
   readonly code = "BLOCKED_ADDRESS";
 }
 
+class Unresolved extends Error {
+  readonly code = "UNRESOLVED";
+}
+
+/** Every address of a name. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>;
+
 export class Sender {
   readonly #policy: AddressPolicy;
   readonly #agent: Agent;
 
-  constructor(policy: AddressPolicy) {
+  constructor(policy: AddressPolicy, resolve: Resolve = resolverFor(policy)) {
     this.#policy = policy;
     this.#agent = new Agent({
-      connect: guardedConnector(policy),
+      connect: guardedConnector(policy, resolve),
       connections: CONNECTIONS_PER_ORIGIN,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -63,7 +71,8 @@ export class Sender {
   /** Never throws: whatever happens is a result. */
   async send(outgoing: Outgoing): Promise<SendResult> {
     const started = monotonicMs();
-    const deadline = AbortSignal.timeout(DEADLINE_MS);
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(), DEADLINE_MS);
     try {
       // The policy may have changed since the endpoint was saved.
       const checked = checkWebhookUrl(outgoing.url, this.#policy);
@@ -73,21 +82,23 @@ export class Sender {
         dispatcher: this.#agent,
         headers: { ...outgoing.headers, "accept-encoding": "identity" },
         body: outgoing.body,
-        signal: deadline,
+        signal: abort.signal,
       });
-      const http_status = answer.statusCode;
+      const duration_ms = since(started);
       const retry_after = answer.headers["retry-after"];
       return {
-        http_status,
+        http_status: answer.statusCode,
         error: null,
-        duration_ms: since(started),
+        duration_ms,
         retry_after: typeof retry_after === "string" ? retry_after : null,
         response_excerpt: await excerptOf(answer.body),
       };
     } catch (error) {
       const duration_ms = since(started);
       const nothing = { http_status: null, response_excerpt: null, retry_after: null };
-      return { ...nothing, error: errorOf(error, deadline), duration_ms };
+      return { ...nothing, error: errorOf(error, abort.signal), duration_ms };
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -101,8 +112,8 @@ function since(started: number): number {
 }
 
 /** Every address that a name has, and the one that was connected to, must be allowed. */
-function guardedConnector(policy: AddressPolicy) {
-  const connect = buildConnector({ timeout: CONNECT_MS, lookup: guardedLookup(policy) });
+function guardedConnector(policy: AddressPolicy, resolve: Resolve) {
+  const connect = buildConnector({ timeout: CONNECT_MS, lookup: guardedLookup(policy, resolve) });
   return (options: buildConnector.Options, callback: buildConnector.Callback) => {
     const literal = options.hostname.replace(/^\[|\]$/g, "");
     if (isIP(literal) !== 0 && !permits(policy, classifyAddress(literal))) {
@@ -121,24 +132,48 @@ function guardedConnector(policy: AddressPolicy) {
   };
 }
 
-function guardedLookup(policy: AddressPolicy): LookupFunction {
+function guardedLookup(policy: AddressPolicy, resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
-    dnsLookup(hostname, { ...options, all: true }, (error, found) => {
-      const addresses = found as LookupAddress[];
-      if (error) return callback(error, [], 0);
-      const bad = addresses.find(({ address }) => !permits(policy, classifyAddress(address)));
-      if (bad !== undefined || addresses.length === 0) {
-        return callback(
-          new BlockedAddress(`${hostname} has an address that is not allowed.`),
-          [],
-          0,
-        );
-      }
-      if (options.all) return callback(null, addresses);
-      const [first] = addresses;
-      callback(null, first?.address ?? "", first?.family ?? 0);
-    });
+    resolve(hostname).then(
+      (found) => {
+        const isAllowed = found.every((address) => permits(policy, classifyAddress(address)));
+        if (!isAllowed || found.length === 0) {
+          const words = `${hostname} has an address that is not allowed.`;
+          return callback(new BlockedAddress(words), [], 0);
+        }
+        const addresses = found.map((address) => ({ address, family: isIP(address) }));
+        if (options.all) return callback(null, addresses);
+        callback(null, addresses[0]?.address ?? "", addresses[0]?.family ?? 0);
+      },
+      (error: Error) => callback(new Unresolved(error.message), [], 0),
+    );
   };
+}
+
+/**
+ * Names of this machine and of private networks are asked of the system, which knows its own hosts
+ * file. All others go to the name servers directly: the system's resolver has four threads for the
+ * whole process, and a few slow names would hold them all.
+ */
+function resolverFor(policy: AddressPolicy): Resolve {
+  const resolver = new Resolver({ timeout: DNS_MS, tries: 1 });
+  return async (hostname) => {
+    if (policy.allow_private || /(^|\.)localhost\.?$/i.test(hostname)) {
+      return (await lookup(hostname, { all: true })).map(({ address }) => address);
+    }
+    return resolveBoth(resolver, hostname);
+  };
+}
+
+/** Addresses of both kinds; a name that has none of one kind is no failure. */
+export async function resolveBoth(resolver: Resolver, hostname: string): Promise<string[]> {
+  const [four, six] = await Promise.allSettled([
+    resolver.resolve4(hostname),
+    resolver.resolve6(hostname),
+  ]);
+  const found = [four, six].flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+  if (found.length === 0 && four.status === "rejected") throw four.reason;
+  return found;
 }
 
 type Body = AsyncIterable<Buffer> & {
@@ -177,10 +212,10 @@ const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTN
 
 function errorOf(error: unknown, deadline: AbortSignal): SendError {
   if (deadline.aborted) return "timeout";
-  const { code = "", name = "" } = error as { code?: string; name?: string };
+  const { code = "" } = error as { code?: string };
   if (code === "BLOCKED_ADDRESS") return "blocked_address";
-  if (name === "TimeoutError" || /_TIMEOUT$/.test(code) || code === "ETIMEDOUT") return "timeout";
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "ENODATA") return "dns";
+  if (code === "UNRESOLVED") return "dns";
+  if (/_TIMEOUT$/.test(code) || code === "ETIMEDOUT") return "timeout";
   if (TLS_CODE.test(code)) return "tls";
   return "connection";
 }

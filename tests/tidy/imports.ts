@@ -12,7 +12,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   http: ["operations", "store", "domain", "schema", "clock", "config", "context"],
   workers: ["operations", "store", "domain", "schema", "clock", "config", "context"],
   client: ["clock"],
-  cli: ["client", "schema"],
+  cli: ["client", "schema", "clock", "config"],
   errors: [],
   ids: ["clock"],
   clock: [],

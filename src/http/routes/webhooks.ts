@@ -6,11 +6,12 @@ import type { AddressPolicy } from "../../domain/addresses.ts";
 import { parseTimestamp } from "../../domain/dates.ts";
 import { refuse } from "../../errors.ts";
 import {
-  lockKnown,
   patchWebhook,
   type Registered,
+  redeliver,
   registerWebhook,
   removeWebhook,
+  replayWebhook,
   rotateWebhookSecret,
   testWebhook,
 } from "../../operations/change-webhook.ts";
@@ -21,6 +22,7 @@ import {
   WebhookCreate,
   WebhookDelivery,
   WebhookEndpoint,
+  WebhookMessage,
   WebhookPatch,
   WebhookReplay,
 } from "../../schema/webhooks.ts";
@@ -39,6 +41,7 @@ export function addressPolicy({ config }: Pick<Context, "config">): AddressPolic
   return {
     allow_private: config.webhook_allow_private,
     allow_loopback: config.database_url === undefined,
+    ...(URL.canParse(config.base_url) && { own_host: new URL(config.base_url).host }),
   };
 }
 
@@ -173,9 +176,8 @@ const replay = write({
   body: WebhookReplay,
   reply: [202, Queued],
   async handle({ tx, project, params, body }) {
-    const endpoint = await lockKnown(tx, project, pathId(params.id));
     const since = parseTimestamp(body.since) as Date;
-    return { queued: await webhooks.replay(tx, project, endpoint, since) };
+    return { queued: await replayWebhook(tx, project, pathId(params.id), since) };
   },
 });
 
@@ -211,7 +213,7 @@ const listDeliveries = read({
   },
 });
 
-const redeliver = write({
+const sendAgain = write({
   method: "POST",
   path: "/v1/webhook-deliveries/:id/redeliver",
   tag,
@@ -221,9 +223,31 @@ const redeliver = write({
   params: { id: "UUID of any attempt of the message." },
   reply: [202, Queued],
   async handle({ tx, project, params }) {
-    const queued = await webhooks.requeue(tx, project, pathId(params.id));
-    if (!queued) throw refuse("not_found", "No delivery to a known endpoint has this id.");
+    await redeliver(tx, project, pathId(params.id));
     return { queued: 1 };
+  },
+});
+
+const listMessages = read({
+  method: "GET",
+  path: "/v1/webhook-messages",
+  tag,
+  summary: "Follow the messages themselves, oldest first",
+  description:
+    "What endpoints are told, as it is signed and sent, in the order in which it was committed. The cursor is given on the last page too, to go on from later. A sandbox project keeps every message, a live one those that an endpoint was subscribed to.",
+  scope: "read",
+  project: "required",
+  query: Type.Object({ ...CursorQuery }),
+  reply: [200, CursorPage("webhook_messages", WebhookMessage)],
+  async handle({ context, db, project, query }) {
+    const cursors = new Cursors(context.secret_key, project, "webhook-messages", {});
+    const found = await webhooks.listMessages(db, project, cursors.page(query));
+    return {
+      webhook_messages: found.rows,
+      cursor: cursors.write(found.last) ?? query.cursor ?? null,
+      has_more: found.has_more,
+      total_count: found.total_count,
+    };
   },
 });
 
@@ -237,5 +261,6 @@ export const webhookRoutes: Route[] = [
   test,
   replay,
   listDeliveries,
-  redeliver,
+  sendAgain,
+  listMessages,
 ];

@@ -1,0 +1,272 @@
+// An invoice as PDF, laid out page by page: the table's head comes again on each, totals stay whole.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import PDFDocument from "pdfkit";
+import type { DocumentLine, InvoiceDocument } from "../domain/documents.ts";
+import type { PaperSize } from "./invoice-html.ts";
+import { inkOn } from "./page-html.ts";
+import { type Style, Typesetter } from "./pdf-text.ts";
+
+const MARGIN = 48;
+const FOOT = 36;
+const GAP = 14;
+const COLUMN = { units: 84, rate: 92, amount: 96 } as const;
+const CELL_GAP = 10;
+const TOTALS_WIDTH = 250;
+const ROWS_AT_ONCE = 10;
+const INK = "#171c26";
+const SOFT = "#545d6e";
+const LINE = "#dfe3ea";
+const TONES = { good: "#136c43", warn: "#8a5200", bad: "#b01e30", mute: SOFT } as const;
+
+const STYLES = {
+  body: { size: 9.5, weight: 400, color: INK },
+  bold: { size: 9.5, weight: 700, color: INK },
+  soft: { size: 8.5, weight: 400, color: SOFT },
+  label: { size: 8, weight: 700, color: SOFT },
+  title: { size: 20, weight: 700, color: INK },
+  name: { size: 11.5, weight: 700, color: INK },
+  due: { size: 12.5, weight: 700, color: INK },
+} as const satisfies Record<string, Style>;
+
+export type PdfOptions = { readonly size: PaperSize; readonly compress?: boolean };
+
+export async function renderInvoicePdf(
+  document: InvoiceDocument,
+  options: PdfOptions,
+): Promise<Buffer> {
+  const doc = new PDFDocument({
+    size: options.size === "a4" ? "A4" : "LETTER",
+    margin: 0,
+    bufferPages: true,
+    compress: options.compress ?? true,
+    lang: "en",
+    displayTitle: true,
+    info: {
+      Title: `Invoice ${document.number}`,
+      Author: document.issuer.name,
+      // Of the invoice and not of the moment: the same invoice is the same file.
+      CreationDate: document.created_at,
+      ModDate: document.created_at,
+    },
+  });
+  const chunks: Buffer[] = [];
+  doc.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const done = new Promise<void>((resolve, reject) => {
+    doc.once("end", resolve);
+    doc.once("error", reject);
+  });
+  const type = await Typesetter.for(doc, textsOf(document));
+  await new Sheet(doc, type, document).draw();
+  doc.end();
+  await done;
+  return Buffer.concat(chunks);
+}
+
+/** Everything that may be drawn, so that its faces are there. */
+function textsOf(document: InvoiceDocument): string[] {
+  const { issuer, customer, facts, lines, totals, state, note } = document;
+  return [
+    "Invoice Billed to Description Units Price Amount Page of continued 0123456789 ·",
+    issuer.name.trim().slice(0, 2).toUpperCase(),
+    ...[document.number, issuer.name, ...issuer.lines, customer.name, ...customer.lines],
+    ...[...facts.flat(), state.label, note],
+    ...lines.flatMap((line) => Object.values(line)),
+    ...totals.flatMap(({ label, amount }) => [label, amount]),
+  ];
+}
+
+class Sheet {
+  readonly #doc: PDFKit.PDFDocument;
+  readonly #type: Typesetter;
+  readonly #document: InvoiceDocument;
+  readonly #left = MARGIN;
+  readonly #right: number;
+  readonly #bottom: number;
+  #y = MARGIN;
+
+  constructor(doc: PDFKit.PDFDocument, type: Typesetter, document: InvoiceDocument) {
+    this.#doc = doc;
+    this.#type = type;
+    this.#document = document;
+    this.#right = doc.page.width - MARGIN;
+    this.#bottom = doc.page.height - MARGIN - FOOT;
+  }
+
+  async draw(): Promise<void> {
+    this.#head();
+    this.#parties();
+    this.#tableHead();
+    for (const [i, line] of this.#document.lines.entries()) {
+      this.#row(line);
+      // Others are served between the lines of a long invoice.
+      if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
+    }
+    this.#totals();
+    this.#y += GAP;
+    const { note } = this.#document;
+    this.#keep(Typesetter.height(STYLES.soft) * 3);
+    this.#paragraph(note, this.#left, this.#right - this.#left, STYLES.soft);
+    this.#feet();
+  }
+
+  get #width(): number {
+    return this.#right - this.#left;
+  }
+
+  #head(): void {
+    const { issuer, state } = this.#document;
+    const top = this.#y;
+    const box = 30;
+    this.#doc.roundedRect(this.#left, top, box, box, 8).fill(issuer.color);
+    const [first = ""] = issuer.name.trim();
+    const style = { size: 15, weight: 700, color: inkOn(issuer.color) } as const;
+    const initial = first.toUpperCase();
+    this.#centered(initial, this.#left, top + 20.5, box, style);
+    const x = this.#left + box + 11;
+    const width = this.#width * 0.58 - box;
+    this.#y = top + 1;
+    this.#paragraph(issuer.name, x, width, STYLES.name);
+    for (const line of issuer.lines) this.#paragraph(line, x, width, STYLES.soft);
+    const right = { x: this.#right - 200, width: 200 };
+    this.#type.line("Invoice", { ...right, y: top + 18 }, STYLES.title, "right");
+    const tone = { ...STYLES.bold, color: TONES[state.tone] };
+    this.#type.line(state.label, { ...right, y: top + 34 }, tone, "right");
+    this.#y = Math.max(this.#y, top + 44) + GAP * 2;
+  }
+
+  #parties(): void {
+    const { customer, facts } = this.#document;
+    const top = this.#y;
+    const half = this.#width / 2 - GAP;
+    this.#paragraph("Billed to", this.#left, half, STYLES.label);
+    this.#paragraph(customer.name, this.#left, half, STYLES.bold);
+    for (const line of customer.lines) this.#paragraph(line, this.#left, half, STYLES.soft);
+    const after = this.#y;
+    this.#y = top;
+    const x = this.#right - half;
+    for (const [label, value] of facts) {
+      this.#y += Typesetter.height(STYLES.body);
+      this.#type.line(label, { x, y: this.#y, width: 90 }, STYLES.soft, "left");
+      const at = { x: x + 90, y: this.#y, width: half - 90 };
+      this.#type.line(value, at, STYLES.body, "right");
+    }
+    this.#y = Math.max(after, this.#y) + GAP * 2;
+  }
+
+  #columns() {
+    const amount = { x: this.#right - COLUMN.amount, width: COLUMN.amount };
+    const rate = { x: amount.x - CELL_GAP - COLUMN.rate, width: COLUMN.rate };
+    const units = { x: rate.x - CELL_GAP - COLUMN.units, width: COLUMN.units };
+    const title = { x: this.#left, width: units.x - CELL_GAP - this.#left };
+    return { title, units, rate, amount };
+  }
+
+  #tableHead(): void {
+    const { title, units, rate, amount } = this.#columns();
+    this.#y += Typesetter.height(STYLES.label);
+    const at = { y: this.#y };
+    this.#type.line("Description", { ...title, ...at }, STYLES.label, "left");
+    this.#type.line("Units", { ...units, ...at }, STYLES.label, "right");
+    this.#type.line("Price", { ...rate, ...at }, STYLES.label, "right");
+    this.#type.line("Amount", { ...amount, ...at }, STYLES.label, "right");
+    this.#y += 6;
+    this.#rule(INK, 1);
+  }
+
+  #row(line: DocumentLine): void {
+    const { title, units, rate, amount } = this.#columns();
+    const titles = this.#type.lines(line.title, title.width, STYLES.body);
+    const details =
+      line.detail === "" ? [] : this.#type.lines(line.detail, title.width, STYLES.soft);
+    const height =
+      titles.length * Typesetter.height(STYLES.body) +
+      details.length * Typesetter.height(STYLES.soft);
+    if (this.#y + height + 12 > this.#bottom) {
+      this.#nextPage();
+      this.#tableHead();
+    }
+    this.#y += 4;
+    const first = this.#y + Typesetter.height(STYLES.body) - 2;
+    this.#type.line(line.units, { ...units, y: first }, STYLES.body, "right");
+    this.#type.line(line.rate, { ...rate, y: first }, STYLES.body, "right");
+    this.#type.line(line.amount, { ...amount, y: first }, STYLES.body, "right");
+    for (const [lines, style] of [
+      [titles, STYLES.body] as const,
+      [details, STYLES.soft] as const,
+    ]) {
+      for (const text of lines) {
+        this.#y += Typesetter.height(style);
+        this.#type.line(text, { ...title, y: this.#y - 2 }, style, "left");
+      }
+    }
+    this.#y += 5;
+    this.#rule(LINE, 0.5);
+  }
+
+  #totals(): void {
+    const { totals } = this.#document;
+    const step = 17;
+    this.#keep(totals.length * step + GAP);
+    this.#y += 4;
+    const x = this.#right - TOTALS_WIDTH;
+    totals.forEach(({ label, amount, strong }, i) => {
+      const isLast = i === totals.length - 1;
+      const style = isLast ? STYLES.due : strong ? STYLES.bold : STYLES.body;
+      this.#y += isLast ? step + 4 : step;
+      this.#type.line(label, { x, y: this.#y, width: 120 }, style, "left");
+      this.#type.line(amount, { x: x + 120, y: this.#y, width: 130 }, style, "right");
+    });
+    this.#y += GAP;
+  }
+
+  #nextPage(): void {
+    this.#doc.addPage();
+    this.#y = MARGIN;
+    const text = `Invoice ${this.#document.number}, continued`;
+    this.#paragraph(text, this.#left, this.#width, STYLES.soft);
+    this.#y += GAP / 2;
+  }
+
+  /** Starts a new page unless this much fits on the present one. */
+  #keep(height: number): void {
+    if (this.#y + height > this.#bottom) this.#nextPage();
+  }
+
+  /** On every page, once it is known how many there are. */
+  #feet(): void {
+    const { start, count } = this.#doc.bufferedPageRange();
+    const { number, issuer } = this.#document;
+    const y = this.#doc.page.height - MARGIN;
+    for (let i = 0; i < count; i++) {
+      this.#doc.switchToPage(start + i);
+      const half = this.#width / 2 - GAP;
+      const left = { x: this.#left, y, width: half };
+      const right = { x: this.#right - half, y, width: half };
+      const [name = ""] = this.#type.lines(issuer.name, half - 100, STYLES.soft);
+      this.#type.line(`${number} · ${name}`, left, STYLES.soft, "left");
+      this.#type.line(`Page ${i + 1} of ${count}`, right, STYLES.soft, "right");
+    }
+  }
+
+  #paragraph(text: string, x: number, width: number, style: Style): void {
+    for (const line of this.#type.lines(text, width, style)) {
+      this.#y += Typesetter.height(style);
+      this.#type.line(line, { x, y: this.#y, width }, style, "left");
+    }
+  }
+
+  #centered(text: string, x: number, y: number, width: number, style: Style): void {
+    const inner = this.#type.width(text, style);
+    this.#type.line(text, { x: x + (width - inner) / 2, y, width: inner + 1 }, style, "left");
+  }
+
+  #rule(color: string, width: number): void {
+    this.#doc
+      .moveTo(this.#left, this.#y)
+      .lineTo(this.#right, this.#y)
+      .lineWidth(width)
+      .strokeColor(color)
+      .stroke();
+  }
+}

@@ -1,0 +1,150 @@
+// Invoices as documents: HTML to read and print, PDF to send. Also public, by the customer's id.
+
+import type { FastifyReply } from "fastify";
+import Type from "typebox";
+import type { InvoiceDocument } from "../../domain/documents.ts";
+import { refuse } from "../../errors.ts";
+import { readDocument } from "../../operations/read-document.ts";
+import { OneOf } from "../../schema/common.ts";
+import type { Db } from "../../store/db.ts";
+import * as invoices from "../../store/invoices.ts";
+import type { ProjectId } from "../../store/tenants.ts";
+import { type DocumentLinks, PAPER_SIZES, type PaperSize, renderInvoice } from "../invoice-html.ts";
+import { renderInvoicePdf } from "../invoice-pdf.ts";
+import { PAGE_HEADERS, sendPage } from "../page-html.ts";
+import type { PortalViews } from "../portal-views.ts";
+import { Buckets } from "../rates.ts";
+import { type Route, read } from "../route.ts";
+import { pathId } from "../views.ts";
+import { answeringPeople } from "./portal.ts";
+
+const tag = "Invoices";
+const params = { id: "UUID of the invoice." };
+const portalParams = { customerId: "UUID of the customer.", number: "The invoice's number." };
+const query = Type.Object({ size: Type.Optional(OneOf(PAPER_SIZES, "Paper; a4 by default.")) });
+/** Setting a PDF is work for the processor, and the portal is open to everybody. */
+const PUBLIC_PDFS = { burst: 60, per_minute: 10 * 60 };
+
+const document = read({
+  method: "GET",
+  path: "/v1/invoices/:id/document",
+  tag,
+  summary: "The invoice as a document",
+  description: "HTML, or PDF with the header accept: application/pdf.",
+  scope: "read",
+  project: "required",
+  params,
+  query,
+  reply: [200, null],
+  async handle({ db, project, params, query, request }, reply) {
+    const id = pathId(params.id);
+    const found = await ownersDocument(db, project, id);
+    reply.header("vary", "accept");
+    if (wantsPdf(request.headers.accept)) return sendPdf(reply, found, query.size);
+    return sendHtml(reply, found, query.size, { pdf: `/v1/invoices/${id}/document.pdf` });
+  },
+});
+
+const pdf = read({
+  method: "GET",
+  path: "/v1/invoices/:id/document.pdf",
+  tag,
+  summary: "The invoice as PDF",
+  scope: "read",
+  project: "required",
+  params,
+  query,
+  reply: [200, null],
+  async handle({ db, project, params, query }, reply) {
+    const found = await ownersDocument(db, project, pathId(params.id));
+    return sendPdf(reply, found, query.size);
+  },
+});
+
+export function documentRoutes(views: PortalViews): Route[] {
+  const publicPdfs = new Buckets(PUBLIC_PDFS);
+  const common = { method: "GET", tag, scope: "public", project: "none" } as const;
+  const shown = { params: portalParams, query, reply: [200, null], hidden: true } as const;
+
+  const portalDocument = read({
+    ...common,
+    ...shown,
+    path: "/portal/:customerId/invoices/:number",
+    summary: "The invoice as a page for people",
+    async handle({ db, params, query, request }, reply) {
+      return answeringPeople(reply, async () => {
+        views.admit(request);
+        const { found, back } = await strangersDocument(db, views, params);
+        const links = { pdf: `${back}/invoices/${found.number}/pdf`, back };
+        return sendHtml(reply, found, query.size, links);
+      });
+    },
+  });
+
+  const portalPdf = read({
+    ...common,
+    ...shown,
+    path: "/portal/:customerId/invoices/:number/pdf",
+    summary: "The invoice as PDF for people",
+    async handle({ db, params, query, request }, reply) {
+      return answeringPeople(reply, async () => {
+        views.admit(request);
+        publicPdfs.take("all");
+        const { found } = await strangersDocument(db, views, params);
+        return sendPdf(reply, found, query.size);
+      });
+    },
+  });
+
+  return [document, pdf, portalDocument, portalPdf];
+}
+
+function wantsPdf(accept: string | undefined): boolean {
+  const wanted = accept?.toLowerCase() ?? "";
+  return wanted.includes("application/pdf") && !wanted.includes("text/html");
+}
+
+function ownersDocument(db: Db, project: ProjectId, id: string): Promise<InvoiceDocument> {
+  return db.snapshot(async (tx) => {
+    const invoice = await invoices.get(tx, project, id);
+    if (invoice === undefined) throw refuse("not_found", "No invoice has this id.");
+    return readDocument(tx, project, invoice, "owner");
+  });
+}
+
+async function strangersDocument(
+  db: Db,
+  views: PortalViews,
+  params: Readonly<Record<string, string>>,
+) {
+  const { id, project_id } = await views.find(params.customerId);
+  const found = await db.snapshot(async (tx) => {
+    const invoice = await invoices.getByNumber(tx, project_id, params.number ?? "");
+    if (invoice?.customer_id !== id) throw refuse("not_found", "No invoice has this number.");
+    return readDocument(tx, project_id, invoice, "stranger");
+  });
+  return { found, back: `/portal/${id}` };
+}
+
+function sendHtml(
+  reply: FastifyReply,
+  found: InvoiceDocument,
+  size: PaperSize | undefined,
+  links: DocumentLinks,
+): FastifyReply {
+  return sendPage(reply, renderInvoice(found, size ?? "a4", links));
+}
+
+async function sendPdf(
+  reply: FastifyReply,
+  found: InvoiceDocument,
+  size: PaperSize | undefined,
+): Promise<FastifyReply> {
+  const bytes = await renderInvoicePdf(found, { size: size ?? "a4" });
+  reply.headers({
+    ...PAGE_HEADERS,
+    "content-security-policy": "default-src 'none'",
+    "content-disposition": `inline; filename="${found.number}.pdf"`,
+  });
+  return reply.type("application/pdf").send(bytes);
+}

@@ -1,0 +1,167 @@
+// The tool endpoint for agents: JSON-RPC 2.0 over POST, and what it offers over GET.
+
+import { createRequire } from "node:module";
+import type { FastifyRequest } from "fastify";
+import type { Context } from "../../context.ts";
+import { Refusal, refuse } from "../../errors.ts";
+import { recordPayment } from "../../operations/record-payment.ts";
+import { McpInfo, RpcAnswer, RpcRequest } from "../../schema/mcp.ts";
+import { type Payment, PaymentCreate } from "../../schema/payments.ts";
+import { mayDo } from "../auth.ts";
+import { answerRpc, METHODS, PROTOCOL_VERSIONS } from "../mcp.ts";
+import { type Arguments, type RestAnswer, restOf, type Tool, toolsOf } from "../mcp-tools.ts";
+import { type Call, own, type Route, read } from "../route.ts";
+import { checker } from "../validation.ts";
+import { byCaller } from "../views.ts";
+
+const tag = "Tools";
+const BODY_MAX = 256 * 1024;
+const { version: VERSION } = createRequire(import.meta.url)("../../../package.json") as {
+  version: string;
+};
+const INFO = { name: "dues", title: "dues billing", version: VERSION };
+const checkPayment = checker(PaymentCreate, "body");
+
+/** `table` is asked for late: the tools are made of the routes that stand beside these. */
+export function mcpRoutes(table: () => readonly Route[]): Route[] {
+  let made: readonly Tool[] | undefined;
+  const tools = () => {
+    made ??= toolsOf(table());
+    return made;
+  };
+
+  const post = own({
+    method: "POST",
+    path: "/v1/mcp",
+    tag,
+    summary: "Call tools (JSON-RPC 2.0, MCP)",
+    description:
+      "For plain HTTP and for MCP clients over Streamable HTTP. A tool that fails is a result with isError true and the error object of this API.",
+    scope: "read",
+    project: "required",
+    body: RpcRequest,
+    body_optional: true,
+    body_max: BODY_MAX,
+    unparsed: true,
+    reply: [200, RpcAnswer],
+    also: { 202: null },
+    example: { jsonrpc: "2.0", id: 1, method: "tools/list" },
+    async handle(call, reply) {
+      checkOrigin(call.context, call.request);
+      checkProtocol(call.request);
+      const run = (tool: Tool, given: Arguments, alone: boolean) =>
+        runTool(call, tool, given, alone);
+      const answer = await answerRpc({ tools: tools(), info: INFO, run }, call.body);
+      if (answer === undefined) return reply.code(202).send();
+      return reply
+        .type("application/json; charset=utf-8")
+        .serializer(String)
+        .send(JSON.stringify(answer));
+    },
+  });
+
+  const get = read({
+    method: "GET",
+    path: "/v1/mcp",
+    tag,
+    summary: "What the tool endpoint offers",
+    scope: "read",
+    project: "required",
+    reply: [200, McpInfo],
+    async handle({ context, request }) {
+      checkOrigin(context, request);
+      // An MCP client asks for a stream of messages from the server: there is none.
+      if (/^text\/event-stream\b/.test(request.headers.accept ?? "")) {
+        throw refuse("method_not_allowed", "There is no event stream here: POST each message.", {
+          headers: { allow: "POST" },
+        });
+      }
+      return {
+        ...INFO,
+        description: "Tools for reading billing records and recording payments.",
+        protocol: "JSON-RPC 2.0, Model Context Protocol",
+        protocol_versions: [...PROTOCOL_VERSIONS],
+        transport: "streamable-http",
+        endpoint: `${context.config.base_url}/v1/mcp`,
+        methods: [...METHODS],
+        tools: tools().map(({ name, description, scope }) => ({ name, description, scope })),
+      };
+    },
+  });
+
+  return [post, get];
+}
+
+/** A page in somebody's browser must not reach a server on that somebody's machine. */
+function checkOrigin({ config }: Context, { headers: { origin } }: FastifyRequest): void {
+  if (origin === undefined || origin === new URL(config.base_url).origin) return;
+  throw refuse("forbidden", "Calls from pages of another origin are not allowed.");
+}
+
+function checkProtocol({ headers }: FastifyRequest): void {
+  const version = headers["mcp-protocol-version"];
+  if (version === undefined || PROTOCOL_VERSIONS.some((known) => known === version)) return;
+  throw refuse(
+    "bad_request",
+    `MCP-Protocol-Version must be one of ${PROTOCOL_VERSIONS.join(", ")}.`,
+  );
+}
+
+type McpCall = Call<unknown, Buffer>;
+
+async function runTool(
+  call: McpCall,
+  tool: Tool,
+  given: Arguments,
+  alone: boolean,
+): Promise<RestAnswer> {
+  const { context, actor, request, project } = call;
+  const key = request.headers["idempotency-key"];
+  // One key means one effect: in a batch it would mean several.
+  const rest = restOf(request, alone && typeof key === "string" ? key : undefined);
+  const dry = tool.name === "record_payment" && given.dry_run === true;
+  let status = 500;
+  try {
+    const answer = dry ? await tryPayment(call, given) : await tool.run(rest, given);
+    status = answer.status;
+    return answer;
+  } catch (error) {
+    if (error instanceof Refusal) status = error.status;
+    throw error;
+  } finally {
+    const { token_id } = actor;
+    const fields = { request_id: request.id, tool: tool.name, token_id, project_id: project };
+    context.log.info({ ...fields, status, via: "mcp" }, "tool call");
+  }
+}
+
+/** Carries the payment out of the transaction that is undone. */
+class Undo extends Error {
+  readonly payment: Payment;
+  constructor(payment: Payment) {
+    super("A dry run is undone.");
+    this.payment = payment;
+  }
+}
+
+/** Does everything that recording does, and undoes it. */
+async function tryPayment(call: McpCall, given: Arguments): Promise<RestAnswer> {
+  const { context, project, actor, now } = call;
+  if (!mayDo(actor, "write")) {
+    throw refuse("forbidden", 'The token needs the scope "write" for this call.');
+  }
+  const { dry_run: _dry_run, ...body } = given;
+  checkPayment(body);
+  try {
+    await context.db.tx(async (tx) => {
+      const input = body as PaymentCreate;
+      const { payment } = await recordPayment(tx, project, input, byCaller(actor), now);
+      throw new Undo(payment);
+    });
+  } catch (error) {
+    if (error instanceof Undo)
+      return { status: 200, body: { payment: error.payment, dry_run: true } };
+    throw error;
+  }
+  throw new Error("A dry run is always undone.");
+}

@@ -1,0 +1,56 @@
+// JSON-RPC 2.0 as the tool endpoint speaks it.
+
+import Type, { type Static } from "typebox";
+import { Nullable } from "./common.ts";
+
+export const RPC_ID_MAX = 128;
+export const RPC_BATCH_MAX = 50;
+
+export const RPC_ERRORS = {
+  parse: -32700,
+  request: -32600,
+  method: -32601,
+  params: -32602,
+} as const;
+
+export type RpcId = string | number | null;
+export type RpcReply = {
+  readonly jsonrpc: "2.0";
+  readonly id: RpcId;
+  readonly result?: object;
+  readonly error?: { readonly code: number; readonly message: string };
+};
+
+export const RpcRequest = Type.Unsafe<Buffer>({
+  title: "JsonRpcRequest",
+  description:
+    "A JSON-RPC 2.0 request {jsonrpc, id, method, params}, a notification, or a batch of up to 50. Methods: initialize, ping, tools/list, tools/call.",
+});
+
+export const RpcAnswer = Type.Unsafe<RpcReply>({
+  title: "JsonRpcReply",
+  description: "{jsonrpc, id, result} or {jsonrpc, id, error}; a list of them for a batch.",
+});
+
+export const McpInfo = Type.Object(
+  {
+    name: Type.String(),
+    title: Type.String(),
+    version: Type.String(),
+    description: Type.String(),
+    protocol: Type.String(),
+    protocol_versions: Type.Array(Type.String()),
+    transport: Type.String(),
+    endpoint: Type.String(),
+    methods: Type.Array(Type.String()),
+    tools: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        description: Type.String(),
+        scope: Nullable(Type.String()),
+      }),
+    ),
+  },
+  { title: "McpServerInfo" },
+);
+export type McpInfo = Static<typeof McpInfo>;

@@ -1,0 +1,94 @@
+// Reads the text of PDFs made without compression: enough to say what stands where, independent of
+// the code that drew it.
+
+export type Piece = { readonly page: number; readonly x: number; readonly y: number } & {
+  readonly text: string;
+};
+
+type Objects = ReadonlyMap<string, string>;
+
+/** Every drawn piece of text, page by page from top to bottom, left to right. */
+export function readPdf(bytes: Buffer): { pages: number; pieces: Piece[]; size: string } {
+  const objects = objectsOf(bytes.toString("latin1"));
+  const pages = [...objects.values()].filter((body) => /\/Type \/Page\b(?!s)/.test(body));
+  const pieces = pages.flatMap((page, i) => {
+    const fonts = fontsOf(page, objects);
+    const content = streamOf(objects.get(refIn(page, "Contents")) ?? "");
+    return drawn(content, fonts).map((piece) => ({ page: i + 1, ...piece }));
+  });
+  const sorted = pieces.sort((a, b) => a.page - b.page || b.y - a.y || a.x - b.x);
+  const size = /\/MediaBox \[([^\]]*)\]/.exec(pages[0] ?? "")?.[1] ?? "";
+  return { pages: pages.length, pieces: sorted, size };
+}
+
+/** The lines of a page: what stands at one height, joined from left to right. */
+export function linesOf(bytes: Buffer): string[] {
+  const lines: { key: string; text: string[] }[] = [];
+  for (const { page, y, text } of readPdf(bytes).pieces) {
+    const key = `${page} ${Math.round(y)}`;
+    const last = lines.at(-1);
+    if (last?.key === key) last.text.push(text);
+    else lines.push({ key, text: [text] });
+  }
+  return lines.map(({ text }) => text.join(" | "));
+}
+
+function objectsOf(text: string): Objects {
+  const found = new Map<string, string>();
+  for (const [, id = "", body = ""] of text.matchAll(/(\d+) 0 obj\n([\s\S]*?)\nendobj/g)) {
+    found.set(id, body);
+  }
+  return found;
+}
+
+function refIn(body: string, name: string): string {
+  return new RegExp(`/${name} (\\d+) 0 R`).exec(body)?.[1] ?? "";
+}
+
+function streamOf(body: string): string {
+  return /stream\n([\s\S]*?)\nendstream/.exec(body)?.[1] ?? "";
+}
+
+type Decode = ReadonlyMap<number, string>;
+
+function fontsOf(page: string, objects: Objects): Map<string, Decode> {
+  const resources = objects.get(refIn(page, "Resources")) ?? page;
+  const list = /\/Font <<([\s\S]*?)>>/.exec(resources)?.[1] ?? "";
+  const fonts = new Map<string, Decode>();
+  for (const [, name = "", id = ""] of list.matchAll(/\/(F\d+) (\d+) 0 R/g)) {
+    const map = streamOf(objects.get(refIn(objects.get(id) ?? "", "ToUnicode")) ?? "");
+    fonts.set(name, decodeOf(map));
+  }
+  return fonts;
+}
+
+function decodeOf(map: string): Decode {
+  const decode = new Map<number, string>();
+  for (const [, block = ""] of map.matchAll(/beginbfrange([\s\S]*?)endbfrange/g)) {
+    for (const [, from = "", list = ""] of block.matchAll(/<(\w+)> <\w+> \[([^\]]*)\]/g)) {
+      const texts = [...list.matchAll(/<([\w ]*)>/g)].map(([, hex = ""]) => utf16(hex));
+      texts.forEach((text, i) => {
+        decode.set(Number.parseInt(from, 16) + i, text);
+      });
+    }
+  }
+  return decode;
+}
+
+function utf16(hex: string): string {
+  const units = hex.replaceAll(" ", "").match(/.{4}/g) ?? [];
+  return String.fromCharCode(...units.map((unit) => Number.parseInt(unit, 16)));
+}
+
+function drawn(content: string, fonts: ReadonlyMap<string, Decode>) {
+  const pieces: Omit<Piece, "page">[] = [];
+  for (const [, block = ""] of content.matchAll(/BT\n([\s\S]*?)ET/g)) {
+    const [, x = "0", y = "0"] = /1 0 0 1 ([\d.-]+) ([\d.-]+) Tm/.exec(block) ?? [];
+    const decode = fonts.get(/\/(F\d+)/.exec(block)?.[1] ?? "");
+    const hex = [...block.matchAll(/<(\w+)>/g)].map(([, each = ""]) => each).join("");
+    const glyphs = hex.match(/.{4}/g) ?? [];
+    const text = glyphs.map((glyph) => decode?.get(Number.parseInt(glyph, 16)) ?? "?").join("");
+    pieces.push({ x: Number(x), y: Number(y), text });
+  }
+  return pieces;
+}

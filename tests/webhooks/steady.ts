@@ -1,0 +1,36 @@
+// Two workers side by side and nobody dies: each message arrives once.
+
+import { expect } from "vitest";
+import { startWorkers } from "../../src/main.ts";
+import { sql } from "../../src/store/sql.ts";
+import { startApp } from "../support/app.ts";
+import { register, tell } from "../support/courier.ts";
+import { until } from "../support/processes.ts";
+import { Receiver } from "../support/receiver.ts";
+
+const BATCH = 20;
+const WORKERS = 2;
+const DONE_MS = 120_000;
+
+export async function steadyRun(messages: number): Promise<void> {
+  const app = await startApp();
+  const receiver = await Receiver.start();
+  const paths = ["/a", "/b"];
+  for (const path of paths) await register(app, receiver.url(path));
+  const stops = Array.from({ length: WORKERS }, () => startWorkers(app.context, app.connection));
+  for (let told = 0; told < messages; told += BATCH) await tell(app, told, BATCH);
+  await receiver.until(messages * paths.length, DONE_MS);
+  await until(async () => {
+    const left = await app.context.db.one<{ count: number }>(sql`
+      select count(*) from webhook_queue`);
+    return left.count === 0;
+  });
+  for (const stop of stops) await stop();
+  expect(receiver.received).toHaveLength(messages * paths.length);
+  for (const path of paths) {
+    const got = receiver.received.filter((one) => one.path === path);
+    expect(new Set(got.map(({ headers }) => headers["webhook-id"])).size).toBe(messages);
+  }
+  await receiver.close();
+  await app.close();
+}

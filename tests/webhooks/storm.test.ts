@@ -1,0 +1,94 @@
+// Workers as real processes: killed, stopped and woken too late, and a service that dies between a
+// commit and its webhook.
+
+import { expect, test } from "vitest";
+import { sql } from "../../src/store/sql.ts";
+import { tell } from "../support/courier.ts";
+import { Sandbox } from "../support/given.ts";
+import { startService, until } from "../support/processes.ts";
+import { duplicatesIn, killStorm, Storm } from "./storm.ts";
+
+test("300 messages to 3 endpoints all arrive though the worker is killed 6 times", async () => {
+  await killStorm(300, 6);
+}, 90_000);
+
+test("a worker that slept past its claim records nothing", async () => {
+  const storm = await Storm.start(1);
+  const [receiver] = storm.receivers;
+  if (receiver === undefined) throw new Error("There is no receiver.");
+  try {
+    const zombie = await storm.worker();
+    receiver.holding = true;
+    await tell(storm.app, 0, 3);
+    await receiver.until(3);
+    process.kill(zombie.pid, "SIGSTOP");
+    receiver.holding = false;
+    expect(await storm.expireClaims()).toBe(3);
+    const heir = await storm.worker();
+    await storm.emptied();
+    await storm.end(heir, "SIGTERM");
+    const before = await storm.rows(sql`select * from webhook_attempts order by id`);
+    expect(before).toHaveLength(3);
+
+    // Awake, it gets its three answers, and another message whose result it writes after theirs.
+    receiver.answer = { status: 500 };
+    receiver.release();
+    process.kill(zombie.pid, "SIGCONT");
+    receiver.answer = { status: 200 };
+    await tell(storm.app, 3, 1);
+    await storm.emptied();
+    const after = await storm.rows(sql`select * from webhook_attempts order by id`);
+    expect(after.slice(0, 3)).toEqual(before);
+    expect(after).toHaveLength(4);
+    expect(after.map(({ attempt, status }) => [attempt, status])).toEqual(
+      Array.from({ length: 4 }, () => [1, "delivered"]),
+    );
+    expect(duplicatesIn(storm, 4)).toBe(3);
+    expect(zombie.errors).toEqual([]);
+    await storm.end(zombie, "SIGTERM");
+  } finally {
+    await storm.close();
+  }
+}, 60_000);
+
+test("a service that dies between an invoice and its webhook sends it after the restart (S20)", async () => {
+  const storm = await Storm.start(1);
+  const [receiver] = storm.receivers;
+  try {
+    const { app } = storm;
+    const { webhook_endpoints } = await app.get("/v1/webhooks");
+    await app.patch(`/v1/webhooks/${webhook_endpoints[0].id}`, { events: ["invoice.created"] });
+    const story = new Sandbox(app, app.profile.project_id);
+    const addOn = await story.addOn({ amount_cents: 2500, currency: "USD" });
+    const customer = await story.customer();
+    const env = {
+      SECRET_KEY: app.context.config.secret_key ?? "",
+      WEBHOOK_ALLOW_PRIVATE: "1",
+    };
+    const api = await startService({ connection: app.connection, role: "api", env });
+    const answer = await fetch(`${api.base_url}/v1/addons/${addOn.id}/apply`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${app.profile.token}`,
+        "x-project-id": app.profile.project_id,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ customer_id: customer.id }),
+    });
+    expect(answer.status).toBe(201);
+    await api.signal("SIGKILL");
+    expect(receiver?.received).toEqual([]);
+
+    const again = await startService({ connection: app.connection, role: "all", env });
+    await receiver?.until(1);
+    await until(
+      async () => (await app.get("/v1/webhook-deliveries")).webhook_deliveries.length > 0,
+    );
+    await again.signal("SIGTERM");
+    const invoices = await story.invoices();
+    expect(invoices).toHaveLength(1);
+    expect(receiver?.received.map(({ body }) => body.data.invoice.id)).toEqual([invoices[0].id]);
+  } finally {
+    await storm.close();
+  }
+}, 60_000);
