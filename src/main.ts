@@ -33,6 +33,8 @@ const LOCK_MS = 2_000;
 const WORKER_POOL = { max: 4, statement_timeout_ms: 60_000, lock_timeout_ms: 10_000 };
 const LAST_USED_PAUSE_MS = 30_000;
 const DRAIN_MS = 20_000;
+const LEAVE_MS = 1_000;
+const LEAVE_POLL_MS = 20;
 const DEFAULT_SLUGS: Slugs = { org: "default", workspace: "default", project: "default" };
 
 /** A start that cannot go on. The message is for the operator. */
@@ -271,9 +273,22 @@ export function testContext(parts: {
 async function drain(door: Door, readiness: Readiness): Promise<void> {
   readiness.draining = true;
   const timer = setTimeout(() => door.app.server.closeAllConnections(), DRAIN_MS);
+  door.stopListening();
+  await connectionsLeave(door.app.server);
   await door.app.close();
   clearTimeout(timer);
   await door.gate.flushLastUsed();
+}
+
+/** Busy connections leave with their next answer; those that stay quiet are not waited for. */
+async function connectionsLeave(server: Door["app"]["server"]): Promise<void> {
+  for (let waited = 0; waited < LEAVE_MS; waited += LEAVE_POLL_MS) {
+    const count = await new Promise<number>((resolve) => {
+      server.getConnections((_error, found) => resolve(found));
+    });
+    if (count === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, LEAVE_POLL_MS));
+  }
 }
 
 /** Last opened, first closed. */

@@ -3,12 +3,10 @@
 import type { Command } from "commander";
 import type * as T from "../client/types.ts";
 import { online, remote, wholeNumber } from "./command.ts";
-import { importEvents } from "./events-import.ts";
-import { type Io, printJson } from "./io.ts";
+import { type Io, printJson, Told } from "./io.ts";
 import { listCommand } from "./list-commands.ts";
 import type { ConnectionFlags } from "./profile.ts";
 import { pathRef } from "./refs.ts";
-import { Told } from "./sync.ts";
 
 const BATCH = 2_000;
 
@@ -38,8 +36,9 @@ function listEvents(io: Io): Command {
       { title: "PROPERTIES", of: (row) => JSON.stringify(row.properties) },
       { title: "STATE", of: (row) => row.reason ?? row.state },
     ],
-    read: (dues, { subscription, code, state }) =>
+    read: (dues, { subscription, code, state }, page) =>
       dues.events.all({
+        ...page,
         ...(typeof subscription === "string" && { subscription_id: pathRef(subscription) }),
         ...(typeof code === "string" && { code }),
         ...(typeof state === "string" && { state: state as T.UsageEvent["state"] }),
@@ -73,6 +72,7 @@ function importCommand(io: Io): Command {
     )
     .action(
       online<ImportOptions>(io, async ({ dues }, flags, file = "") => {
+        const { importEvents } = await import("./events-import.ts");
         const result = await importEvents(io, dues, file, flags);
         if (flags.json) printJson(io, result);
         else {

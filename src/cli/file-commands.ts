@@ -3,12 +3,14 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { command, needProject, online, remote } from "./command.ts";
-import { exportFile, exportText } from "./export-file.ts";
-import { CliError, EXIT, type Io, printJson } from "./io.ts";
-import { serviceSchema } from "./json-schema.ts";
-import { presentState } from "./present-state.ts";
+import { CliError, EXIT, type Io, printJson, Told } from "./io.ts";
 import type { ConnectionFlags } from "./profile.ts";
-import { DEFAULT_FILE, loadFile, type SyncFlags, sync, Told } from "./sync.ts";
+import type { SyncFlags } from "./sync.ts";
+
+const DEFAULT_FILE = "service.yaml";
+
+/** Loaded when it is needed: reading files takes more than half of the tool to load. */
+const syncing = () => import("./sync.ts");
 
 type Flags = SyncFlags & ConnectionFlags;
 
@@ -49,11 +51,13 @@ function diffCommand(io: Io): Command {
 /** The file is checked before anything is asked of the profile or the service. */
 function runSync(io: Io, fixed: SyncFlags) {
   const connected = online<Flags>(io, async ({ dues }, flags, file = DEFAULT_FILE) => {
+    const { sync } = await syncing();
     const exit = await sync(io, dues, file, { ...flags, ...fixed });
     if (exit === EXIT.drift) throw new Told("drift");
     if (exit === EXIT.bad_file) throw new Told("bad_file");
   });
   return async (file: string, flags: Flags, self: Command) => {
+    const { loadFile } = await syncing();
     loadFile(io, file, flags.json === true);
     await connected(file, flags, self);
   };
@@ -65,7 +69,8 @@ function validateCommand(io: Io): Command {
   ])
     .argument("[file]", "the file", DEFAULT_FILE)
     .option("--json", "print faults as JSON")
-    .action((file: string, flags: { json?: boolean }) => {
+    .action(async (file: string, flags: { json?: boolean }) => {
+      const { loadFile } = await syncing();
       loadFile(io, file, flags.json === true);
       if (flags.json) printJson(io, { faults: [] });
       else io.out(`${file} is well formed.\n`);
@@ -89,6 +94,8 @@ function exportCommand(io: Io): Command {
         if (project === undefined) throw new CliError("failed", `There is no project ${id}.`);
         const org = organization.slug;
         const slugs = { org, workspace: project.workspace_slug, project: project.slug };
+        const { presentState } = await import("./present-state.ts");
+        const { exportFile, exportText } = await import("./export-file.ts");
         const present = await presentState(dues, id);
         if (flags.json) printJson(io, exportFile(slugs, present));
         else if (flags.out === undefined) io.out(exportText(slugs, present));
@@ -108,5 +115,8 @@ function writeNew(file: string, text: string): void {
 function schemaCommand(io: Io): Command {
   return command("schema", "Print the JSON Schema of service.yaml, for editors.", [
     ["dues schema > service.schema.json", "then: # yaml-language-server: $schema=…"],
-  ]).action(() => printJson(io, serviceSchema()));
+  ]).action(async () => {
+    const { serviceSchema } = await import("./json-schema.ts");
+    printJson(io, serviceSchema());
+  });
 }

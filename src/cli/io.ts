@@ -51,7 +51,16 @@ export class CliError extends Error {
   }
 }
 
-/** `Io` that answers JSON when asked to. */
+/** Faults were told; the process ends with their exit code. */
+export class Told extends Error {
+  readonly exit: number;
+  constructor(exit: keyof typeof EXIT) {
+    super("told");
+    this.exit = EXIT[exit];
+  }
+}
+
+/** For machines. */
 export function printJson(io: Io, value: unknown): void {
   io.out(`${JSON.stringify(value, null, 2)}\n`);
 }

@@ -3,8 +3,6 @@
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
 import type * as T from "../client/types.ts";
-import { INVOICE_STATUSES, PAYMENT_STATUSES } from "../schema/invoices.ts";
-import { SUBSCRIPTION_STATUSES } from "../schema/subscriptions.ts";
 import { type Example, online, remote, wholeNumber } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
 import { type Column, fields, money, table } from "./output.ts";
@@ -12,12 +10,33 @@ import type { ConnectionFlags } from "./profile.ts";
 import { customerId, invoiceId, pathRef, planId, subscriptionId } from "./refs.ts";
 
 const LIMIT = 20;
+const PAGE_MAX = 500;
+
+const SUBSCRIPTION_STATUSES: readonly T.Subscription["status"][] = [
+  "active",
+  "suspended",
+  "terminated",
+  "canceled",
+];
+const INVOICE_STATUSES: readonly T.Invoice["status"][] = [
+  "outstanding",
+  "overdue",
+  "succeeded",
+  "voided",
+];
+const PAYMENT_STATUSES: readonly T.Invoice["payment_status"][] = [
+  "pending",
+  "partially_paid",
+  "succeeded",
+];
 
 type Flags = ConnectionFlags & {
   readonly json?: boolean;
   readonly limit: number;
   readonly all?: boolean;
 } & { readonly [filter: string]: unknown };
+
+type Paged = { readonly limit: number };
 
 type Filter = {
   readonly flag: string;
@@ -33,7 +52,12 @@ type Listed<Row> = {
   readonly examples: readonly Example[];
   readonly filters: readonly Filter[];
   readonly columns: readonly Column<Row>[];
-  read(dues: Dues, flags: Flags): AsyncIterable<Row> | Promise<AsyncIterable<Row> | readonly Row[]>;
+  /** `page` is how many rows to ask for at a time. */
+  read(
+    dues: Dues,
+    flags: Flags,
+    page: Paged,
+  ): AsyncIterable<Row> | Promise<AsyncIterable<Row> | readonly Row[]>;
 };
 
 export function listCommand<Row>(io: Io, list: Listed<Row>): Command {
@@ -50,7 +74,9 @@ export function listCommand<Row>(io: Io, list: Listed<Row>): Command {
       const rows: Row[] = [];
       const most = flags.all ? Number.POSITIVE_INFINITY : flags.limit;
       let more = false;
-      for await (const row of await list.read(dues, flags)) {
+      // One more than is shown tells whether there are more.
+      const page = { limit: Math.min(most + 1, PAGE_MAX) };
+      for await (const row of await list.read(dues, flags, page)) {
         if (rows.length >= most) {
           more = true;
           break;
@@ -135,7 +161,7 @@ export function customerReads(io: Io): Command[] {
       { title: "CREATED", of: (row) => day(row.created_at) },
       { title: "ID", of: (row) => row.id },
     ],
-    read: (dues) => dues.customers.all(),
+    read: (dues, _flags, page) => dues.customers.all(page),
   });
   const what = {
     name: "customers",
@@ -167,8 +193,9 @@ export function subscriptionReads(io: Io): Command[] {
       { title: "PROPERTIES", of: (row) => row.properties },
       { title: "ID", of: (row) => row.id },
     ],
-    async read(dues, { customer, plan, status }) {
+    async read(dues, { customer, plan, status }, page) {
       return dues.subscriptions.all({
+        ...page,
         ...(typeof customer === "string" && { customer_id: await customerId(dues, customer) }),
         ...(typeof plan === "string" && { plan_id: await planId(dues, plan) }),
         ...(typeof status === "string" && { status: status as T.Subscription["status"] }),
@@ -205,8 +232,9 @@ export function invoiceReads(io: Io): Command[] {
       { title: "DUE BY", of: (row) => row.due_date },
       { title: "PERIOD", of: (row) => `${row.period_start} to ${row.period_end}` },
     ],
-    async read(dues, { customer, subscription, status, paymentStatus }) {
+    async read(dues, { customer, subscription, status, paymentStatus }, page) {
       return dues.invoices.all({
+        ...page,
         ...(typeof customer === "string" && { customer_id: pathRef(customer) }),
         ...(typeof subscription === "string" && {
           subscription_id: await subscriptionId(dues, subscription),
@@ -245,8 +273,9 @@ export function paymentReads(io: Io): Command[] {
       { title: "INVOICE ID", of: (row) => row.invoice_id },
       { title: "ID", of: (row) => row.id },
     ],
-    async read(dues, { customer, invoice }) {
+    async read(dues, { customer, invoice }, page) {
       return dues.payments.all({
+        ...page,
         ...(typeof customer === "string" && { customer_id: pathRef(customer) }),
         ...(typeof invoice === "string" && { invoice_id: await invoiceId(dues, invoice) }),
       });

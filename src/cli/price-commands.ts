@@ -1,4 +1,4 @@
-// `dues plans|metrics|catalog|addons list` and `get`: what the file declares, as the service has it.
+// `dues plans|metrics|catalog|addons list` and `get`: what a file declares, as the service has it.
 
 import type { Command } from "commander";
 import type * as T from "../client/types.ts";

@@ -17,10 +17,9 @@ import { group } from "./command.ts";
 import { completionCommand } from "./completion.ts";
 import { eventCommands } from "./event-commands.ts";
 import { fileCommands } from "./file-commands.ts";
-import { CliError, EXIT, EXIT_WORDS, type Io } from "./io.ts";
+import { CliError, EXIT, EXIT_WORDS, type Io, Told } from "./io.ts";
 import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./list-commands.ts";
 import { addOnReads, catalogReads, metricReads, planReads } from "./price-commands.ts";
-import { Told } from "./sync.ts";
 import { webhookCommands } from "./webhook-commands.ts";
 
 export const VERSION = "0.1.0";

@@ -4,7 +4,6 @@ import { Command, Option } from "commander";
 import { systemClock } from "../clock.ts";
 import { type Config, type Role, readConfig } from "../config.ts";
 import type { Profile, Running, Store } from "../main.ts";
-import { SLUG_PATTERN } from "../schema/tenants.ts";
 
 /** Loaded when it is needed: the other commands start without a server in memory. */
 const service = () => import("../main.ts");
@@ -94,6 +93,7 @@ Example:
   $ dues init --org acme --workspace main --project test --sandbox`,
     )
     .action(async (options: InitOptions) => {
+      const { SLUG_PATTERN } = await import("../schema/tenants.ts");
       for (const name of ["org", "workspace", "project"] as const) {
         if (!new RegExp(SLUG_PATTERN).test(options[name])) {
           throw new Error(`--${name} takes lower-case letters, digits and dashes, at most 63.`);

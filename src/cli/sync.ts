@@ -12,7 +12,7 @@ import {
 import type { Dues } from "../client/dues.ts";
 import { DuesError } from "../client/error.ts";
 import { type CheckedFile, checkFile, fieldName } from "./check-file.ts";
-import { CliError, EXIT, type Io, printJson } from "./io.ts";
+import { CliError, EXIT, type Io, printJson, Told } from "./io.ts";
 import { plural, styled } from "./output.ts";
 import { type LivePlan, livePlans, presentState, projectOf } from "./present-state.ts";
 import { FILE_BYTES_MAX } from "./read-yaml.ts";
@@ -20,23 +20,12 @@ import { renderFaults, renderPlan, stepJson, summary } from "./render-plan.ts";
 import { planSync } from "./sync-plan.ts";
 import type { Request, Step } from "./sync-plan-parts.ts";
 
-export const DEFAULT_FILE = "service.yaml";
-
 export type SyncFlags = {
   readonly dryRun?: boolean;
   readonly json?: boolean;
   readonly yes?: boolean;
   readonly secretsOut?: string;
 };
-
-/** Faults were told; the process ends with their exit code. */
-export class Told extends Error {
-  readonly exit: number;
-  constructor(exit: keyof typeof EXIT) {
-    super("told");
-    this.exit = EXIT[exit];
-  }
-}
 
 /** The file when it is good. Otherwise its faults are printed and nothing goes on. */
 export function loadFile(io: Io, file: string, json: boolean): CheckedFile {

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type * as T from "../client/types.ts";
 import type { Io } from "./io.ts";
 import { listCommand } from "./list-commands.ts";
+import { listenCommand } from "./webhooks-listen.ts";
 
 export function webhookCommands(io: Io): Command[] {
   return [
@@ -21,5 +22,6 @@ export function webhookCommands(io: Io): Command[] {
       ],
       read: async (dues) => (await dues.listWebhooks()).webhook_endpoints,
     }),
+    listenCommand(io),
   ];
 }

@@ -6,7 +6,8 @@ import type * as T from "./types.ts";
 
 const PAGE = 100;
 
-type Filters<Query> = Omit<Query, "limit" | "offset" | "all" | "count" | "cursor">;
+/** The filters of a list; `limit` is how many rows to ask for at a time. */
+type Filters<Query> = Omit<Query, "offset" | "all" | "count" | "cursor">;
 
 type Page = { readonly has_more?: boolean; readonly cursor?: string | null };
 
@@ -66,7 +67,7 @@ export class Dues extends Operations {
   }
 }
 
-type Paging = { readonly limit?: number; readonly offset?: number; readonly cursor?: string };
+type Paging = { readonly offset?: number; readonly cursor?: string };
 
 function listing<Query extends object, Row>(
   read: (
@@ -78,7 +79,7 @@ function listing<Query extends object, Row>(
     async *all(filters, options) {
       let paging: Paging = {};
       for (;;) {
-        const query = { ...filters, ...paging, limit: PAGE } as unknown as Query;
+        const query = { limit: PAGE, ...filters, ...paging } as unknown as Query;
         const page = await read(query, options);
         yield* page.rows;
         if (page.has_more !== true || page.rows.length === 0) return;

@@ -15,7 +15,7 @@ export type Wanted = {
   readonly method: string;
   readonly path: string;
   readonly query?: object | undefined;
-  readonly body?: object | undefined;
+  readonly body?: unknown;
   /** Whether X-Project-Id goes along. */
   readonly project: boolean;
   /** Whether the answer is kept under an Idempotency-Key. */
@@ -155,6 +155,22 @@ export abstract class Operations {
         body,
         project: true,
         keyed: true,
+      },
+      options,
+    );
+  }
+
+  /**
+   * List a customer's credits. From overpayments and corrections, by currency; used up
+   * by the next invoices.
+   */
+  listCustomerCredits(id: string, options?: CallOptions): Promise<T.ListCustomerCreditsReply> {
+    return this.call(
+      {
+        method: "GET",
+        path: `/v1/customers/${encodeURIComponent(id)}/credits`,
+        project: true,
+        keyed: false,
       },
       options,
     );
@@ -844,6 +860,22 @@ export abstract class Operations {
     );
   }
 
+  /**
+   * Follow the messages themselves, oldest first. What endpoints are told, as it is
+   * signed and sent, in the order in which it was committed. The cursor is given on the
+   * last page too, to go on from later. A sandbox project keeps every message, a live
+   * one those that an endpoint was subscribed to.
+   */
+  listWebhookMessages(
+    query?: T.ListWebhookMessagesQuery,
+    options?: CallOptions,
+  ): Promise<T.ListWebhookMessagesReply> {
+    return this.call(
+      { method: "GET", path: "/v1/webhook-messages", query, project: true, keyed: false },
+      options,
+    );
+  }
+
   /** The dunning policy. */
   getDunning(options?: CallOptions): Promise<{ readonly dunning: T.Dunning }> {
     return this.call({ method: "GET", path: "/v1/dunning", project: true, keyed: false }, options);
@@ -890,6 +922,110 @@ export abstract class Operations {
     );
   }
 
+  /** Get the project's settings. */
+  getSettings(options?: CallOptions): Promise<{ readonly settings: T.Settings }> {
+    return this.call({ method: "GET", path: "/v1/settings", project: true, keyed: false }, options);
+  }
+
+  /**
+   * Change the project's settings. A field that is left out keeps its value. Days to pay
+   * and late usage count for invoices made from now on.
+   */
+  setSettings(
+    body: T.SetSettingsBody,
+    options?: CallOptions,
+  ): Promise<{ readonly settings: T.Settings }> {
+    return this.call(
+      { method: "PUT", path: "/v1/settings", body, project: true, keyed: true },
+      options,
+    );
+  }
+
+  /**
+   * A customer's own view. Needs no token: whoever has the id may read. Kept for 30
+   * days; dropped by a change of the customer, a purge, or refresh=1, which is limited
+   * and answers 429 beyond. The header X-Portal-Cache says hit or miss.
+   */
+  getPortal(
+    customerId: string,
+    query?: T.GetPortalQuery,
+    options?: CallOptions,
+  ): Promise<T.Portal> {
+    return this.call(
+      {
+        method: "GET",
+        path: `/v1/portal/${encodeURIComponent(customerId)}`,
+        query,
+        project: false,
+        keyed: false,
+      },
+      options,
+    );
+  }
+
+  /**
+   * Purge a customer's cached view. An unknown customer, or one of somebody else, gives
+   * the same answer.
+   */
+  purgePortalCache(customerId: string, options?: CallOptions): Promise<T.PurgePortalCacheReply> {
+    return this.call(
+      {
+        method: "DELETE",
+        path: `/v1/portal-cache/${encodeURIComponent(customerId)}`,
+        project: true,
+        keyed: true,
+      },
+      options,
+    );
+  }
+
+  /**
+   * Purge all cached views. Of the project in the header, or without it of every project
+   * of the organization.
+   */
+  purgeAllPortalCache(options?: CallOptions): Promise<T.PurgeAllPortalCacheReply> {
+    return this.call(
+      { method: "DELETE", path: "/v1/portal-cache", project: true, keyed: true },
+      options,
+    );
+  }
+
+  /** The invoice as a document. HTML, or PDF with the header accept: application/pdf. */
+  getInvoiceDocument(
+    id: string,
+    query?: T.GetInvoiceDocumentQuery,
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.call(
+      {
+        method: "GET",
+        path: `/v1/invoices/${encodeURIComponent(id)}/document`,
+        query,
+        project: true,
+        keyed: false,
+      },
+      options,
+    );
+  }
+
+  /** The invoice as PDF. */
+  getInvoiceDocumentPdf(
+    id: string,
+    query?: T.GetInvoiceDocumentPdfQuery,
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.call(
+      {
+        method: "GET",
+        path: `/v1/invoices/${encodeURIComponent(id)}/document.pdf`,
+        query,
+        project: true,
+        keyed: false,
+      },
+      options,
+    );
+  }
+
   /**
    * Read the log of domain events. Newest first. With order=asc it is a feed to catch up
    * by: rows come in the order in which they were committed, and the cursor is given on
@@ -903,6 +1039,23 @@ export abstract class Operations {
       { method: "GET", path: "/v1/billing-events", query, project: true, keyed: false },
       options,
     );
+  }
+
+  /**
+   * Call tools (JSON-RPC 2.0, MCP). For plain HTTP and for MCP clients over Streamable
+   * HTTP. A tool that fails is a result with isError true and the error object of this
+   * API.
+   */
+  createMcp(body?: T.JsonRpcRequest, options?: CallOptions): Promise<T.JsonRpcReply> {
+    return this.call(
+      { method: "POST", path: "/v1/mcp", body, project: true, keyed: false },
+      options,
+    );
+  }
+
+  /** What the tool endpoint offers. */
+  getMcp(options?: CallOptions): Promise<T.McpServerInfo> {
+    return this.call({ method: "GET", path: "/v1/mcp", project: true, keyed: false }, options);
   }
 
   /** The process is alive. */

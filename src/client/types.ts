@@ -132,6 +132,13 @@ export type ClockReport = {
   }[];
 };
 
+export type Credit = {
+  /** ISO-4217 code. */
+  readonly currency: string;
+  /** Integer number of the smallest currency unit. */
+  readonly balance_cents: number;
+};
+
 export type Customer = {
   readonly id: string;
   readonly short_id: string;
@@ -270,6 +277,27 @@ export type InvoiceWithFees = {
   readonly fees: readonly Fee[];
 };
 
+export type JsonRpcReply = unknown;
+
+export type JsonRpcRequest = unknown;
+
+export type McpServerInfo = {
+  readonly name: string;
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+  readonly protocol: string;
+  readonly protocol_versions: readonly string[];
+  readonly transport: string;
+  readonly endpoint: string;
+  readonly methods: readonly string[];
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly scope: string | null;
+  }[];
+};
+
 export type Metric = {
   readonly id: string;
   readonly code: string;
@@ -313,6 +341,82 @@ export type Plan = {
   readonly charges: readonly Charge[];
 };
 
+export type Portal = {
+  readonly customer: {
+    readonly id: string;
+    readonly short_id: string;
+    readonly name: string;
+    /** Masked: the first letter and the domain. */
+    readonly email: string;
+    /** ISO-4217 code. */
+    readonly currency: string;
+  };
+  readonly subscriptions: readonly {
+    readonly id: string;
+    readonly external_id: string;
+    readonly status: "active" | "suspended" | "terminated" | "canceled";
+    readonly plan: {
+      readonly code: string;
+      readonly name: string;
+      readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
+      /** Integer number of the smallest currency unit. */
+      readonly amount_cents: number;
+      /** ISO-4217 code. */
+      readonly amount_currency: string;
+    };
+    readonly current_period_start: string;
+    readonly current_period_end: string;
+    readonly usage: readonly {
+      readonly code: string;
+      readonly name: string;
+      readonly units: string;
+      /** Integer number of the smallest currency unit. */
+      readonly amount_cents: number;
+    }[];
+  }[];
+  readonly invoices: readonly {
+    readonly id: string;
+    readonly number: string;
+    readonly status: "outstanding" | "overdue" | "succeeded" | "voided";
+    readonly payment_status: "pending" | "partially_paid" | "succeeded";
+    readonly invoice_type: "subscription" | "addon";
+    /** ISO-4217 code. */
+    readonly currency: string;
+    /** Integer number of the smallest currency unit. */
+    readonly total_cents: number;
+    /** Integer number of the smallest currency unit. */
+    readonly credit_applied_cents: number;
+    /** Integer number of the smallest currency unit. */
+    readonly amount_paid_cents: number;
+    /** Integer number of the smallest currency unit. */
+    readonly amount_due_cents: number;
+    readonly issuing_date: string;
+    readonly due_date: string;
+    readonly period_start: string;
+    readonly period_end: string;
+  }[];
+  readonly payments: readonly {
+    readonly id: string;
+    readonly invoice_number: string;
+    /** Integer number of the smallest currency unit. */
+    readonly amount_cents: number;
+    /** ISO-4217 code. */
+    readonly currency: string;
+    readonly provider: string;
+    readonly status: string;
+    readonly paid_at: string;
+  }[];
+  readonly totals: {
+    /** Integer number of the smallest currency unit. */
+    readonly outstanding_cents: number;
+    /** Integer number of the smallest currency unit. */
+    readonly overdue_cents: number;
+    /** ISO-4217 code. */
+    readonly currency: string;
+  };
+  readonly generated_at: string;
+};
+
 export type Project = {
   readonly id: string;
   readonly workspace_id: string;
@@ -325,6 +429,20 @@ export type Project = {
   /** ISO-4217 code. */
   readonly default_currency: string;
   readonly created_at: string;
+};
+
+export type Settings = {
+  readonly name: string;
+  /** Lines as on an envelope. */
+  readonly address: string;
+  readonly tax_id: string;
+  /** #rrggbb */
+  readonly logo_color: string;
+  readonly net_payment_days: number;
+  /** ISO-4217 code. */
+  readonly default_currency: string;
+  /** How many closed periods late usage may still correct; 0 for none. */
+  readonly late_usage_periods: number;
 };
 
 export type Subscription = {
@@ -433,6 +551,14 @@ export type WebhookEndpoint = {
   readonly created_at: string;
 };
 
+export type WebhookMessage = {
+  readonly id: string;
+  readonly event: string;
+  /** The JSON text that is signed and sent. */
+  readonly body: string;
+  readonly created_at: string;
+};
+
 export type Workspace = {
   readonly id: string;
   readonly slug: string;
@@ -529,6 +655,11 @@ export type UpdateCustomerBody = {
   readonly email?: string;
   /** ISO-4217 code. */
   readonly currency?: string;
+};
+
+export type ListCustomerCreditsReply = {
+  readonly credits: readonly Credit[];
+  readonly has_more: boolean;
 };
 
 export type CreateMetricBody = {
@@ -846,6 +977,26 @@ export type ListWebhookDeliveriesReply = {
   readonly total_count?: number;
 };
 
+export type ListWebhookMessagesQuery = {
+  /** Page size, 1 to 1000; 10 by default. */
+  readonly limit?: number | undefined;
+  /** Skips this many records. */
+  readonly offset?: number | undefined;
+  /** 1 returns up to 1000 records. */
+  readonly all?: "0" | "1" | undefined;
+  /** 1 adds total_count. */
+  readonly count?: "0" | "1" | undefined;
+  /** The cursor of the page before. */
+  readonly cursor?: string | undefined;
+};
+
+export type ListWebhookMessagesReply = {
+  readonly webhook_messages: readonly WebhookMessage[];
+  readonly cursor: string | null;
+  readonly has_more: boolean;
+  readonly total_count?: number;
+};
+
 export type SetDunningBody = {
   readonly enabled?: boolean;
   readonly steps?: readonly {
@@ -864,6 +1015,45 @@ export type FreezeClockBody = {
 
 export type AdvanceClockBody = {
   readonly to: string;
+};
+
+export type SetSettingsBody = {
+  readonly name?: string;
+  /** Lines as on an envelope. */
+  readonly address?: string;
+  readonly tax_id?: string;
+  /** #rrggbb */
+  readonly logo_color?: string;
+  readonly net_payment_days?: number;
+  /** ISO-4217 code. */
+  readonly default_currency?: string;
+  /** How many closed periods late usage may still correct; 0 for none. */
+  readonly late_usage_periods?: number;
+};
+
+export type GetPortalQuery = {
+  /** 1 bypasses the kept view and computes a new one. */
+  readonly refresh?: "0" | "1" | undefined;
+};
+
+export type PurgePortalCacheReply = {
+  readonly purged: boolean;
+  readonly customer_id: string;
+};
+
+export type PurgeAllPortalCacheReply = {
+  readonly purged: boolean;
+  readonly count: number;
+};
+
+export type GetInvoiceDocumentQuery = {
+  /** Paper; a4 by default. */
+  readonly size?: "a4" | "letter" | undefined;
+};
+
+export type GetInvoiceDocumentPdfQuery = {
+  /** Paper; a4 by default. */
+  readonly size?: "a4" | "letter" | undefined;
 };
 
 export type ListBillingEventsQuery = {

@@ -1,5 +1,5 @@
-// Gathers usage events that arrive together into one write. A free writer takes everything that
-// waits for a project: an idle service adds no delay, a busy one writes bigger batches.
+// Gathers usage events that arrive together into one write. A writer takes everything that waits
+// for a project: an idle service adds no delay, a busy one writes bigger batches.
 
 import { nextArrival } from "../clock.ts";
 import { Refusal, refuse } from "../errors.ts";
@@ -8,7 +8,8 @@ import type { UsageEventInput } from "../schema/events.ts";
 import type { Db } from "../store/db.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 
-const WRITERS = 2;
+/** Projects written at once. Each has one writer: two would wait for each other's daily sums. */
+const WRITERS = 4;
 const BATCH_MAX = 2_000;
 const WAITING_MAX = 10_000;
 
@@ -21,8 +22,8 @@ type Waiting = Arrived & {
 export class IngestQueue {
   readonly #db: Db;
   readonly #waiting = new Map<string, Waiting[]>();
+  readonly #writing = new Set<string>();
   #count = 0;
-  #writing = 0;
   #scheduled = false;
 
   constructor(db: Db) {
@@ -48,30 +49,30 @@ export class IngestQueue {
 
   /** After the sockets that are readable now were read: what came together is written together. */
   #schedule(): void {
-    if (this.#scheduled || this.#writing >= WRITERS) return;
+    if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      while (this.#writing < WRITERS && this.#waiting.size > 0) void this.#write();
+      for (const project of this.#waiting.keys()) {
+        if (this.#writing.size >= WRITERS) return;
+        if (!this.#writing.has(project)) void this.#write(project);
+      }
     });
   }
 
-  async #write(): Promise<void> {
-    const batch = this.#take();
-    this.#writing += 1;
+  async #write(project: string): Promise<void> {
+    this.#writing.add(project);
     try {
-      await this.#record(batch);
+      await this.#record(this.#take(project));
     } finally {
-      this.#writing -= 1;
+      this.#writing.delete(project);
       if (this.#waiting.size > 0) this.#schedule();
     }
   }
 
-  /** Of the project that waits longest; one with more waiting goes to the end of the line. */
-  #take(): Waiting[] {
-    const [first] = this.#waiting;
-    if (first === undefined) return [];
-    const [project, queue] = first;
+  /** A project with more waiting than one batch goes to the end of the line. */
+  #take(project: string): Waiting[] {
+    const queue = this.#waiting.get(project) ?? [];
     const batch = queue.splice(0, BATCH_MAX);
     this.#waiting.delete(project);
     if (queue.length > 0) this.#waiting.set(project, queue);

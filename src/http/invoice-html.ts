@@ -115,10 +115,11 @@ break-inside:avoid}
 .totals .strong dt{color:inherit}
 .totals div:last-child{font-size:1.1875rem;margin-top:.25rem}
 .note{margin:2.25rem 0 0;color:var(--soft)}
-@media(max-width:34rem){thead{display:none}tr{display:grid;grid-template-columns:1fr auto;
-padding:.7rem 0;border-top:1px solid var(--line)}th,td{border:0;padding:0}
-tbody th{grid-column:1}td:last-child{grid-column:2;grid-row:1}
-td:not(:last-child){text-align:left;color:var(--soft);font-size:.875rem}
-td:nth-child(2)::after{content:" ×"}td:nth-child(3){grid-column:2;text-align:right}}
+@media(max-width:34rem){thead{display:none}.two dl{width:100%}
+tr{display:grid;grid-template-columns:auto auto 1fr auto;padding:.7rem 0;
+border-top:1px solid var(--line)}th,td{border:0;padding:0}
+tbody th{grid-column:1/4}td:last-child{grid-column:4;grid-row:1;padding-left:1rem}
+td:not(:last-child){grid-row:2;color:var(--soft);font-size:.875rem}
+td:nth-child(2)::after{content:"\\00a0×\\00a0"}}
 @media print{body,main{background:#fff}nav{display:none}main{border:0;padding:0;max-width:none}}
 `;

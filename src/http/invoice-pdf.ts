@@ -1,4 +1,5 @@
-// An invoice as PDF, laid out page by page: the table's head comes again on each, totals stay whole.
+// An invoice as PDF, laid out page by page: the table's head comes again on each, and the totals
+// stay whole.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PDFDocument from "pdfkit";

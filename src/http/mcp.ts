@@ -39,7 +39,8 @@ export async function answerRpc(
     message = parseJson(body ?? Buffer.alloc(0));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return faultReply(null, new RpcFault("parse", error.message));
+    const kind = error.code === "invalid_json" ? "parse" : "request";
+    return faultReply(null, new RpcFault(kind, error.message));
   }
   if (!Array.isArray(message)) return answerOne(server, message, true);
   if (message.length === 0 || message.length > RPC_BATCH_MAX) {

@@ -4,7 +4,6 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { create, type Font } from "fontkit";
-import wawoff2 from "wawoff2";
 import { atWeight } from "./pdf-glyphs.ts";
 
 export type Weight = 400 | 700;
@@ -53,7 +52,12 @@ const WEIGHTS: readonly Weight[] = [400, 700];
 /** A slice takes about 200 KB; what is beyond this many is loaded again when needed. */
 const LOADED_MAX = 128;
 
-const resolve = createRequire(import.meta.url).resolve;
+const require = createRequire(import.meta.url);
+const { resolve } = require;
+/** wawoff2 brings no types of its own. */
+const { decompress } = require("wawoff2") as {
+  decompress(font: Uint8Array): Promise<Uint8Array>;
+};
 const coverage = new Map<string, Promise<ReadonlyMap<number, string>>>();
 const loaded = new Map<string, Promise<Face>>();
 
@@ -104,7 +108,7 @@ const EUROPEAN = FAMILIES.slice(0, 1);
 
 /** Chinese characters look different in Japanese and Korean: the other letters tell which it is. */
 export function familiesFor(text: string): readonly Family[] {
-  if (/^[\u0000-\u052f\u1e00-\u20ff]*$/.test(text)) return EUROPEAN;
+  if (!/[\u0530-\u1dff\u2100-\u{10ffff}]/u.test(text)) return EUROPEAN;
   const first = /[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)
     ? "noto-sans-jp"
     : /\p{Script=Hangul}/u.test(text)
@@ -173,6 +177,6 @@ async function readFont(family: Family, slice: string, weight: Weight): Promise<
   const bytes = await readFile(resolve(`${family.package}/files/${file}`));
   if (kind === "fixed") return create(bytes) as Font;
   // fontkit embeds no glyphs of woff2, and no weights of it: both need the plain form.
-  const plain = create(Buffer.from(await wawoff2.decompress(bytes))) as Font;
+  const plain = create(Buffer.from(await decompress(bytes))) as Font;
   return atWeight(plain, weight);
 }

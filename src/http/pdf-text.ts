@@ -1,7 +1,7 @@
 // Sets lines of text in any script: picks faces letter by letter, puts right-to-left runs where
 // they belong, breaks long texts. pdfkit draws each run.
 
-import bidiFactory from "bidi-js";
+import { createRequire } from "node:module";
 import { type Face, Faces, type Family, familiesFor, type Weight } from "./pdf-fonts.ts";
 
 export type Style = { readonly size: number; readonly weight: Weight; readonly color: string };
@@ -11,7 +11,12 @@ export type Align = "left" | "right";
 type Run = { readonly text: string; readonly face: Face };
 type Stretch = { readonly from: number; readonly to: number; readonly level: number };
 
-const bidi = bidiFactory();
+/** bidi-js brings no types of its own. */
+type Bidi = {
+  getEmbeddingLevels(text: string, base: "ltr" | "rtl" | "auto"): { levels: Uint8Array };
+  getMirroredCharacter(char: string): string | null;
+};
+const bidi = (createRequire(import.meta.url)("bidi-js") as () => Bidi)();
 const words = new Intl.Segmenter("en", { granularity: "word" });
 const letters = new Intl.Segmenter("en", { granularity: "grapheme" });
 /** Hebrew, Arabic and their neighbours, and their forms for presentation. */

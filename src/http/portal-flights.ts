@@ -22,18 +22,25 @@ export class Flights<T> {
     return this.#flights.get(key)?.result ?? this.#start(key, compute);
   }
 
-  /** A view computed from now on: 429 when the budget has none left. */
+  /**
+   * A view computed from now on: 429 when the customer's budget has none left. Who joins one, or is
+   * refused, costs no query.
+   */
   async fresh(key: string, compute: () => Promise<T>): Promise<T> {
     const running = this.#flights.get(key);
     if (running?.next !== undefined) return running.next;
     this.#perCustomer.take(key);
-    this.#perProcess.take("all");
     if (running === undefined) return this.#start(key, compute);
     running.next = running.result.then(
       () => this.#start(key, compute),
       () => this.#start(key, compute),
     );
     return running.next;
+  }
+
+  /** The process's share of a refresh: taken once the customer is known to exist. */
+  takeShare(): void {
+    this.#perProcess.take("all");
   }
 
   #start(key: string, compute: () => Promise<T>): Promise<T> {

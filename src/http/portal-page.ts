@@ -216,7 +216,11 @@ function invoiceTable({ customer, invoices }: StoredPortal): Html {
       invoice.number
     }">${invoice.number}</a></th>
 <td class="wide">${formatDate(invoice.issuing_date)}</td>
-<td class="wide">${open ? `Due ${formatDate(invoice.due_date)}` : "–"}</td>
+${
+  open
+    ? html`<td class="wide"><span class="narrow">Due </span>${formatDate(invoice.due_date)}</td>`
+    : html`<td class="broad">–</td>`
+}
 <td class="state"><span class="pill ${tone}">${state}</span></td>
 <td class="amount">${formatMoney(invoice.total_cents, invoice.currency)}${
       partly && html`<small>${formatMoney(invoice.amount_due_cents, invoice.currency)} due</small>`
@@ -231,7 +235,7 @@ function invoiceTable({ customer, invoices }: StoredPortal): Html {
 function paymentTable(payments: StoredPortal["payments"]): Html {
   const rows = payments.map(
     (payment) => html`<tr><th scope="row">${formatDate(payment.paid_at)}</th>
-<td class="wide">For ${payment.invoice_number}</td><td class="wide"><bdi>${payment.provider}</bdi></td>
+<td class="wide"><span class="narrow">For </span>${payment.invoice_number}</td><td class="wide"><bdi>${payment.provider}</bdi></td>
 <td class="amount">${formatMoney(payment.amount_cents, payment.currency)}</td></tr>`,
   );
   return html`<div class="card scroll"><table><caption class="hide">Payments, newest first</caption>

@@ -81,6 +81,7 @@ th:last-child,td:last-child{padding-right:0}
 tbody th a{font-weight:600}
 td small{display:block;color:var(--soft);font-size:.8438rem}
 .none{color:var(--soft);margin:0}
+.narrow{display:none}
 .hide{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 footer{margin-top:2.5rem;padding-top:1.1rem;border-top:1px solid var(--line);color:var(--soft);
 font-size:.875rem}
@@ -90,15 +91,17 @@ footer p{margin:0 0 .2rem;white-space:pre-line}
 .fault p{color:var(--soft)}
 @media(max-width:40rem){.usage li{grid-template-columns:minmax(0,1fr) auto}
 .usage .chart{grid-row:2;grid-column:1/-1}
-.scroll{padding:.2rem 1.1rem}
 thead{display:none}
 table,tbody,tr,td,tbody th{display:block;padding:0;border:0}
 tr{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:.15rem .9rem;padding:.85rem 0;
 border-top:1px solid var(--line)}
 tbody tr:first-child{border-top:0}
 td.amount{grid-column:2;grid-row:1}
-td.wide{grid-column:1/-1;color:var(--soft);font-size:.875rem}
-td.state{grid-column:2;text-align:right}
-.card{padding:1.1rem}.due dd{font-size:1.7rem}}
+td.wide{color:var(--soft);font-size:.875rem}
+td.wide{grid-column:1}
+td.state{grid-column:2;grid-row:2;text-align:right}
+td.broad{display:none}
+.narrow{display:inline}
+.card{padding:1.1rem}.scroll{padding:.25rem 1.1rem}.due dd{font-size:1.7rem}}
 @media print{body{background:#fff}button,.skip,.asof form{display:none}.card{break-inside:avoid}}
 `;

@@ -14,19 +14,19 @@ import { Flights } from "./portal-flights.ts";
 import { Buckets } from "./rates.ts";
 
 const LIFETIME_MS = 30 * DAY_MS;
-/** A visitor reads a page a minute; an office behind one address, or a test suite, reads in bursts. */
+/** A visitor reads a page a minute; an office behind one address reads in bursts. */
 const PER_ADDRESS = { burst: 1_000, per_minute: 60 };
 
-export type PortalView = {
+type Computed = {
   readonly project: ProjectId;
   /** The time it is in the project. */
   readonly now: Date;
   readonly body: string;
   readonly page: PortalPage;
-  readonly cache: "hit" | "miss";
 };
 
-type Computed = Pick<PortalView, "body" | "page">;
+type Known = portal.Found & { readonly id: string; readonly now: Date };
+export type PortalView = Computed & { readonly cache: "hit" | "miss" };
 
 export class PortalViews {
   readonly #context: Context;
@@ -43,7 +43,7 @@ export class PortalViews {
   }
 
   /** Only a canonical UUID is an id here: other forms could mean another tenant's customer. */
-  async find(segment: string | undefined): Promise<portal.Found & { id: string; now: Date }> {
+  async find(segment: string | undefined): Promise<Known> {
     const id = segment ?? "";
     const found = canonicalUuid(id) === id ? await portal.find(this.#context.db, id) : undefined;
     if (found === undefined) throw refuse("not_found", "No customer has this id.");
@@ -51,27 +51,33 @@ export class PortalViews {
   }
 
   async read(segment: string | undefined, refresh: boolean): Promise<PortalView> {
+    if (refresh) return this.#refresh(segment ?? "");
     const found = await this.find(segment);
-    const { project_id: project, now, id } = found;
-    const { body, page, generated_at } = found;
-    if (!refresh && body !== null && page !== null && generated_at !== null) {
+    const { project_id: project, now, body, page, generated_at } = found;
+    if (body !== null && page !== null && generated_at !== null) {
       const age_ms = now.getTime() - generated_at.getTime();
       if (age_ms < LIFETIME_MS) return { project, now, body, page, cache: "hit" };
     }
-    const compute = () => this.#compute(project, id, now);
-    const view = await (refresh
-      ? this.#flights.fresh(id, compute)
-      : this.#flights.any(id, compute));
-    return { project, now, ...view, cache: "miss" };
+    const view = await this.#flights.any(found.id, () => this.#compute(found));
+    return { ...view, cache: "miss" };
   }
 
-  async #compute(project: ProjectId, id: string, now: Date): Promise<Computed> {
+  async #refresh(id: string): Promise<PortalView> {
+    const view = await this.#flights.fresh(id, async () => {
+      const found = await this.find(id);
+      this.#flights.takeShare();
+      return this.#compute(found);
+    });
+    return { ...view, cache: "miss" };
+  }
+
+  async #compute({ project_id: project, id, now }: Known): Promise<Computed> {
     const { db } = this.#context;
     const read = await db.snapshot((tx) => readPortal(tx, project, id, now));
     if (read === undefined) throw refuse("not_found", "No customer has this id.");
     const { page, seen } = read;
     const body = JSON.stringify(read.portal);
     await db.tx((tx) => portal.keep(tx, project, id, { body, page, generated_at: now, seen }));
-    return { body, page };
+    return { project, now, body, page };
   }
 }

@@ -1,7 +1,7 @@
 // Builds the HTTP door from the table of routes: authenticates, checks, runs, answers.
 // The only renderer of errors.
 
-import type { Socket } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import {
   type FastifyError,
   type FastifyInstance,
@@ -45,7 +45,12 @@ declare module "fastify" {
   }
 }
 
-export type Door = { readonly app: FastifyInstance; readonly gate: Gate };
+export type Door = {
+  readonly app: FastifyInstance;
+  readonly gate: Gate;
+  /** No new connections; those there are get their answers, and each answer is their last. */
+  stopListening(): void;
+};
 
 export function buildServer(context: Context, routes: readonly Route[]): Door {
   const app = fastify({
@@ -88,8 +93,10 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
       throw refuse("bad_request", "The header Host is missing.");
     }
   });
+  let leaving = false;
   app.addHook("onSend", async (request, reply, payload) => {
     reply.header("x-request-id", request.id);
+    if (leaving) reply.header("connection", "close");
     return payload;
   });
   app.addHook("onResponse", async (request, reply) => {
@@ -105,7 +112,12 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
   });
   const limits = tokenLimits(context);
   for (const route of routes) mount(app, context, gate, route, limits);
-  return { app, gate };
+  const stopListening = () => {
+    leaving = true;
+    // The HTTP server's own close would cut idle connections on which a request is arriving.
+    NetServer.prototype.close.call(app.server);
+  };
+  return { app, gate, stopListening };
 }
 
 type TokenLimits = Readonly<Record<"reads" | "writes" | "events", Buckets | undefined>>;

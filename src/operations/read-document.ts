@@ -10,7 +10,7 @@ import * as invoices from "../store/invoices.ts";
 import * as settings from "../store/settings.ts";
 import type { ProjectId } from "../store/tenants.ts";
 
-/** To be called on a snapshot. For a `stranger`, who has a link and no token, the email is masked. */
+/** On a snapshot. For a `stranger`, who has a link and no token, the email is masked. */
 export async function readDocument(
   db: Queryable,
   project: ProjectId,

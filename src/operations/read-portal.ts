@@ -23,7 +23,7 @@ import type { ProjectId } from "../store/tenants.ts";
 export const PORTAL_ROWS_MAX = 50;
 const NEWEST = { limit: PORTAL_ROWS_MAX, offset: 0, count: false };
 
-/** To be called on a snapshot: everything in it is of one instant, and `seen` names that instant. */
+/** On a snapshot: everything in it is of one instant, and `seen` names that instant. */
 export async function readPortal(
   db: Queryable,
   project: ProjectId,

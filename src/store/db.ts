@@ -212,7 +212,8 @@ class Transaction implements Queryable {
     this.#committed ??= translated(async () => {
       const { command } = await this.#client.query("commit");
       // An error that someone swallowed: nothing was written, so nobody may be told it was.
-      if (command === "ROLLBACK") throw new Error("The transaction had failed and was rolled back.");
+      if (command === "ROLLBACK")
+        throw new Error("The transaction had failed and was rolled back.");
     });
     return this.#committed;
   }

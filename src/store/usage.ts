@@ -120,7 +120,11 @@ export async function record(
       on conflict (project_id, key) do nothing
       returning key, subscription_id, metric_id, period_no, at, arrival, quantity, unique_value,
                 unbillable),
-    ${foldInto(project, sql`stored`)}
+    ${foldInto(
+      project,
+      sql`stored`,
+      events.some((event) => event.unique_value !== null),
+    )}
     select key from stored`;
   const rows =
     end === "commit"
@@ -129,13 +133,12 @@ export async function record(
   return rows.map((row) => row.key);
 }
 
-/** The daily sums of a set of events, added to what is there. Also how a day is rebuilt. */
-function foldInto(project: ProjectId, events: Sql): Sql {
-  return sql`
-    billable as (
-      select *, (at at time zone 'UTC')::date as day
-        from ${events}
-       where unbillable is null),
+/**
+ * The daily sums of a set of events, added to what is there. Also how a day is rebuilt. Distinct
+ * values are only looked for when there are any: most metrics have none.
+ */
+function foldInto(project: ProjectId, events: Sql, distinct: boolean): Sql {
+  const first_seen = sql`
     first_seen as (
       insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value,
                                  day)
@@ -145,17 +148,25 @@ function foldInto(project: ProjectId, events: Sql): Sql {
        where unique_value is not null
        order by subscription_id, period_no, metric_id, unique_value, arrival
       on conflict do nothing
-      returning subscription_id, period_no, metric_id, day),
+      returning subscription_id, period_no, metric_id, day),`;
+  const uniques = sql`
+             coalesce((select count(*)
+                         from first_seen f
+                        where f.subscription_id = b.subscription_id and f.period_no = b.period_no
+                          and f.metric_id = b.metric_id and f.day = b.day), 0)`;
+  return sql`
+    billable as (
+      select *, (at at time zone 'UTC')::date as day
+        from ${events}
+       where unbillable is null),
+    ${distinct ? first_seen : sql``}
     folded as (
       insert into usage_days as d (project_id, subscription_id, period_no, metric_id, day, events,
                                    sum, max, latest, uniques, last_at, last_arrival)
       select ${project}::uuid, b.subscription_id, b.period_no, b.metric_id, b.day, count(*),
              sum(quantity), max(quantity), (array_agg(quantity order by at desc, arrival desc))[1],
-             coalesce((select count(*)
-                         from first_seen f
-                        where f.subscription_id = b.subscription_id and f.period_no = b.period_no
-                          and f.metric_id = b.metric_id and f.day = b.day), 0),
-             max(at), (array_agg(arrival order by at desc, arrival desc))[1]
+             ${distinct ? uniques : sql`0`}, max(at),
+             (array_agg(arrival order by at desc, arrival desc))[1]
         from billable b
        group by b.subscription_id, b.period_no, b.metric_id, b.day
        order by b.subscription_id, b.period_no, b.metric_id, b.day
@@ -189,21 +200,37 @@ export function listByKey(db: Queryable, project: ProjectId, keys: readonly stri
 export type PeriodRef = { readonly subscription_id: string; readonly period_no: number };
 export type PeriodUsage = PeriodRef & UsageDay & { readonly metric_id: string };
 
-/** The usage of whole periods, one row a metric: what the close bills. A period may be named twice. */
+/**
+ * The usage of whole periods, one row a metric; a period may be named twice. The latest value is
+ * looked up for metrics that count it, and null for others: ordering everyone's days to find it
+ * made this the dearest statement of a close.
+ */
 export function totals(db: Queryable, project: ProjectId, periods: readonly PeriodRef[]) {
   return db.many<PeriodUsage>(sql`
-    select d.subscription_id, d.period_no, d.metric_id, sum(d.events)::bigint as events,
-           sum(d.sum)::text as sum, max(d.max)::text as max, sum(d.uniques)::bigint as uniques,
-           (array_agg(d.latest::text order by d.last_at desc, d.last_arrival desc))[1] as latest,
-           max(d.last_at) as last_at, '0' as last_arrival
-      from usage_days d
-      join (select distinct *
-              from unnest(${periods.map((period) => period.subscription_id)}::uuid[],
-                          ${periods.map((period) => period.period_no)}::integer[])
-                   as n (subscription_id, period_no)) w
-        on w.subscription_id = d.subscription_id and w.period_no = d.period_no
-     where d.project_id = ${project}
-     group by d.subscription_id, d.period_no, d.metric_id`);
+    with total as (
+      select d.subscription_id, d.period_no, d.metric_id, sum(d.events) as events,
+             sum(d.sum) as sum, max(d.max) as max, sum(d.uniques) as uniques,
+             max(d.last_at) as last_at
+        from usage_days d
+        join (select distinct *
+                from unnest(${periods.map((period) => period.subscription_id)}::uuid[],
+                            ${periods.map((period) => period.period_no)}::integer[])
+                     as n (subscription_id, period_no)) w
+          on w.subscription_id = d.subscription_id and w.period_no = d.period_no
+       where d.project_id = ${project}
+       group by d.subscription_id, d.period_no, d.metric_id)
+    select t.subscription_id, t.period_no, t.metric_id, t.events::bigint as events,
+           t.sum::text as sum, t.max::text as max, t.uniques::bigint as uniques, t.last_at,
+           '0' as last_arrival,
+           case when m.aggregation_type = 'latest' then (
+             select d.latest::text
+               from usage_days d
+              where d.project_id = ${project} and d.subscription_id = t.subscription_id
+                and d.period_no = t.period_no and d.metric_id = t.metric_id
+              order by d.last_at desc, d.last_arrival desc
+              limit 1) end as latest
+      from total t
+      join metrics m on m.project_id = ${project} and m.id = t.metric_id`);
 }
 
 /** The same, straight from the events, as an end at that instant would leave it. */
@@ -268,7 +295,7 @@ export async function cutAt(
         from usage_events
        where project_id = ${project} and subscription_id = ${subscription_id}
          and period_no = ${period_no}),
-    ${foldInto(project, sql`kept`)}
+    ${foldInto(project, sql`kept`, true)}
     select 1`);
 }
 

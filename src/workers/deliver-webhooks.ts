@@ -17,24 +17,28 @@ import * as deliveries from "../store/deliveries.ts";
 import { unseal } from "../store/sealing.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
-import { Lanes } from "./lanes.ts";
+import { type Key, Lanes } from "./lanes.ts";
 import type { Job } from "./loop.ts";
 import type { Sender, SendResult } from "./send.ts";
 
 const POLL_MS = 500;
 const RESULTS_MAX = 500;
 const GONE = 410;
+/** What was taken longer ago is not begun: its attempt could outlive the claim. */
+const BEGIN_MS_MAX = 15_000;
 
+type Taken = deliveries.Claimed & { readonly taken_ms: number };
 type Finished = deliveries.AttemptResult & { readonly project_id: ProjectId };
 
 export class Deliverer {
   readonly #context: Context;
   readonly #sender: Sender;
-  readonly #lanes = new Lanes();
+  readonly #lanes = new Lanes<Taken>();
   readonly #busy = new Set<Promise<void>>();
   /** Projects that may have something due, the one served longest ago first. */
   readonly #hungry = new Set<ProjectId>();
   #finished: Finished[] = [];
+  #returned: Taken[] = [];
   #polled_ms = Number.NEGATIVE_INFINITY;
   /** Set by whoever runs the jobs. */
   wakeClaims: () => void = () => {};
@@ -60,6 +64,7 @@ export class Deliverer {
 
   /** Claims what there is room for and starts sending it. */
   async claimDue(): Promise<number> {
+    const { db } = this.#context;
     const polled = await this.#poll();
     let claimed = 0;
     for (const project of [...this.#hungry]) {
@@ -67,13 +72,18 @@ export class Deliverer {
       // It stays hungry: room comes with a result, and that wakes us.
       if (room.total === 0) continue;
       this.#hungry.delete(project);
-      const rows = await deliveries.claim(this.#context.db, project, room);
+      const taken_ms = monotonicMs();
+      const rows = await deliveries.claim(db, project, room);
       // What is left waits for room, which comes with a result, or for its time, which is polled.
-      if (rows.length > 0) this.#hungry.add(project);
-      else if (polled.has(project) && this.#lanes.isIdle(project)) {
-        await webhooks.park(this.#context.db, project);
+      if (rows.length >= room.total) this.#hungry.add(project);
+      if (rows.length === 0 && polled.has(project) && this.#lanes.isIdle(project)) {
+        await webhooks.park(db, project);
       }
-      for (const row of rows) this.#start(row);
+      const taken = rows.map((row) => ({ ...row, taken_ms }));
+      this.#lanes.add(project, taken, room);
+      for (const endpoint_id of new Set(rows.map((row) => row.endpoint_id))) {
+        this.#startNext({ project_id: project, endpoint_id });
+      }
       claimed += rows.length;
     }
     return claimed;
@@ -89,14 +99,20 @@ export class Deliverer {
     return new Set(due);
   }
 
-  #start(row: deliveries.Claimed): void {
-    this.#lanes.start(row);
-    const sending = this.#send(row).finally(() => this.#busy.delete(sending));
-    this.#busy.add(sending);
+  #startNext(key: Key): void {
+    for (const row of this.#lanes.start(key)) {
+      const sending = this.#send(row).finally(() => this.#busy.delete(sending));
+      this.#busy.add(sending);
+    }
   }
 
-  async #send(row: deliveries.Claimed): Promise<void> {
+  async #send(row: Taken): Promise<void> {
     const { endpoint_id } = row;
+    if (monotonicMs() - row.taken_ms > BEGIN_MS_MAX) {
+      this.#finish(row, false);
+      this.#returned.push(row);
+      return;
+    }
     let result: SendResult;
     try {
       result = await this.#sender.send({
@@ -110,9 +126,18 @@ export class Deliverer {
       result = { ...nothing, error: "connection", duration_ms: 0 };
     }
     const finished = this.#judge(row, result);
-    this.#lanes.end(row, finished.status === "delivered");
-    this.#hungry.add(row.project_id);
     this.#finished.push(finished);
+    this.#finish(row, finished.status === "delivered");
+  }
+
+  /** Makes room for the next one. */
+  #finish(row: Taken, delivered: boolean): void {
+    this.#returned.push(...this.#lanes.end(row, delivered));
+    this.#startNext(row);
+    if (this.#lanes.isHungry(row)) {
+      this.#hungry.add(row.project_id);
+      this.wakeClaims();
+    }
     this.wakeResults();
   }
 
@@ -157,34 +182,47 @@ export class Deliverer {
     };
   }
 
-  /** Everything that has come in since the last time, one transaction a project. */
+  /** Everything that has come in since the last time, one statement a project. */
   async recordFinished(): Promise<number> {
-    const batch = this.#finished.splice(0, RESULTS_MAX);
-    if (batch.length === 0) return 0;
-    const { db, clock } = this.#context;
+    const finished = this.#finished.splice(0, RESULTS_MAX);
+    const returned = this.#returned.splice(0, RESULTS_MAX);
     const failures: unknown[] = [];
-    for (const [project, results] of groupBy(batch, (result) => result.project_id)) {
+    for (const [project, results] of groupBy(finished, (result) => result.project_id)) {
       try {
-        await db.tx((tx) => recordDeliveries(tx, project, results, clock.now()));
+        await this.#record(project, results);
       } catch (error) {
         // Kept and tried again: until the claim runs out nobody else sends them.
         this.#finished.push(...results);
         failures.push(error);
       }
     }
-    this.wakeClaims();
+    for (const [project, rows] of groupBy(returned, (row) => row.project_id)) {
+      // Not tried again: when the claim runs out they are due by themselves.
+      await deliveries.release(this.#context.db, project, rows).catch((e) => failures.push(e));
+      this.#hungry.add(project);
+    }
+    if (finished.length + returned.length > 0) this.wakeClaims();
     if (failures.length > 0) throw failures[0];
-    return batch.length;
+    return finished.length + returned.length;
+  }
+
+  #record(project: ProjectId, results: readonly deliveries.AttemptResult[]): Promise<unknown> {
+    const { db, clock } = this.#context;
+    // Success has no consequences: one statement, no transaction around it.
+    return results.every(({ status }) => status === "delivered")
+      ? deliveries.record(db, project, results)
+      : db.tx((tx) => recordDeliveries(tx, project, results, clock.now()));
   }
 
   /** Waits for what is in flight and writes the last results. */
   async settle(): Promise<void> {
-    await Promise.all(this.#busy);
+    while (this.#busy.size > 0) await Promise.all(this.#busy);
     while ((await this.recordFinished()) > 0);
   }
 
   /** The end of a worker's life. */
   async drain(): Promise<void> {
+    this.#returned.push(...this.#lanes.clear());
     try {
       await this.settle();
     } catch (error) {

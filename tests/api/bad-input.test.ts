@@ -30,14 +30,7 @@ beforeAll(async () => {
   table = routeTable(app.context, { draining: false, schema_version: 0, warnings: [] });
 });
 
-afterAll(async () => {
-  expect(sent).toBeGreaterThan(REQUESTS_MIN);
-  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
-  const ready = await app.call("GET", "/readyz");
-  expect(ready.status).toBe(200);
-  await makeCustomer(app);
-  await app.close();
-});
+afterAll(() => app.close());
 
 /** Whatever was sent: an answer, never a failure, and a refusal says why in the envelope. */
 async function survive(method: string, url: string, body?: unknown, headers: Body = {}) {
@@ -74,7 +67,7 @@ describe("generated", () => {
     for (const route of table.filter(({ body }) => body !== undefined)) {
       const good = sample(route.body) as Record<string, unknown>;
       const bodies = hostileBody(good, fieldsOf(route.body));
-      await holds(45, bodies, (body) => survive(route.method, pathOf(route), body, JSON_TYPE));
+      await holds(32, bodies, (body) => survive(route.method, pathOf(route), body, JSON_TYPE));
     }
   });
 
@@ -83,7 +76,7 @@ describe("generated", () => {
       ({ body, scope }) => body !== undefined && scope !== "public",
     )) {
       const good = sample(route.body) as Record<string, unknown>;
-      await holds(12, brokenBytes({ ...good, padding: "text" }), async (bytes) => {
+      await holds(10, brokenBytes({ ...good, padding: "text" }), async (bytes) => {
         const answer = await survive(route.method, pathOf(route), bytes, JSON_TYPE);
         if (answer.status >= 300) expect([400, 404, 409, 422]).toContain(answer.status);
       });
@@ -93,14 +86,14 @@ describe("generated", () => {
   test("queries with hostile values, on every route that takes one", async () => {
     for (const route of table.filter(({ query }) => query !== undefined)) {
       const queries = hostileQuery(fieldsOf(route.query));
-      await holds(40, queries, (query) => survive(route.method, `${pathOf(route)}?${query}`));
+      await holds(30, queries, (query) => survive(route.method, `${pathOf(route)}?${query}`));
     }
   });
 
   test("paths with hostile ids, on every route that takes one", async () => {
     for (const route of table.filter(({ path }) => path.includes(":"))) {
       const body = route.body === undefined ? undefined : sample(route.body);
-      await holds(15, hostileSegment, (id) => survive(route.method, pathOf(route, id), body));
+      await holds(12, hostileSegment, (id) => survive(route.method, pathOf(route, id), body));
     }
   });
 
@@ -267,6 +260,30 @@ describe("limits", () => {
     for (const answer of answers) expectError(answer, 422, "validation_error");
   });
 
+  test.each([
+    "limit=-1",
+    "limit=0",
+    "limit=1e3",
+    "limit=%20",
+    "limit=1&limit=2",
+    "limit=9007199254740993",
+    "offset=-1",
+    "offset=1.5",
+    "offset=1000001",
+    "all=2",
+    "count=yes",
+    "external_id=%00",
+    "external_id=a&external_id=b",
+  ])("the query %s is 422", async (query) => {
+    expectError(await survive("GET", `/v1/customers?${query}`), 422, "validation_error");
+  });
+
+  test("a query field that nobody knows is ignored, as an unknown body field is", async () => {
+    expect((await survive("GET", "/v1/customers?limit[]=5&unheard=1")).status).toBe(200);
+    const body = { external_id: code("c"), name: "C", unheard: { of: 1 } };
+    expect((await survive("POST", "/v1/customers", body)).status).toBe(201);
+  });
+
   test("255 characters fit, 256 do not", async () => {
     const of = (length: number) => ({ external_id: "é".repeat(length), name: "n" });
     expect((await survive("POST", "/v1/customers", of(255))).status).toBe(201);
@@ -285,4 +302,11 @@ describe("limits", () => {
     const answer = await survive("GET", `/v1/customers/ext:${"a".repeat(1_100)}`);
     expectError(answer, 404, "not_found");
   });
+});
+
+test("those were thousands of requests, and the service is well", async () => {
+  expect(sent).toBeGreaterThan(REQUESTS_MIN);
+  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  expect((await app.call("GET", "/readyz")).status).toBe(200);
+  await makeCustomer(app);
 });

@@ -8,12 +8,19 @@ import { expectEnvelope } from "../support/shapes.ts";
 
 const GOOD = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
 
+type Checked = { connectionsCheckingInterval: number };
+
 let app: App;
 let port: number;
+/** How long a slow client may take at most, in milliseconds. */
+let limits: { headers: number; request: number };
 
 beforeAll(async () => {
   app = await startApp();
   const { server } = app.door.app;
+  const { headersTimeout, requestTimeout } = server;
+  const { connectionsCheckingInterval: every } = server as typeof server & Checked;
+  limits = { headers: headersTimeout + every, request: requestTimeout + every };
   // A slow client is closed by the same check as in production, only sooner.
   Object.assign(server, { headersTimeout: 300, connectionsCheckingInterval: 50 });
   await app.door.app.listen({ port: 0, host: "127.0.0.1" });
@@ -112,6 +119,11 @@ test("two project headers are refused, whichever is the right one", async () => 
     const text = await exchange(headers("GET /v1/customers HTTP/1.1", "host: x", who, ...pair));
     expect(parse(text).status).toBe(422);
   }
+});
+
+test("a slow client has at most 12 seconds for its headers and 32 for its body", () => {
+  expect(limits.headers).toBeLessThanOrEqual(12_000);
+  expect(limits.request).toBeLessThanOrEqual(32_000);
 });
 
 test("headers that come too slowly are cut off", async () => {

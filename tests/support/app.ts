@@ -115,7 +115,8 @@ export class App {
 }
 
 export function testConfig(env: Record<string, string> = {}): Config {
-  return readConfig({ LOG_LEVEL: "silent", ...env });
+  // The test runner has a BASE_URL of its own in the environment.
+  return readConfig({ LOG_LEVEL: "silent", BASE_URL: "", ...env });
 }
 
 /** A server on a fresh database with one tenant; a sandbox project frozen at `at` when given. */

@@ -94,7 +94,8 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
 
 /** A page in somebody's browser must not reach a server on that somebody's machine. */
 function checkOrigin({ config }: Context, { headers: { origin } }: FastifyRequest): void {
-  if (origin === undefined || origin === new URL(config.base_url).origin) return;
+  if (origin === undefined) return;
+  if (URL.canParse(config.base_url) && origin === new URL(config.base_url).origin) return;
   throw refuse("forbidden", "Calls from pages of another origin are not allowed.");
 }
 

@@ -1,0 +1,145 @@
+// `dues webhooks listen`: follows a project's webhook messages and posts them to a receiver on this
+// machine, signed as the service signs them. Registers nothing; what it misses while it does not
+// run it does not catch up on.
+
+import { createHmac, randomBytes } from "node:crypto";
+import type { Command } from "commander";
+import type { Dues } from "../client/dues.ts";
+import type { WebhookMessage } from "../client/types.ts";
+import { monotonicMs, wallMs } from "../clock.ts";
+import { WEBHOOK_EVENTS } from "../schema/webhooks.ts";
+import { online, remote } from "./command.ts";
+import { CliError, type Io } from "./io.ts";
+import type { ConnectionFlags } from "./profile.ts";
+
+const POLL_MS = 500;
+const ANSWER_MS = 10_000;
+const PAGE = 1_000;
+
+type Flags = ConnectionFlags & { readonly forward?: string; readonly events?: string };
+
+export type ListenTerms = {
+  readonly forward: string | undefined;
+  /** All when left out. */
+  readonly events?: readonly string[];
+  readonly signal: AbortSignal;
+};
+
+export function listenCommand(io: Io): Command {
+  return remote("listen", "Show a sandbox project's webhooks as they happen, and forward them.", [
+    ["dues webhooks listen", "a line for every message"],
+    ["dues webhooks listen --forward http://localhost:3000/hook", "and post it there, signed"],
+    ["dues webhooks listen --events invoice.created,payment.succeeded", "only these"],
+  ])
+    .option("--forward <url>", "where to post each message")
+    .option("--events <codes>", "event codes, separated by commas")
+    .addHelpText(
+      "after",
+      `
+A sandbox project tells every message; of a live one only those are seen that some endpoint is
+subscribed to. Ctrl-C ends it.`,
+    )
+    .action(
+      online<Flags>(io, async ({ dues }, flags) => {
+        const abort = new AbortController();
+        const stop = () => abort.abort();
+        process.once("SIGINT", stop);
+        process.once("SIGTERM", stop);
+        const terms = termsOf(flags, abort.signal);
+        try {
+          await listen(io, dues, terms);
+        } finally {
+          process.off("SIGINT", stop);
+          process.off("SIGTERM", stop);
+        }
+      }),
+    );
+}
+
+function termsOf(flags: Flags, signal: AbortSignal): ListenTerms {
+  const { forward } = flags;
+  if (forward !== undefined && !/^https?:/.test(forward)) {
+    throw new CliError("usage", `--forward takes a URL, not "${forward}".`);
+  }
+  const events = flags.events?.split(",").map((code) => code.trim());
+  const unknown = events?.find((code) => !(WEBHOOK_EVENTS as readonly string[]).includes(code));
+  if (unknown !== undefined) {
+    const hint = `Known are ${WEBHOOK_EVENTS.join(", ")}.`;
+    throw new CliError("usage", `There is no event "${unknown}".`, hint);
+  }
+  return { forward, signal, ...(events && { events }) };
+}
+
+/** Until the signal: what is committed from now on, in the order of the commits. */
+export async function listen(io: Io, dues: Dues, terms: ListenTerms): Promise<void> {
+  const { forward, events, signal } = terms;
+  const secret = `whsec_${randomBytes(32).toString("base64")}`;
+  let cursor = await endOf(dues);
+  if (forward === undefined) io.err("Listening. Ctrl-C ends it.\n");
+  else io.err(`Listening, and forwarding to ${forward}. Ctrl-C ends it.\nSecret: ${secret}\n`);
+  while (!signal.aborted) {
+    const page = await dues.listWebhookMessages({ limit: PAGE, ...(cursor && { cursor }) });
+    cursor = page.cursor ?? cursor;
+    for (const message of page.webhook_messages) {
+      if (signal.aborted) return;
+      if (events !== undefined && !events.includes(message.event)) continue;
+      const came = forward === undefined ? "" : await post(forward, secret, message);
+      io.out(`${message.created_at}  ${message.event.padEnd(34)}  ${message.id}${came}\n`);
+    }
+    if (!page.has_more) await pause(signal);
+  }
+}
+
+/** Where the feed stands now; undefined when it is empty. */
+async function endOf(dues: Dues): Promise<string | undefined> {
+  let cursor: string | undefined;
+  for (;;) {
+    const page = await dues.listWebhookMessages({ limit: PAGE, ...(cursor && { cursor }) });
+    cursor = page.cursor ?? cursor;
+    if (!page.has_more) return cursor;
+  }
+}
+
+/** What came of it, for the end of the line. */
+async function post(url: string, secret: string, message: WebhookMessage): Promise<string> {
+  const { id, event, body } = message;
+  const at = String(Math.floor(wallMs() / 1000));
+  const key = Buffer.from(secret.slice("whsec_".length), "base64");
+  const signed = createHmac("sha256", key).update(`${id}.${at}.${body}`).digest("base64");
+  const started = monotonicMs();
+  try {
+    const answer = await fetch(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json; charset=utf-8",
+        "user-agent": "dues-webhooks/1",
+        "x-service-event": event,
+        "x-service-signature": createHmac("sha256", secret).update(body).digest("hex"),
+        "webhook-id": id,
+        "webhook-timestamp": at,
+        "webhook-signature": `v1,${signed}`,
+      },
+      body,
+      redirect: "manual",
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    await answer.body?.cancel();
+    return `  -> ${answer.status} in ${Math.round(monotonicMs() - started)} ms`;
+  } catch (error) {
+    const { cause } = error as { cause?: unknown };
+    const reason = cause instanceof Error ? cause.message : (error as Error).message;
+    return `  -> failed: ${reason || "no connection"}`;
+  }
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, POLL_MS);
+    signal.addEventListener("abort", done, { once: true });
+    function done() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+  });
+}
