@@ -47,7 +47,7 @@ export function entryOf(fact: Fact, by: By): billingEvents.LogEntry {
   };
 }
 
-/** To the endpoints that are enabled and subscribed at this moment; nobody else ever hears of it. */
+/** To the endpoints that are enabled and subscribed at this moment, and to no other. */
 async function tellEndpoints(
   tx: Tx,
   project: ProjectId,

@@ -108,7 +108,8 @@ export async function record(
         from json_to_recordset(${json(events)}::json)
              as e (key uuid, transaction_id text, subscription_id uuid, metric_id uuid,
                    period_no integer, at timestamptz, received_at timestamptz, arrival bigint,
-                   quantity numeric, unique_value uuid, value text, properties jsonb, unbillable text)
+                   quantity numeric, unique_value uuid, value text, properties jsonb,
+                   unbillable text)
        order by key),
     stored as (
       insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
@@ -275,7 +276,7 @@ export async function hasUsageFrom(
   return found;
 }
 
-/** Events at or after the end are never billed: the sums of their days are made again from the rest. */
+/** Events at or after the end are never billed: the sums are made again from the rest. */
 export async function cutAt(
   tx: Tx,
   project: ProjectId,
@@ -333,7 +334,8 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
         m.code, e.value, e.at as timestamp, coalesce(e.properties, '{}') as properties,
         e.received_at, case when e.unbillable is null then 'billable' else 'unbillable' end
         as state, e.unbillable as reason`,
-      from: sql`usage_events e join metrics m on m.project_id = e.project_id and m.id = e.metric_id`,
+      from: sql`usage_events e
+        join metrics m on m.project_id = e.project_id and m.id = e.metric_id`,
       where,
       order: [
         { column: sql`e.at`, type: sql`timestamptz` },
