@@ -1,11 +1,13 @@
 // `npm run bench [name]`: measures and prints ratios, each inside one run on one machine.
 
 import { benchClose } from "./close.ts";
+import { benchDeliver } from "./deliver.ts";
 import { benchIngest } from "./ingest.ts";
 
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   ingest: benchIngest,
   close: benchClose,
+  deliver: benchDeliver,
 };
 
 const wanted = process.argv.slice(2);

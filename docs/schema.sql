@@ -559,9 +559,7 @@ create table webhook_attempts (
   next_retry_at timestamp with time zone,
   created_at timestamp with time zone not null,
   constraint webhook_attempts_pkey PRIMARY KEY (project_id, id),
-  constraint webhook_attempts_number_key UNIQUE (project_id, endpoint_id, message_id, attempt),
-  constraint webhook_attempts_project_id_endpoint_id_fkey FOREIGN KEY (project_id, endpoint_id) REFERENCES webhook_endpoints(project_id, id),
-  constraint webhook_attempts_project_id_message_id_fkey FOREIGN KEY (project_id, message_id) REFERENCES webhook_messages(project_id, id),
+  constraint webhook_attempts_number_key UNIQUE (project_id, message_id, endpoint_id, attempt),
   constraint webhook_attempts_attempt_check CHECK ((attempt > 0)),
   constraint webhook_attempts_check CHECK (((status = 'failed'::text) OR ((error IS NULL) AND (next_retry_at IS NULL)))),
   constraint webhook_attempts_status_check CHECK ((status = ANY (ARRAY['delivered'::text, 'failed'::text])))
@@ -594,9 +592,12 @@ create table webhook_messages (
   event text not null,
   body text not null,
   created_at timestamp with time zone not null,
+  xid xid8 not null default pg_current_xact_id(),
   constraint webhook_messages_pkey PRIMARY KEY (project_id, id),
   constraint webhook_messages_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
+CREATE INDEX webhook_messages_feed ON public.webhook_messages USING btree (project_id, xid, id);
+CREATE INDEX webhook_messages_since ON public.webhook_messages USING btree (project_id, created_at);
 
 create table webhook_queue (
   project_id uuid not null,
@@ -606,7 +607,7 @@ create table webhook_queue (
   tries integer not null default 0,
   due_at timestamp with time zone not null,
   claim uuid,
-  constraint webhook_queue_pkey PRIMARY KEY (project_id, endpoint_id, message_id),
+  constraint webhook_queue_pkey PRIMARY KEY (project_id, message_id, endpoint_id),
   constraint webhook_queue_project_id_endpoint_id_fkey FOREIGN KEY (project_id, endpoint_id) REFERENCES webhook_endpoints(project_id, id),
   constraint webhook_queue_project_id_message_id_fkey FOREIGN KEY (project_id, message_id) REFERENCES webhook_messages(project_id, id)
 ) with (fillfactor=70);

@@ -9,7 +9,14 @@ import { isPlainText } from "./json.ts";
 
 const DETAILS_MAX = 20;
 
-const ajv = new Ajv({ allErrors: true, strict: true, strictTypes: false, allowUnionTypes: true });
+// Verbose, so that a fault knows the schema it comes from: the words are made of it.
+const ajv = new Ajv({
+  verbose: true,
+  allErrors: true,
+  strict: true,
+  strictTypes: false,
+  allowUnionTypes: true,
+});
 // A uuid is checked by its pattern; the format name is for readers of the reference.
 ajv.addFormat("uuid", true);
 ajv.addFormat("date-time", true);

@@ -78,7 +78,7 @@ export type Wanted = {
   readonly method: string;
   readonly path: string;
   readonly query?: object | undefined;
-  readonly body?: object | undefined;
+  readonly body?: unknown;
   /** Whether X-Project-Id goes along. */
   readonly project: boolean;
   /** Whether the answer is kept under an Idempotency-Key. */

@@ -26,6 +26,8 @@ export type Given = {
   readonly input?: string;
   /** In process only: answers to questions, as if somebody sat there. */
   readonly answers?: readonly string[];
+  /** In process only: may throw, as a network does. */
+  readonly onRequest?: () => void;
 };
 
 /** A server on a port, a folder for files, and the tool in front of them. */
@@ -99,7 +101,8 @@ export class Shell {
       interactive: given.answers !== undefined,
       progress: false,
       color: false,
-      fetch: (input, init) => {
+      fetch: async (input, init) => {
+        given.onRequest?.();
         this.requests.push(`${init?.method} ${new URL(String(input)).pathname}`);
         return fetch(input, init);
       },

@@ -17,7 +17,7 @@ import { copyProject, normalised, projectTables, snapshot } from "../support/sna
 import { makeWorld, type World } from "./world.ts";
 
 const CASES_MIN = 400;
-const TEST_MS = 60_000;
+const TEST_MS = 120_000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const WALL = new Date("2026-01-01T00:00:00.000Z");
 

@@ -11,7 +11,7 @@ import { Fleet, monthsAhead } from "./fleet.ts";
 
 /** The whole night, or what a change can wait for. */
 const deep = process.env.DUES_DEEP === "1";
-const TEST_MS = deep ? 600_000 : 90_000;
+const TEST_MS = deep ? 600_000 : 180_000;
 const CLOSE_MS = deep ? 120_000 : 60_000;
 
 let fleet: Fleet;

@@ -83,7 +83,7 @@ async function makeCatalog(app: App, ids: Record<string, string>): Promise<void>
   ids.boost = (await app.post("/v1/addons", boost)).add_on.id;
 }
 
-/** A correction upwards, one so far down that it becomes credit, and one of an ended subscription. */
+/** A correction upwards, one far enough down to become credit, one of an ended subscription. */
 async function makeLateUsage(app: App): Promise<void> {
   await use(app, "s1", "2025-01-21T00:00:00.000Z", "40");
   await use(app, "s2", "2025-01-21T00:00:00.000Z", "-190");

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openDoor } from "../../src/main.ts";
+import { initTenant, openDoor } from "../../src/main.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
@@ -293,6 +293,24 @@ describe("purges", () => {
     }
     expect(await cacheOf(id)).toBe("hit");
     expect((await project.call("DELETE", "/v1/portal-cache/x")).status).toBe(404);
+  });
+
+  test("another organization purges nothing of ours, with or without a header", async () => {
+    const project = await sandbox(app, "2025-01-10");
+    const { id } = await project.customer();
+    await portal(id);
+    const slugs = { org: "rival", workspace: "main", project: "main" };
+    const now = app.context.clock.now();
+    const rival = await initTenant(app.context.db, slugs, "sandbox", "", now);
+    for (const header of [undefined, rival.project_id]) {
+      const as = { authorization: `Bearer ${rival.token}`, "x-project-id": header };
+      const one = await app.call("DELETE", `/v1/portal-cache/${id}`, undefined, as);
+      expect([one.status, one.body]).toEqual([200, { purged: true, customer_id: id }]);
+      const all = await app.call("DELETE", "/v1/portal-cache", undefined, as);
+      expect([all.status, all.body]).toEqual([200, { purged: true, count: 0 }]);
+    }
+    expect(await cacheOf(id)).toBe("hit");
+    expect(await project.log("portal_cache.purged")).toEqual([]);
   });
 
   test("need a token with the scope write", async () => {

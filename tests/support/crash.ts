@@ -5,7 +5,7 @@ import { refuse } from "../../src/errors.ts";
 import type { Db, Queryable, Tx } from "../../src/store/db.ts";
 import { type Sql, sql } from "../../src/store/sql.ts";
 
-/** `lost`: the commit of that number is on disk, and the caller is told that the database is away. */
+/** `lost`: the commit of that number is on disk, and the caller hears that the database is away. */
 export type When = "before" | "after" | "lost";
 export type Death = { readonly statement: number; readonly when: When };
 

@@ -2,7 +2,7 @@
 // with a clock that the test moves.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -113,6 +113,7 @@ export async function spawnService(options: ProcessOptions): Promise<ServiceProc
       },
     },
   );
+  child.on("exit", () => rm(folder, { recursive: true, force: true }));
   return new ServiceProcess(child);
 }
 

@@ -1,5 +1,5 @@
-// What happens after an attempt: the schedule of retries, the receiver's wishes, pauses, and sending
-// again on request. Time passes by moving due_at back.
+// What happens after an attempt: the schedule of retries, the wishes of the receiver, pauses, and
+// sending again on request. Time passes by moving due_at back.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Sql, sql } from "../../src/store/sql.ts";

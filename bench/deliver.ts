@@ -1,0 +1,213 @@
+// Webhooks delivered per second through the queue, against a bare loop of posts to the same
+// receiver; and how long a message takes from its commit to its receipt.
+
+import { strict as assert } from "node:assert";
+import { createHmac, randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { Agent, request } from "undici";
+import { readConfig } from "../src/config.ts";
+import type { Context } from "../src/context.ts";
+import { startWorkers, testContext } from "../src/main.ts";
+import { registerWebhook } from "../src/operations/change-webhook.ts";
+import { emit, SCHEDULER } from "../src/operations/emit.ts";
+import { Pool } from "../src/store/db.ts";
+import * as deliveries from "../src/store/deliveries.ts";
+import { sql } from "../src/store/sql.ts";
+import type { ProjectId } from "../src/store/tenants.ts";
+import { figure, median, openStage, print, type Side, type Stage, startSide } from "./stage.ts";
+
+const MESSAGES = 10_000;
+const ROUNDS = 3;
+const CONNECTIONS = 32;
+const PACED = 1_000;
+const PER_SECOND = 200;
+const QUEUE_ROWS = 50_000;
+const CLAIM_ROWS = 500;
+const WORKER_POOL = {
+  max: 4,
+  statement_timeout_ms: 60_000,
+  lock_timeout_ms: 10_000,
+  application_name: "dues worker",
+};
+const BODY = JSON.stringify({
+  event: "payment.succeeded",
+  created_at: "2026-01-01T00:00:00.000Z",
+  data: { payment: { id: "x".repeat(36), amount_cents: 4_900 }, pad: "x".repeat(400) },
+});
+
+export async function benchDeliver(): Promise<void> {
+  const stage = await openStage();
+  const sink = await startSide("sink", {});
+  const closing = [() => stage.end(), () => sink.stop()];
+  try {
+    // Connections of their own, as the worker of a service has.
+    const db = new Pool(stage.connection, WORKER_POOL);
+    closing.push(() => db.end());
+    const context = contextOf(db);
+    const endpoint_id = await register(stage, context, sink);
+    process.stdout.write(`\ndeliver: ${MESSAGES} messages to one endpoint, ${ROUNDS} rounds\n`);
+    await compare(stage, context, sink, endpoint_id);
+    await paced(stage, context, sink);
+    await queueAlone(stage, context, endpoint_id);
+  } finally {
+    for (const close of closing.reverse()) await close();
+  }
+}
+
+function contextOf(db: Pool): Context {
+  const config = readConfig({ LOG_LEVEL: "error", WEBHOOK_ALLOW_PRIVATE: "1" });
+  const clock = { now: () => new Date() };
+  return testContext({ config, db, clock, secret_key: randomBytes(32) });
+}
+
+async function register(stage: Stage, { db, secret_key }: Context, sink: Side): Promise<string> {
+  const terms = { policy: { allow_private: true, allow_loopback: true }, secret_key };
+  const wanted = { url: `${sink.url}/hook`, events: ["payment.succeeded" as const] };
+  const project = stage.profile.project_id as ProjectId;
+  const { endpoint } = await db.tx((tx) =>
+    registerWebhook(tx, project, wanted, terms, SCHEDULER, new Date()),
+  );
+  return endpoint.id;
+}
+
+/** Interleaved, so that both meet the same moods of the machine. */
+async function compare(stage: Stage, context: Context, sink: Side, endpoint_id: string) {
+  const bare: number[] = [];
+  const queued: number[] = [];
+  await bareLoop(sink, MESSAGES / 5);
+  for (let round = 0; round < ROUNDS; round++) {
+    bare.push(await bareLoop(sink, MESSAGES));
+    queued.push(await throughQueue(stage, context, sink, endpoint_id));
+  }
+  print("bare undici loop, posts/s", figure(median(bare)));
+  print("through the queue, deliveries/s", figure(median(queued)));
+  print("ratio", figure(median(queued) / median(bare)));
+}
+
+/** What any sender must do at the least: sign and post, so many at a time. */
+async function bareLoop(sink: Side, count: number): Promise<number> {
+  const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
+  const start = performance.now();
+  let sent = 0;
+  const lane = async () => {
+    while (sent < count) {
+      const id = String(sent++);
+      const answer = await request(`${sink.url}/hook`, {
+        dispatcher,
+        method: "POST",
+        headers: {
+          "content-type": "application/json; charset=utf-8",
+          "user-agent": "bench",
+          "x-service-event": "payment.succeeded",
+          "x-service-signature": createHmac("sha256", "secret").update(BODY).digest("hex"),
+          "webhook-id": id,
+          "webhook-timestamp": "1767225600",
+          "webhook-signature": createHmac("sha256", "k").update(id).update(BODY).digest("base64"),
+        },
+        body: BODY,
+      });
+      await answer.body.dump();
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, lane));
+  const seconds = (performance.now() - start) / 1_000;
+  await dispatcher.close();
+  return count / seconds;
+}
+
+/** The queue is full when the worker starts, and empty when the clock stops. */
+async function throughQueue(stage: Stage, context: Context, sink: Side, endpoint_id: string) {
+  await fill(stage, endpoint_id, MESSAGES);
+  const before = await countAt(sink);
+  const start = performance.now();
+  const stop = startWorkers(context, stage.connection);
+  for (;;) {
+    const { left } = await stage.db.one<{ left: number }>(sql`
+      select count(*) as left from webhook_queue`);
+    if (left === 0) break;
+    await pause(10);
+  }
+  const seconds = (performance.now() - start) / 1_000;
+  await stop();
+  assert.equal((await countAt(sink)) - before, MESSAGES, "each came once");
+  return MESSAGES / seconds;
+}
+
+async function fill({ db, profile }: Stage, endpoint_id: string, count: number): Promise<void> {
+  await db.run(sql`
+    with message as (
+      insert into webhook_messages (project_id, id, event, body, created_at)
+      select ${profile.project_id}, gen_random_uuid(), 'payment.succeeded', ${BODY},
+             clock_timestamp()
+        from generate_series(1, ${count}::integer)
+      returning project_id, id)
+    insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
+    select project_id, ${endpoint_id}, id, clock_timestamp()
+      from message`);
+}
+
+async function countAt(sink: Side): Promise<number> {
+  const answer = await request(`${sink.url}/count`);
+  return ((await answer.body.json()) as { count: number }).count;
+}
+
+/** Commits at a steady pace; the receiver notes when each came in. */
+async function paced(stage: Stage, context: Context, sink: Side): Promise<void> {
+  const project = stage.profile.project_id as ProjectId;
+  const stop = startWorkers(context, stage.connection);
+  const committed = new Map<number, number>();
+  const wall = () => performance.timeOrigin + performance.now();
+  const from = wall() + 200;
+  const telling: Promise<void>[] = [];
+  const tell = async (no: number) => {
+    const webhook = { event: "payment.succeeded" as const, data: { no, pad: "x".repeat(400) } };
+    const fact = { type: "payment.recorded" as const, resource_id: project, payload: {}, webhook };
+    await stage.db.tx((tx) => emit(tx, project, [fact], SCHEDULER, new Date()));
+    committed.set(no, wall());
+  };
+  for (let no = 0; no < PACED; no++) {
+    await pause(Math.max(0, from + (no * 1_000) / PER_SECOND - wall()));
+    telling.push(tell(no));
+  }
+  await Promise.all(telling);
+  let arrived: [no: number, at: number][] = [];
+  while (arrived.length < PACED) {
+    await pause(50);
+    const answer = await request(`${sink.url}/arrivals`);
+    arrived = (await answer.body.json()) as [number, number][];
+  }
+  await stop();
+  const waits = arrived.map(([no, at]) => at - (committed.get(no) ?? 0)).toSorted((a, b) => a - b);
+  const at = (share: number) => figure(waits[Math.floor(waits.length * share)] ?? 0);
+  print(`commit to receipt at ${PER_SECOND}/s, p50 ms`, at(0.5));
+  print(`commit to receipt at ${PER_SECOND}/s, p95 ms`, at(0.95));
+  print(`commit to receipt at ${PER_SECOND}/s, p99 ms`, at(0.99));
+}
+
+/** Claims and results without any sending: what the queue itself can do. */
+async function queueAlone(stage: Stage, { db }: Context, endpoint_id: string): Promise<void> {
+  const project = stage.profile.project_id as ProjectId;
+  await fill(stage, endpoint_id, QUEUE_ROWS);
+  const room = { total: CLAIM_ROWS, each: CLAIM_ROWS, endpoints: [] };
+  const start = performance.now();
+  let done = 0;
+  for (;;) {
+    const rows = await deliveries.claim(db, project, room);
+    if (rows.length === 0) break;
+    const results = rows.map(({ endpoint_id, message_id, claim, attempt }) => ({
+      endpoint_id,
+      message_id,
+      claim,
+      attempt: attempt + 1,
+      status: "delivered" as const,
+      http_status: 200,
+      error: null,
+      duration_ms: 0,
+      response_excerpt: null,
+      retry_ms: null,
+    }));
+    done += (await deliveries.record(db, project, results)).length;
+  }
+  assert.equal(done, QUEUE_ROWS, "each was recorded");
+  print("claim and record alone, rows/s", figure((done / (performance.now() - start)) * 1_000));
+}

@@ -1,0 +1,34 @@
+// The Chromium of the machine, if there is one.
+
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+const CANDIDATES = [
+  process.env.CHROMIUM_PATH,
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/usr/bin/google-chrome-stable",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
+export const CHROMIUM = CANDIDATES.find((path) => path !== undefined && existsSync(path));
+
+export const SKIPPED =
+  "no Chromium on this machine: install it (Debian: apt-get install chromium) or set CHROMIUM_PATH";
+
+export function launch(): Promise<Browser> {
+  if (CHROMIUM === undefined) throw new Error(SKIPPED);
+  // As root, in a container, Chromium's own sandbox cannot start.
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+}
+
+/** Kept for people to look at. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  const folder = join(tmpdir(), "dues-screenshots");
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}

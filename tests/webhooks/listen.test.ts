@@ -1,0 +1,169 @@
+// `dues webhooks listen`: what happens in a sandbox, forwarded to a receiver on this machine, and
+// the feed that it follows.
+
+import { Readable } from "node:stream";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Io } from "../../src/cli/io.ts";
+import { listen } from "../../src/cli/webhooks-listen.ts";
+import { Dues } from "../../src/client/dues.ts";
+import { verifyWebhook } from "../../src/client/webhooks.ts";
+import { readClientSettings } from "../../src/config.ts";
+import { emit, SCHEDULER } from "../../src/operations/emit.ts";
+import type { ProjectId } from "../../src/store/tenants.ts";
+import { type App, type Json, startApp } from "../support/app.ts";
+import { newProject } from "../support/client.ts";
+import { tell } from "../support/courier.ts";
+import { until } from "../support/processes.ts";
+import { Receiver } from "../support/receiver.ts";
+
+let app: App;
+let base_url: string;
+let project: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  base_url = await app.door.app.listen({ port: 0, host: "127.0.0.1" });
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  project = (await newProject(app)).project;
+});
+
+/** Starts listening and returns once it does. */
+async function start(terms: { forward?: string; events?: readonly string[] }) {
+  const said = { out: "", err: "" };
+  const io: Io = {
+    settings: readClientSettings({}),
+    out: (text) => {
+      said.out += text;
+    },
+    err: (text) => {
+      said.err += text;
+    },
+    stdin: Readable.from([]),
+    interactive: false,
+    progress: false,
+    color: false,
+    ask: () => Promise.reject(new Error("Nobody is there.")),
+  };
+  const abort = new AbortController();
+  const dues = new Dues({ base_url, token: app.profile.token, project_id: project });
+  const { forward, ...rest } = terms;
+  const running = listen(io, dues, { forward, ...rest, signal: abort.signal });
+  await until(() => said.err.includes("Listening"));
+  const stop = async () => {
+    abort.abort();
+    await running;
+  };
+  return { said, stop, secret: () => /whsec_\S+/.exec(said.err)?.[0] ?? "" };
+}
+
+describe("dues webhooks listen", () => {
+  test("forwards what happens from now on, signed with the secret it prints", async () => {
+    await tell(app, 1, 1, "commit", project);
+    const receiver = await Receiver.start();
+    const { said, stop, secret } = await start({ forward: receiver.url() });
+    await tell(app, 2, 2, "commit", project);
+    await tell(app, 9, 1, "roll back", project);
+    await receiver.until(2);
+    await until(() => said.out.trim().split("\n").length === 2);
+    await stop();
+    expect(receiver.received.map(({ body }) => body.data.no)).toEqual([2, 3]);
+    for (const { raw, headers } of receiver.received) {
+      expect(verifyWebhook(raw, headers, secret()).event).toBe("payment.succeeded");
+      new Webhook(secret()).verify(raw.toString(), headers as Record<string, string>);
+      expect(headers["x-service-event"]).toBe("payment.succeeded");
+    }
+    const [line = ""] = said.out.split("\n");
+    expect(line).toMatch(/^\d{4}-\S+Z {2}payment\.succeeded +\S{36} {2}-> 200 in \d+ ms$/);
+    // Nothing is registered and nothing is sent by the service itself.
+    const headers = { "x-project-id": project };
+    const registered = await app.ok("GET", "/v1/webhooks", undefined, headers);
+    expect(registered.webhook_endpoints).toEqual([]);
+    await receiver.close();
+  });
+
+  test("says what went wrong at the receiver, and goes on", async () => {
+    const receiver = await Receiver.start();
+    const url = receiver.url();
+    const { said, stop } = await start({ forward: url });
+    receiver.answer = { status: 500 };
+    await tell(app, 1, 1, "commit", project);
+    await until(() => said.out.includes("-> 500"));
+    await receiver.close();
+    await tell(app, 2, 1, "commit", project);
+    await until(() => said.out.includes("-> failed: "));
+    await stop();
+    expect(said.out.trim().split("\n")).toHaveLength(2);
+  });
+
+  test("shows only the events asked for", async () => {
+    const { said, stop } = await start({ events: ["payment.succeeded"] });
+    const data = { invoice: {} };
+    const fact = {
+      type: "invoice.created" as const,
+      resource_id: project,
+      payload: {},
+      webhook: { event: "invoice.created" as const, data },
+    };
+    const now = app.context.clock.now();
+    await app.context.db.tx((tx) => emit(tx, project as ProjectId, [fact], SCHEDULER, now));
+    await tell(app, 1, 1, "commit", project);
+    await until(() => said.out.includes("payment.succeeded"));
+    await stop();
+    expect(said.out).not.toContain("invoice.created");
+    expect(said.err).not.toContain("whsec_");
+  });
+});
+
+describe("the feed of messages", () => {
+  const feed = (cursor?: string): Promise<Json> =>
+    app.ok(
+      "GET",
+      `/v1/webhook-messages?limit=2${cursor === undefined ? "" : `&cursor=${cursor}`}`,
+      undefined,
+      { "x-project-id": project },
+    );
+  const numbers = ({ webhook_messages }: Json) =>
+    webhook_messages.map(({ body }: Json) => JSON.parse(body).data.no);
+
+  test("is read on from its cursor, also when it was empty", async () => {
+    expect(await feed()).toMatchObject({ webhook_messages: [], cursor: null, has_more: false });
+    await tell(app, 1, 3, "commit", project);
+    const first = await feed();
+    expect([numbers(first), first.has_more]).toEqual([[1, 2], true]);
+    const second = await feed(first.cursor);
+    expect([numbers(second), second.has_more]).toEqual([[3], false]);
+    const third = await feed(second.cursor);
+    expect(third).toMatchObject({ webhook_messages: [], cursor: second.cursor });
+    await tell(app, 4, 1, "commit", project);
+    expect(numbers(await feed(third.cursor))).toEqual([4]);
+  });
+
+  test("misses nothing that is committed late", async () => {
+    const { db, clock } = app.context;
+    const late = {
+      type: "payment.recorded" as const,
+      resource_id: project,
+      payload: {},
+      webhook: { event: "payment.succeeded" as const, data: { no: 1 } },
+    };
+    let before: Json;
+    await db.tx(async (tx) => {
+      await emit(tx, project as ProjectId, [late], SCHEDULER, clock.now());
+      await tell(app, 2, 1, "commit", project);
+      before = await feed();
+    });
+    const after = await feed(before.cursor ?? undefined);
+    expect([...numbers(before), ...numbers(after)].toSorted()).toEqual([1, 2]);
+  });
+
+  test("of a live project has only what an endpoint was subscribed to", async () => {
+    const slug = `live-${process.hrtime.bigint()}`;
+    const made = await app.post("/v1/projects", { workspace: "main", slug, mode: "live" });
+    project = made.project.id;
+    await tell(app, 1, 1, "commit", project);
+    expect(numbers(await feed())).toEqual([]);
+  });
+});
