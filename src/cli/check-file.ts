@@ -7,6 +7,7 @@ import { FIELD_REQUIRED } from "../schema/metrics.ts";
 import { type FileCharge, ServiceFile } from "../schema/service-file.ts";
 import { hintFor, messageFor, nearest } from "./fault-words.ts";
 import { type Fault, type Parsed, type Path, readYaml } from "./read-yaml.ts";
+import { parsedUrl } from "./urls.ts";
 
 export type CheckedFile = { readonly file: ServiceFile; readonly source: Parsed };
 
@@ -234,8 +235,8 @@ const PRIVATE = /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[f[cd])/;
 
 /** What is wrong with a webhook's URL; undefined when nothing is. */
 export function urlFault(text: string): string | undefined {
-  if (!URL.canParse(text)) return "must be a full URL such as https://example.com/webhooks";
-  const url = new URL(text);
+  const url = parsedUrl(text);
+  if (url === undefined) return "must be a full URL such as https://example.com/webhooks";
   if (url.username !== "" || url.password !== "") return "must not hold a user name or password";
   if (url.hash !== "") return "must not hold a # part";
   if (url.protocol === "https:") return undefined;

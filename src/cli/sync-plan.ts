@@ -21,6 +21,7 @@ import {
   type TellFault,
 } from "./sync-plan-parts.ts";
 import { planSteps } from "./sync-plan-plans.ts";
+import { parsedUrl } from "./urls.ts";
 
 /** Sections that are absent or empty have no steps: nothing is changed and nothing deleted. */
 export function planSync(file: ServiceFile, present: Present): SyncPlan {
@@ -259,5 +260,5 @@ function webhookSteps(wanted: readonly FileWebhook[], present: Present): Step[] 
 }
 
 function hrefOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).href : url;
+  return parsedUrl(url)?.href ?? url;
 }

@@ -21,6 +21,7 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const BODY_BYTES_MAX = 16 * 1024;
 const BODY_MS = 250;
 const EXCERPT_CHARS = 1_024;
+const NO_CONTENT = 204;
 /** What internal networks answer how fast is nobody's business. */
 const DURATION_STEP_MS = 10;
 
@@ -85,13 +86,14 @@ export class Sender {
         signal: abort.signal,
       });
       const duration_ms = since(started);
-      const retry_after = answer.headers["retry-after"];
+      const { "retry-after": retry_after, "content-length": length } = answer.headers;
+      const isEmpty = answer.statusCode === NO_CONTENT || length === "0";
       return {
         http_status: answer.statusCode,
         error: null,
         duration_ms,
         retry_after: typeof retry_after === "string" ? retry_after : null,
-        response_excerpt: await excerptOf(answer.body),
+        response_excerpt: isEmpty ? await nothingOf(answer.body) : await excerptOf(answer.body),
       };
     } catch (error) {
       const duration_ms = since(started);
@@ -180,6 +182,12 @@ type Body = AsyncIterable<Buffer> & {
   destroy(): unknown;
   on(event: "error", f: () => void): unknown;
 };
+
+/** Most receivers say nothing more: then there is nothing to wait for or to keep. */
+async function nothingOf(body: { dump(): Promise<void> }): Promise<null> {
+  await body.dump().catch(() => {});
+  return null;
+}
 
 /** A little of the answer, for people; a body that drips or never ends is left. */
 async function excerptOf(body: Body): Promise<string | null> {

@@ -73,10 +73,10 @@ export class Receiver {
     return this.received.map(({ headers }) => String(headers["webhook-id"]));
   }
 
-  /** Answers everything that was held. */
-  release(): void {
+  /** Answers what was held, or the oldest of it, and holds no more. */
+  release(count = this.#held.length): void {
     this.holding = false;
-    for (const response of this.#held.splice(0)) this.#reply(response);
+    for (const response of this.#held.splice(0, count)) this.#reply(response);
   }
 
   /** Resolves when so many have come in; fails when they do not come in time. */

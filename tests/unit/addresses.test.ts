@@ -60,6 +60,12 @@ const verdict = (url: string, policy: Parameters<typeof checkWebhookUrl>[1]) => 
   return check.ok ? "ok" : check.reason;
 };
 
+test("an address with an umlaut is judged the same the ten-thousandth time", () => {
+  const verdicts = new Set<string>();
+  for (let i = 0; i < 20_000; i++) verdicts.add(verdict("https://münchen.example/", STRICT));
+  expect([...verdicts]).toEqual(["ok"]);
+});
+
 describe("URLs that anyone may register", () => {
   test.each([
     "https://example.com",

@@ -273,6 +273,9 @@ describe("sending again", () => {
     const sending = courier.deliver();
     await receiver.until(2);
     await app.post(`/v1/webhook-deliveries/${first.id}/redeliver`);
+    const other = new Courier(app);
+    expect(await other.deliver()).toBe(0);
+    await other.close();
     receiver.answer = { status: 200 };
     receiver.release();
     await sending;
