@@ -12,41 +12,52 @@ import { Receiver } from "../support/receiver.ts";
 
 const PACE_MS = 50;
 const P99_MS_MAX = 1_000;
-const RATIO_MAX = 1.2;
-/** Below this the machine's own noise decides. */
-const NOISE_MS = 40;
 
 export type Terms = {
   readonly healthy: number;
   readonly waiting: number;
   readonly events: number;
+  readonly rounds: number;
 };
 
+/** Medians of the 99th percentiles, taken in turns: the machine's moods meet both alike. */
 export async function fairRun(terms: Terms): Promise<{ alone_ms: number; beside_ms: number }> {
   const app = await startApp();
   const receiver = await Receiver.start();
   const hanging = createServer(() => {});
   await new Promise<void>((resolve) => hanging.listen(0, "127.0.0.1", resolve));
   for (let i = 0; i < terms.healthy; i++) await register(app, receiver.url(`/${i}`));
+  const hung = await hangBeside(app, hanging, terms.waiting);
   const stop = startWorkers(app.context, app.connection);
+  const alone: number[] = [];
+  const beside: number[] = [];
   try {
-    await pace(app, receiver, terms);
-    const alone_ms = await pace(app, receiver, terms);
-    await hangBeside(app, hanging, terms.waiting);
-    const beside_ms = await pace(app, receiver, terms);
-    expect(beside_ms).toBeLessThanOrEqual(P99_MS_MAX);
-    expect(beside_ms).toBeLessThanOrEqual(Math.max(alone_ms * RATIO_MAX, NOISE_MS));
-    return { alone_ms, beside_ms };
+    for (let round = 0; round < terms.rounds; round++) {
+      await app.patch(`/v1/webhooks/${hung}`, { enabled: false });
+      alone.push(await pace(app, receiver, terms));
+      await app.patch(`/v1/webhooks/${hung}`, { enabled: true });
+      beside.push(await pace(app, receiver, terms));
+    }
   } finally {
     hanging.close();
     await stop();
     await receiver.close();
     await app.close();
   }
+  expect(Math.max(...beside)).toBeLessThanOrEqual(P99_MS_MAX);
+  return { alone_ms: median(alone), beside_ms: median(beside) };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** An endpoint that takes connections and never answers, with many messages before the new ones. */
-async function hangBeside(app: App, hanging: ReturnType<typeof createServer>, waiting: number) {
+async function hangBeside(
+  app: App,
+  hanging: ReturnType<typeof createServer>,
+  waiting: number,
+): Promise<string> {
   const address = hanging.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const { id } = await register(app, `http://127.0.0.1:${port}/hang`);
@@ -60,6 +71,7 @@ async function hangBeside(app: App, hanging: ReturnType<typeof createServer>, wa
     insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
     select project_id, ${id}, id, clock_timestamp()
       from message`);
+  return id;
 }
 
 /** 20 events a second; the 99th percentile of commit to receipt, over all healthy endpoints. */
