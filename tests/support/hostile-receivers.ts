@@ -9,7 +9,8 @@ export type Hostile = { readonly name: string; readonly url: string };
 
 const OK = "HTTP/1.1 200 OK\r\n";
 const DRIP_MS = 200;
-const BOMB_BYTES = 64 * 1024 * 1024;
+/** Made beforehand, so that its making is not taken for the memory of who receives it. */
+const BOMB = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 
 type Behaviour = (socket: Socket) => void;
 
@@ -49,9 +50,8 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     pour(socket, Buffer.from(`${size.toString(16)}\r\n${"a".repeat(size)}\r\n`));
   }),
   "gzip bomb": afterRequest((socket) => {
-    const bomb = gzipSync(Buffer.alloc(BOMB_BYTES));
-    socket.write(`${OK}content-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
-    socket.end(bomb);
+    socket.write(`${OK}content-encoding: gzip\r\ncontent-length: ${BOMB.length}\r\n\r\n`);
+    socket.end(BOMB);
   }),
   "huge header": afterRequest((socket) => {
     socket.write(OK);
