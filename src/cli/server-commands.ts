@@ -68,6 +68,7 @@ function banner(profileFile: string, { base_url, profile, first }: Running): str
     ["Project", profile?.project_id],
     [first ? "Token (shown once)" : "Token", profile && token],
     ["API reference", `${base_url}/docs`],
+    ["Customer portal", `${base_url}/portal/<customer id>`],
   ];
   const lines = rows
     .filter(([, value]) => value !== undefined)
