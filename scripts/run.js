@@ -56,7 +56,7 @@ const verbs = {
     await install();
     await run(bin("biome"), ["check", "."]);
     await run(bin("tsc"), ["-p", "tsconfig.json", "--noEmit"]);
-    await verbs.test(args);
+    await verbs.test(args, { DUES_QUICK: "1" });
   },
   async docs() {
     await prepare();

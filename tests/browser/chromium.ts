@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
 
@@ -28,7 +28,7 @@ export function launch(): Promise<Browser> {
 
 /** Kept for people to look at. */
 export async function shoot(page: Page, name: string): Promise<void> {
-  const folder = join(tmpdir(), "dues-screenshots");
+  const folder = join(tmpdir(), `dues-screenshots-${userInfo().uid}`);
   await mkdir(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
