@@ -17,11 +17,10 @@ export function billingJob(context: Context): Job {
   return {
     name: "billing",
     pause_ms: PAUSE_MS,
+    // Periods first, batch after batch; what follows from them is looked for when all are closed.
     tick: async () =>
-      (await closeTick(context)) +
-      (await settleTick(context)) +
-      (await overdueTick(context)) +
-      (await dunningTick(context)),
+      (await closeTick(context)) ||
+      (await settleTick(context)) + (await overdueTick(context)) + (await dunningTick(context)),
   };
 }
 
