@@ -59,9 +59,25 @@ async function start(terms: { forward?: string; events?: readonly string[] }) {
   return { said, stop, secret: () => /whsec_\S+/.exec(said.err)?.[0] ?? "" };
 }
 
+const feed = (cursor?: string): Promise<Json> =>
+  app.ok(
+    "GET",
+    `/v1/webhook-messages?limit=2${cursor === undefined ? "" : `&cursor=${cursor}`}`,
+    undefined,
+    { "x-project-id": project },
+  );
+/** The feed stops before the oldest transaction that is open, also one of another test. */
+const settled = (count: number, cursor?: string): Promise<Json> =>
+  vi.waitFor(async () => {
+    const page = await feed(cursor);
+    expect(page.webhook_messages.length).toBeGreaterThanOrEqual(count);
+    return page;
+  }, 10_000);
+
 describe("dues webhooks listen", () => {
   test("forwards what happens from now on, signed with the secret it prints", async () => {
     await tell(app, 1, 1, "commit", project);
+    await settled(1);
     const receiver = await Receiver.start();
     const { said, stop, secret } = await start({ forward: receiver.url() });
     await tell(app, 2, 2, "commit", project);
@@ -118,20 +134,6 @@ describe("dues webhooks listen", () => {
 });
 
 describe("the feed of messages", () => {
-  const feed = (cursor?: string): Promise<Json> =>
-    app.ok(
-      "GET",
-      `/v1/webhook-messages?limit=2${cursor === undefined ? "" : `&cursor=${cursor}`}`,
-      undefined,
-      { "x-project-id": project },
-    );
-  /** The feed stops before the oldest transaction that is open, also one of another test. */
-  const settled = (count: number, cursor?: string): Promise<Json> =>
-    vi.waitFor(async () => {
-      const page = await feed(cursor);
-      expect(page.webhook_messages.length).toBeGreaterThanOrEqual(count);
-      return page;
-    }, 10_000);
   const numbers = ({ webhook_messages }: Json) =>
     webhook_messages.map(({ body }: Json) => JSON.parse(body).data.no);
 
