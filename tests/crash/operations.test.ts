@@ -301,7 +301,8 @@ const OPERATIONS: readonly Operation[] = [
         text: "update projects set frozen_at = $2 where id = $1",
         values: [project, new Date("2025-03-02T00:00:00.000Z")],
       });
-      await billingJob({ ...app.context, db: mortal }).tick();
+      const job = billingJob({ ...app.context, db: mortal });
+      while ((await job.tick()) > 0);
     },
     { atomic: false },
   ),
