@@ -84,7 +84,7 @@ export class IngestQueue {
     const settings = batch.at(-1)?.settings;
     if (settings === undefined) return;
     try {
-      const outcomes = await this.#db.tx((tx) => recordUsage(tx, settings, batch));
+      const outcomes = await recordUsage(this.#db, settings, batch);
       batch.forEach((event, i) => {
         event.resolve(outcomes[i] ?? refuse("internal_error", "The event has no outcome."));
       });

@@ -6,15 +6,15 @@ import { DAY_MS, nextMidnight, parseTimestamp } from "../domain/dates.ts";
 import { groupBy } from "../domain/lists.ts";
 import { periodIndexAt } from "../domain/periods.ts";
 import { type Refusal, refuse, refuseField } from "../errors.ts";
-import { canonicalUuid, digestId } from "../ids.ts";
+import { digestId } from "../ids.ts";
 import type { EventAccepted, Unbillable, UsageEventInput } from "../schema/events.ts";
 import type { Metric } from "../schema/metrics.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
-import type { Tx } from "../store/db.ts";
-import * as metrics from "../store/metrics.ts";
+import type { Db, Tx } from "../store/db.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
+import { locksOf, type Metered, recall, resolve, versionsOf } from "./metered.ts";
 
 const FUTURE_MAX_MS = DAY_MS;
 const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -28,31 +28,85 @@ export type Arrived = {
 export type Outcome = EventAccepted | Refusal;
 
 /**
- * One outcome per event, in order. The transaction is this act's alone: it may commit it with its
- * last write, and what it then asks is only how repeats compare with what was stored before.
+ * One outcome per event, in order. What this process remembers of subscriptions and metrics saves
+ * a round trip; it is checked by the write itself, and what is out of date is looked up.
  */
 export async function recordUsage(
+  db: Db,
+  settings: ProjectSettings,
+  events: readonly Arrived[],
+): Promise<Outcome[]> {
+  const known = recall(settings.id, events);
+  const drafts = known === undefined ? [] : events.map((event) => draft(event, known));
+  const plain = drafts.some((one) => one.refusal === undefined) && !drafts.some((one) => one.late);
+  const recorded = plain
+    ? await db.tx((tx) => recordRemembered(tx, settings, drafts, known as Metered))
+    : undefined;
+  return recorded ?? db.tx((tx) => recordResolved(tx, settings, events));
+}
+
+/** In one round trip, or not at all: undefined when a row is no longer what it was. */
+async function recordRemembered(
+  tx: Tx,
+  settings: ProjectSettings,
+  drafts: readonly Draft[],
+  known: Metered,
+): Promise<Outcome[] | undefined> {
+  const firsts = firstCopies(drafts);
+  const rows = [...firsts.values()].map(eventRow);
+  const versions = versionsOf(known);
+  const [, stored] = await Promise.all([
+    usage.lockUsage(tx, settings.id, locksOf(known), "shared"),
+    usage.record(tx, settings.id, rows, { versions, end: "commit" }),
+  ]);
+  if (stored === "changed") return undefined;
+  return outcomes(tx, settings, drafts, firsts, stored);
+}
+
+async function recordResolved(
   tx: Tx,
   settings: ProjectSettings,
   events: readonly Arrived[],
 ): Promise<Outcome[]> {
-  const project = settings.id;
-  const found = await resolve(tx, settings, events);
-  const drafts = events.map((event) => draft(event, found));
+  const known = await resolve(tx, settings.id, events);
+  const drafts = events.map((event) => draft(event, known));
   await placeLate(tx, settings, drafts);
+  const firsts = firstCopies(drafts);
+  const late = drafts.some((one) => one.late);
+  const rows = [...firsts.values()].map(eventRow);
+  const stored = await usage.record(tx, settings.id, rows, { end: late ? "go on" : "commit" });
+  if (stored === "changed") throw new Error("Nothing was remembered that could have changed.");
+  if (late) await markLate(tx, settings, freshOf(firsts, stored));
+  return outcomes(tx, settings, drafts, firsts, stored);
+}
 
-  // The first copy within the batch counts, as the first one in the table does.
+/** The first copy within the batch counts, as the first one in the table does. */
+function firstCopies(drafts: readonly Draft[]): Map<string, Draft> {
   const firsts = new Map<string, Draft>();
   for (const one of drafts) {
     if (one.refusal === undefined && !firsts.has(one.key)) firsts.set(one.key, one);
   }
-  const rows = [...firsts.values()].map(eventRow);
-  const end = drafts.some((one) => one.late) ? "go on" : "commit";
-  const stored = new Set(rows.length === 0 ? [] : await usage.record(tx, project, rows, end));
-  const fresh = [...firsts.values()].filter((one) => stored.has(one.key));
-  if (end === "go on") await markLate(tx, settings, fresh);
-  await portal.dropUsed(tx, project, rows);
+  return firsts;
+}
 
+function freshOf(firsts: ReadonlyMap<string, Draft>, stored: ReadonlySet<string>): Draft[] {
+  return [...firsts.values()].filter((one) => stored.has(one.key));
+}
+
+/** After the write, which may be committed: asks only how repeats compare with what was there. */
+async function outcomes(
+  tx: Tx,
+  settings: ProjectSettings,
+  drafts: readonly Draft[],
+  firsts: ReadonlyMap<string, Draft>,
+  stored: ReadonlySet<string>,
+): Promise<Outcome[]> {
+  const fresh = freshOf(firsts, stored);
+  await portal.dropUsed(
+    tx,
+    settings.id,
+    fresh.flatMap(({ subscription }) => subscription?.id ?? []),
+  );
   const repeats = drafts.filter((one) => !stored.has(one.key) || firsts.get(one.key) !== one);
   const before = await knownBefore(tx, settings, repeats, fresh);
   return drafts.map((one) => {
@@ -70,56 +124,6 @@ export async function recordUsage(
 
 function accepted(warning: Unbillable | null): EventAccepted {
   return { accepted: true, duplicate: false, ...(warning !== null && { warning }) };
-}
-
-type Found = {
-  readonly byRef: ReadonlyMap<string, usage.MeteredSubscription>;
-  readonly byCode: ReadonlyMap<string, Metric>;
-};
-
-/** Which lock guards what a caller names: a guess that is checked, so it may be old or missing. */
-const lockHints = new Map<string, number>();
-const HINTS_MAX = 100_000;
-
-/**
- * Reads subscriptions under their usage locks, all in one round trip when the locks that are
- * needed are known from before. What was read without its lock is read again under it.
- */
-async function resolve(
-  tx: Tx,
-  settings: ProjectSettings,
-  events: readonly Arrived[],
-): Promise<Found> {
-  const project = settings.id;
-  const refs = [...new Set(events.map(({ input }) => input.subscription_id))];
-  const external_ids = refs.filter((ref) => ref.startsWith("ext:")).map((ref) => ref.slice(4));
-  const ids = refs.flatMap((ref) => (ref.startsWith("ext:") ? [] : (canonicalUuid(ref) ?? [])));
-  const codes = [...new Set(events.map(({ input }) => input.code))];
-  const held = new Set(refs.flatMap((ref) => lockHints.get(`${project} ${ref}`) ?? []));
-  const [, found, known] = await Promise.all([
-    usage.lockUsage(tx, project, [...held], "shared"),
-    usage.listMetered(tx, project, { ids, external_ids }),
-    metrics.listByCode(tx, project, codes),
-  ]);
-  let rows = found;
-  for (;;) {
-    const missing = rows.map(({ seq }) => usage.usageLock(seq)).filter((lock) => !held.has(lock));
-    if (missing.length === 0) break;
-    for (const lock of missing) held.add(lock);
-    [, rows] = await Promise.all([
-      usage.lockUsage(tx, project, missing, "shared"),
-      usage.listMetered(tx, project, { ids, external_ids }),
-    ]);
-  }
-  const byRef = new Map<string, usage.MeteredSubscription>();
-  if (lockHints.size > HINTS_MAX) lockHints.clear();
-  for (const row of rows) {
-    for (const ref of [row.id, `ext:${row.external_id}`]) {
-      byRef.set(ref, row);
-      lockHints.set(`${project} ${ref}`, usage.usageLock(row.seq));
-    }
-  }
-  return { byRef, byCode: new Map(known.map((metric) => [metric.code, metric])) };
 }
 
 /** An event on its way into the table; `refusal` says why it does not get there. */
@@ -140,7 +144,7 @@ type Draft = {
   late: boolean;
 };
 
-function draft(event: Arrived, found: Found): Draft {
+function draft(event: Arrived, found: Metered): Draft {
   const { input, received_at } = event;
   const base = {
     ...event,
@@ -149,8 +153,7 @@ function draft(event: Arrived, found: Found): Draft {
     unbillable: null,
     late: false,
   };
-  const ref = input.subscription_id;
-  const subscription = found.byRef.get(ref.startsWith("ext:") ? ref : (canonicalUuid(ref) ?? ""));
+  const subscription = found.byRef.get(input.subscription_id);
   if (subscription === undefined) {
     return {
       ...base,

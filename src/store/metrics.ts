@@ -94,8 +94,8 @@ export async function archive(tx: Tx, project: ProjectId, id: string, now: Date)
 
 /** Live metrics by code, without a lock: for events. */
 export function listByCode(db: Queryable, project: ProjectId, codes: readonly string[]) {
-  return db.many<Metric>(sql`
-    select ${COLUMNS}
+  return db.many<Metric & { version: string }>(sql`
+    select ${COLUMNS}, xmin::text as version
       from metrics
      where project_id = ${project} and code = any(${codes}::text[]) and archived_at is null`);
 }

@@ -162,14 +162,13 @@ export async function dropChanged(
 export async function dropUsed(
   tx: Tx,
   project: ProjectId,
-  used: readonly { readonly subscription_id: string }[],
+  subscription_ids: readonly string[],
 ): Promise<void> {
-  if (!everyChange || used.length === 0) return;
-  const subscription_ids = [...new Set(used.map(({ subscription_id }) => subscription_id))];
+  if (!everyChange || subscription_ids.length === 0) return;
   const users = await tx.many<{ customer_id: string }>(sql`
     select distinct customer_id
       from subscriptions
-     where project_id = ${project} and id = any(${subscription_ids}::uuid[])`);
+     where project_id = ${project} and id = any(${[...new Set(subscription_ids)]}::uuid[])`);
   await drop(
     tx,
     project,

@@ -3,6 +3,7 @@
 
 import type { UsageDay } from "../domain/aggregation.ts";
 import type { Unbillable, UsageEvent } from "../schema/events.ts";
+import type { Metric } from "../schema/metrics.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
 import { json, type Sql, sql } from "./sql.ts";
@@ -55,6 +56,8 @@ export async function lockUsage(
 /** What recording must know about a subscription, read under its lock. */
 export type MeteredSubscription = {
   readonly id: string;
+  /** Another one after each change of the row. */
+  readonly version: string;
   readonly seq: number;
   readonly external_id: string;
   readonly live: boolean;
@@ -66,13 +69,15 @@ export type MeteredSubscription = {
   readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
 };
 
+export type MeteredMetric = Metric & { readonly version: string };
+
 /** By id or external_id; the live one of a name comes last, so that it wins in a map. */
 export function listMetered(
   db: Queryable,
   project: ProjectId,
   refs: { ids: readonly string[]; external_ids: readonly string[] },
 ) {
-  const columns = sql`s.id, s.seq, s.external_id, s.status in ('active', 'suspended') as live,
+  const columns = sql`s.id, s.xmin::text as version, s.seq, s.external_id, s.status in ('active', 'suspended') as live,
          s.started_at, s.terminated_at, s.period_no, s.current_period_start,
          s.current_period_next, p.interval`;
   const table = sql`subscriptions s
@@ -91,17 +96,25 @@ export function listMetered(
      order by live, s.id`);
 }
 
+/** Row versions by id. */
+export type Versions = {
+  readonly subscriptions: ReadonlyMap<string, string>;
+  readonly metrics: ReadonlyMap<string, string>;
+};
+
 /**
  * Stores what was not seen before and folds exactly that into the daily sums. Returns the keys
- * that were new. Keys and days are sorted, so that two batches wait for each other in one order.
- * `end` commits with it: a round trip less.
+ * that were new, or that one of the rows is not the version it was given for: then nothing is
+ * stored. Keys and days are sorted, so that two batches wait for each other in one order. `end`
+ * commits with it: a round trip less.
  */
 export async function record(
   tx: Tx,
   project: ProjectId,
   events: readonly EventRow[],
-  end: "commit" | "go on",
-): Promise<string[]> {
+  how: { end: "commit" | "go on"; versions?: Versions },
+): Promise<ReadonlySet<string> | "changed"> {
+  if (events.length === 0) return new Set();
   const query = sql`
     with input as (
       select *
@@ -111,6 +124,7 @@ export async function record(
                    quantity numeric, unique_value uuid, value text, properties jsonb,
                    unbillable text)
        order by key),
+    ${how.versions === undefined ? sql`unchanged as (select true as ok)` : unchanged(project, how.versions)},
     stored as (
       insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
                                 period_no, at, received_at, arrival, quantity, unique_value,
@@ -118,6 +132,7 @@ export async function record(
       select ${project}, key, transaction_id, subscription_id, metric_id, period_no, at,
              received_at, arrival, quantity, unique_value, value, properties, unbillable
         from input
+       where (select ok from unchanged)
       on conflict (project_id, key) do nothing
       returning key, subscription_id, metric_id, period_no, at, arrival, quantity, unique_value,
                 unbillable),
@@ -126,12 +141,32 @@ export async function record(
       sql`stored`,
       events.some((event) => event.unique_value !== null),
     )}
-    select key from stored`;
-  const rows =
-    end === "commit"
-      ? await tx.last<{ key: string }>(query)
-      : await tx.many<{ key: string }>(query);
-  return rows.map((row) => row.key);
+    select (select ok from unchanged) as unchanged,
+           case when count(*) < ${events.length}
+                then coalesce(array_agg(key), '{}') end as some
+      from stored`;
+  type Row = { unchanged: boolean; some: string[] | null };
+  const [row] = how.end === "commit" ? await tx.last<Row>(query) : await tx.many<Row>(query);
+  if (!row?.unchanged) return "changed";
+  return new Set(row.some ?? events.map((event) => event.key));
+}
+
+/** Under the usage locks a subscription cannot change any more once this has looked. */
+function unchanged(project: ProjectId, { subscriptions, metrics }: Versions): Sql {
+  return sql`
+    unchanged as (
+      select (select count(*)
+                from unnest(${[...subscriptions.keys()]}::uuid[],
+                            ${[...subscriptions.values()]}::xid[]) as w (id, version)
+                join subscriptions s
+                  on s.project_id = ${project} and s.id = w.id and s.xmin = w.version)
+               = ${subscriptions.size}
+             and (select count(*)
+                    from unnest(${[...metrics.keys()]}::uuid[],
+                                ${[...metrics.values()]}::xid[]) as w (id, version)
+                    join metrics m
+                      on m.project_id = ${project} and m.id = w.id and m.xmin = w.version)
+               = ${metrics.size} as ok)`;
 }
 
 /**
@@ -149,12 +184,15 @@ function foldInto(project: ProjectId, events: Sql, distinct: boolean): Sql {
        where unique_value is not null
        order by subscription_id, period_no, metric_id, unique_value, arrival
       on conflict do nothing
-      returning subscription_id, period_no, metric_id, day),`;
-  const uniques = sql`
-             coalesce((select count(*)
-                         from first_seen f
-                        where f.subscription_id = b.subscription_id and f.period_no = b.period_no
-                          and f.metric_id = b.metric_id and f.day = b.day), 0)`;
+      returning subscription_id, period_no, metric_id, day),
+    found as (
+      select subscription_id, period_no, metric_id, day, count(*) as uniques
+        from first_seen
+       group by subscription_id, period_no, metric_id, day),`;
+  const joined = sql`
+        left join found f
+          on f.subscription_id = b.subscription_id and f.period_no = b.period_no
+         and f.metric_id = b.metric_id and f.day = b.day`;
   return sql`
     billable as (
       select *, (at at time zone 'UTC')::date as day
@@ -166,9 +204,9 @@ function foldInto(project: ProjectId, events: Sql, distinct: boolean): Sql {
                                    sum, max, latest, uniques, last_at, last_arrival)
       select ${project}::uuid, b.subscription_id, b.period_no, b.metric_id, b.day, count(*),
              sum(quantity), max(quantity), (array_agg(quantity order by at desc, arrival desc))[1],
-             ${distinct ? uniques : sql`0`}, max(at),
+             ${distinct ? sql`coalesce(min(f.uniques), 0)` : sql`0`}, max(at),
              (array_agg(arrival order by at desc, arrival desc))[1]
-        from billable b
+        from billable b${distinct ? joined : sql``}
        group by b.subscription_id, b.period_no, b.metric_id, b.day
        order by b.subscription_id, b.period_no, b.metric_id, b.day
       on conflict (project_id, subscription_id, period_no, metric_id, day) do update

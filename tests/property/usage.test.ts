@@ -98,7 +98,7 @@ async function send(
       received_at: NOW,
       arrival: arrivals.get(input.transaction_id) ?? 0n,
     }));
-    await app.context.db.tx((tx) => recordUsage(tx, settings, batch));
+    await recordUsage(app.context.db, settings, batch);
     start += size;
   }
 }

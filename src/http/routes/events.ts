@@ -112,7 +112,7 @@ async function recordBatch(
       }
     });
     const good = checked.filter((event): event is Arrived => !(event instanceof Refusal));
-    const recorded = good.length === 0 ? [] : await db.tx((tx) => recordUsage(tx, settings, good));
+    const recorded = good.length === 0 ? [] : await recordUsage(db, settings, good);
     let next = 0;
     for (const event of checked) {
       const outcome = event instanceof Refusal ? event : recorded[next++];

@@ -1,0 +1,125 @@
+// What recording knows about the subscriptions and metrics that events name: looked up under the
+// usage locks, and remembered for the next batch together with the version of each row.
+
+import { canonicalUuid } from "../ids.ts";
+import type { UsageEventInput } from "../schema/events.ts";
+import type { Tx } from "../store/db.ts";
+import * as metrics from "../store/metrics.ts";
+import type { ProjectId } from "../store/tenants.ts";
+import * as usage from "../store/usage.ts";
+
+type Naming = { readonly input: Pick<UsageEventInput, "subscription_id" | "code"> };
+
+/** By what callers write: an id in any case, `ext:` and an external_id, a metric's code. */
+export type Metered = {
+  readonly byRef: ReadonlyMap<string, usage.MeteredSubscription>;
+  readonly byCode: ReadonlyMap<string, usage.MeteredMetric>;
+};
+
+/**
+ * Only live subscriptions and metrics are remembered: while one lives, no other can take its name,
+ * so that an unchanged row is still the right one.
+ */
+class Memory {
+  readonly subscriptions = new Map<string, usage.MeteredSubscription>();
+  readonly metrics = new Map<string, usage.MeteredMetric>();
+}
+
+const memories = new Map<string, Memory>();
+const REMEMBERED_MAX = 100_000;
+let remembered = 0;
+
+/** All that the events name, or nothing when a part of it is not remembered. */
+export function recall(project: ProjectId, events: readonly Naming[]): Metered | undefined {
+  const memory = memories.get(project);
+  if (memory === undefined) return undefined;
+  const byRef = new Map<string, usage.MeteredSubscription>();
+  const byCode = new Map<string, usage.MeteredMetric>();
+  for (const { input } of events) {
+    const subscription = memory.subscriptions.get(input.subscription_id);
+    const metric = memory.metrics.get(input.code);
+    if (subscription === undefined || metric === undefined) return undefined;
+    byRef.set(input.subscription_id, subscription);
+    byCode.set(input.code, metric);
+  }
+  return { byRef, byCode };
+}
+
+function remember(project: ProjectId, { byRef, byCode }: Metered): void {
+  if (remembered > REMEMBERED_MAX) {
+    memories.clear();
+    remembered = 0;
+  }
+  const memory = memories.get(project) ?? new Memory();
+  memories.set(project, memory);
+  for (const [ref, row] of byRef) if (row.live) memory.subscriptions.set(ref, row);
+  for (const [code, row] of byCode) memory.metrics.set(code, row);
+  remembered += byRef.size + byCode.size;
+}
+
+/** Reads subscriptions under their usage locks: what was read without its lock is read again. */
+export async function resolve(
+  tx: Tx,
+  project: ProjectId,
+  events: readonly Naming[],
+): Promise<Metered> {
+  const refs = [...new Set(events.map(({ input }) => input.subscription_id))];
+  const external_ids = refs.filter((ref) => ref.startsWith("ext:")).map((ref) => ref.slice(4));
+  const ids = refs.flatMap((ref) => (ref.startsWith("ext:") ? [] : (canonicalUuid(ref) ?? [])));
+  const codes = [...new Set(events.map(({ input }) => input.code))];
+  const held = new Set(heldBefore(project, refs));
+  let [, rows, known] = await Promise.all([
+    usage.lockUsage(tx, project, [...held], "shared"),
+    usage.listMetered(tx, project, { ids, external_ids }),
+    metrics.listByCode(tx, project, codes),
+  ]);
+  for (;;) {
+    const missing = rows.map(({ seq }) => usage.usageLock(seq)).filter((lock) => !held.has(lock));
+    if (missing.length === 0) break;
+    for (const lock of missing) held.add(lock);
+    [, rows, known] = await Promise.all([
+      usage.lockUsage(tx, project, missing, "shared"),
+      usage.listMetered(tx, project, { ids, external_ids }),
+      metrics.listByCode(tx, project, codes),
+    ]);
+  }
+  const found = { byRef: byWrittenRef(refs, rows), byCode: byCodeOf(known) };
+  remember(project, found);
+  return found;
+}
+
+/** Locks that the names needed last time: a guess, which saves a round trip when it is right. */
+function heldBefore(project: ProjectId, refs: readonly string[]): number[] {
+  const subscriptions = memories.get(project)?.subscriptions;
+  return refs.flatMap((ref) => {
+    const known = subscriptions?.get(ref);
+    return known === undefined ? [] : usage.usageLock(known.seq);
+  });
+}
+
+/** Rows come with the live one of a name last, so that it wins. */
+function byWrittenRef(refs: readonly string[], rows: readonly usage.MeteredSubscription[]) {
+  const byName = new Map<string, usage.MeteredSubscription>();
+  for (const row of rows) byName.set(row.id, row).set(`ext:${row.external_id}`, row);
+  const byRef = new Map<string, usage.MeteredSubscription>();
+  for (const ref of refs) {
+    const row = byName.get(ref.startsWith("ext:") ? ref : (canonicalUuid(ref) ?? ""));
+    if (row !== undefined) byRef.set(ref, row);
+  }
+  return byRef;
+}
+
+function byCodeOf(rows: readonly usage.MeteredMetric[]) {
+  return new Map(rows.map((metric) => [metric.code, metric]));
+}
+
+export function locksOf({ byRef }: Metered): number[] {
+  return [...byRef.values()].map(({ seq }) => usage.usageLock(seq));
+}
+
+/** The rows that a write may only follow if they are still the same. */
+export function versionsOf({ byRef, byCode }: Metered): usage.Versions {
+  const subscriptions = new Map([...byRef.values()].map((row) => [row.id, row.version]));
+  const metered = new Map([...byCode.values()].map((row) => [row.id, row.version]));
+  return { subscriptions, metrics: metered };
+}

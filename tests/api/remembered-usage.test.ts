@@ -1,0 +1,63 @@
+// Recording remembers subscriptions and metrics between batches. Whatever changes in between must
+// count for the very next event, whichever process changed it.
+
+import { afterAll, expect, test } from "vitest";
+import type { Json } from "../support/app.ts";
+import { startApp } from "../support/app.ts";
+import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
+
+const app = await startApp();
+afterAll(() => app.close());
+
+let sent = 0;
+
+/** An event of "calls" for "acme", named as callers name them. */
+function send(story: Sandbox, value: string) {
+  sent += 1;
+  const event = { transaction_id: `t${sent}`, subscription_id: "ext:acme", code: "calls", value };
+  return story.call("POST", "/v1/events", event);
+}
+
+/** Two events were recorded, so that all they named is remembered. */
+async function remembered(charged: boolean) {
+  const story = await sandbox(app, "2026-03-10");
+  const metric = await story.metric("sum", { code: "calls" });
+  const plan = await story.plan({ charges: charged ? [perUnit(metric, "1")] : [] });
+  const subscription = await story.subscribe({ plan, external_id: "acme" });
+  for (const value of ["1", "2"]) expect((await send(story, value)).status).toBe(200);
+  return { story, metric, plan, subscription };
+}
+
+async function units(story: Sandbox, subscription: Json): Promise<string> {
+  return (await story.runningUsage(subscription)).charges[0].units;
+}
+
+test("an ended subscription takes no more usage; its successor of the same name does", async () => {
+  const { story, plan, subscription } = await remembered(true);
+  await story.terminate(subscription);
+  expect((await send(story, "5")).body.warning).toBe("after_termination");
+  const next = await story.subscribe({ plan, external_id: "acme" });
+  expect((await send(story, "7")).body).toEqual({ accepted: true, duplicate: false });
+  expect(await units(story, next)).toBe("7");
+});
+
+test("an event after the end of a period counts in the new one", async () => {
+  const { story, subscription } = await remembered(true);
+  expect(await units(story, subscription)).toBe("3");
+  await story.travelTo("2026-04-12");
+  await send(story, "5");
+  expect(await units(story, subscription)).toBe("5");
+});
+
+test("an archived metric is refused", async () => {
+  const { story, metric } = await remembered(false);
+  await story.call("DELETE", `/v1/metrics/${metric.id}`);
+  expect((await send(story, "4")).status).toBe(404);
+});
+
+test("a change of the metric that others made is seen, and a renamed one goes on", async () => {
+  const { story, metric, subscription } = await remembered(true);
+  await story.patch(`/v1/metrics/${metric.id}`, { name: "Renamed" });
+  expect((await send(story, "4")).body).toEqual({ accepted: true, duplicate: false });
+  expect(await units(story, subscription)).toBe("7");
+});
