@@ -97,6 +97,10 @@ export class Pool implements Db {
       max: options.max,
       maxLifetimeSeconds: CONNECTION_LIFETIME_S,
     });
+    // Whatever the role or the database is set to: dates are read in this form.
+    this.#pool.on("connect", (client) => {
+      client.query("set datestyle = 'ISO'").catch(() => {});
+    });
     // An idle connection that breaks is replaced at its next use; the query then tells the caller.
     this.#pool.on("error", () => {});
   }
@@ -176,13 +180,15 @@ export class Pool implements Db {
 class Transaction implements Queryable {
   readonly #client: pg.PoolClient;
   #committed: Promise<unknown> | undefined;
+  /** What broke it: the statements sent behind that one only say that it is broken. */
+  #cause: unknown;
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
   }
 
   many<T>(query: Sql): Promise<T[]> {
-    return translated(async () => (await this.#client.query(prepared(query))).rows as T[]);
+    return this.#asked(async () => (await this.#client.query(prepared(query))).rows as T[]);
   }
 
   async maybeOne<T>(query: Sql): Promise<T | undefined> {
@@ -194,7 +200,7 @@ class Transaction implements Queryable {
   }
 
   run(query: Sql): Promise<number> {
-    return translated(async () => (await this.#client.query(prepared(query))).rowCount ?? 0);
+    return this.#asked(async () => (await this.#client.query(prepared(query))).rowCount ?? 0);
   }
 
   async last<T>(query: Sql): Promise<T[]> {
@@ -209,13 +215,23 @@ class Transaction implements Queryable {
 
   /** Once, whoever asks. */
   commit(): Promise<unknown> {
-    this.#committed ??= translated(async () => {
+    this.#committed ??= this.#asked(async () => {
       const { command } = await this.#client.query("commit");
       // An error that someone swallowed: nothing was written, so nobody may be told it was.
-      if (command === "ROLLBACK")
-        throw new Error("The transaction had failed and was rolled back.");
+      if (command === "ROLLBACK") {
+        throw this.#cause ?? new Error("The transaction had failed and was rolled back.");
+      }
     });
     return this.#committed;
+  }
+
+  async #asked<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await translated(work);
+    } catch (error) {
+      this.#cause ??= error;
+      throw codeOf(error) === IN_FAILED_TRANSACTION ? this.#cause : error;
+    }
   }
 }
 
@@ -233,6 +249,8 @@ function exactlyOne<T>(rows: T[], query: Sql): T {
   if (row === undefined || rows.length > 1) throw new Error(`Expected one row of: ${query.text}`);
   return row;
 }
+
+const IN_FAILED_TRANSACTION = "25P02";
 
 /** Serialization failure, deadlock, lock timeout: the transaction may be run again. */
 const RETRIED = new Set(["40001", "40P01", "55P03"]);

@@ -1,0 +1,67 @@
+// Statements of a transaction travel together. Whichever of them fails, the caller hears of that
+// one, and what may be tried again is.
+
+import { afterAll, expect, test } from "vitest";
+import { Pool } from "../../src/store/db.ts";
+import { sql } from "../../src/store/sql.ts";
+import { testDatabase } from "../support/database.ts";
+
+const LOCK = sql`select pg_advisory_xact_lock(7)`;
+const LOCK_MS = 100;
+
+const database = await testDatabase();
+const db = new Pool(database.connection, {
+  max: 4,
+  statement_timeout_ms: 5_000,
+  lock_timeout_ms: LOCK_MS,
+  application_name: "transactions",
+});
+afterAll(async () => {
+  await db.end();
+  await database.drop();
+});
+
+/** The first statement a frame deeper than the second, as it is between rooms. */
+async function lock(tx: { many(query: typeof LOCK): Promise<unknown> }): Promise<void> {
+  await tx.many(LOCK);
+}
+
+test("a lock that is not free in time is waited for again, also with statements behind it", async () => {
+  let release = () => {};
+  const held = new Promise<void>((taken) => {
+    void db.tx(async (tx) => {
+      await lock(tx);
+      taken();
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    });
+  });
+  await held;
+  let attempts = 0;
+  const waiting = db.tx(async (tx) => {
+    attempts += 1;
+    if (attempts === 2) release();
+    const [, rows] = await Promise.all([lock(tx), tx.many(sql`select 1 as one`)]);
+    return rows;
+  });
+  expect(await waiting).toEqual([{ one: 1 }]);
+  expect(attempts).toBeGreaterThan(1);
+});
+
+test("the error is that of the statement that failed, not of those behind it", async () => {
+  const failed = db.tx(async (tx) => {
+    const failing = async () => {
+      await tx.many(sql`select 1 / 0`);
+    };
+    await Promise.all([failing(), tx.many(sql`select 1 as one`)]);
+  });
+  await expect(failed).rejects.toThrow("division by zero");
+});
+
+test("a failure that someone swallows cannot be committed, and is told", async () => {
+  const swallowed = db.tx(async (tx) => {
+    await tx.many(sql`select 1 / 0`).catch(() => {});
+  });
+  await expect(swallowed).rejects.toThrow("division by zero");
+});
