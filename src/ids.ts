@@ -18,16 +18,30 @@ export function newId(): string {
   const ms = wallMs();
   if (ms > lastMs) {
     lastMs = ms;
-    counter = randomInt(0, COUNTER_MAX >> 1);
+    counter = randomIdBytes().readUInt16BE(0) & (COUNTER_MAX >> 1);
   } else if (++counter > COUNTER_MAX) {
     lastMs += 1;
     counter = 0;
   }
-  const bytes = randomBytes(16);
+  const bytes = randomIdBytes();
   bytes.writeUIntBE(lastMs, 0, 6);
   bytes.writeUInt16BE(0x7000 | counter, 6);
   bytes.writeUInt8(((bytes[8] ?? 0) & 0x3f) | 0x80, 8);
   return formatUuid(bytes);
+}
+
+const RANDOM_IDS = 256;
+let randomPool = Buffer.alloc(0);
+let randomNext = 0;
+
+/** Random bytes are drawn for many ids at once: a draw costs more than an id. */
+function randomIdBytes(): Buffer {
+  if (randomNext >= randomPool.length) {
+    randomPool = randomBytes(RANDOM_IDS * 16);
+    randomNext = 0;
+  }
+  randomNext += 16;
+  return randomPool.subarray(randomNext - 16, randomNext);
 }
 
 /** 122 random bits: for organizations and customers, whose id alone opens a door. */
@@ -82,9 +96,16 @@ export function digestId(text: string): string {
   return formatUuid(createHash("sha256").update(text).digest().subarray(0, 16));
 }
 
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const DASH_BEFORE = new Set([4, 6, 8, 10]);
+
 function formatUuid(bytes: Buffer): string {
-  const hex = bytes.toString("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  let text = "";
+  for (let i = 0; i < 16; i++) {
+    if (DASH_BEFORE.has(i)) text += "-";
+    text += HEX[bytes[i] ?? 0];
+  }
+  return text;
 }
 
 function randomText(alphabet: string, length: number): string {

@@ -5,6 +5,8 @@ export const DAY_MS = 86_400_000;
 
 const YEAR_MIN = 2000;
 const YEAR_MAX = 2200;
+const CANONICAL = "0000-00-00T00:00:00.000Z";
+const ZERO = 0x30;
 const TIMESTAMP = new RegExp(
   "^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})" +
     "T(?<hour>[0-9]{2}):(?<minute>[0-9]{2})" +
@@ -45,6 +47,35 @@ export function nextMidnight(at: Date): Date {
  * cut off, never rounded, so that no event slips over the end of its period.
  */
 export function parseTimestamp(text: string): Date | undefined {
+  return canonical(text) ?? anyForm(text);
+}
+
+/** `YYYY-MM-DDTHH:MM:SS.mmmZ`, which nearly everyone sends, digit by digit: events are many. */
+function canonical(text: string): Date | undefined {
+  if (text.length !== CANONICAL.length) return undefined;
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - ZERO;
+    const fits =
+      CANONICAL.charCodeAt(i) === ZERO ? digit >= 0 && digit <= 9 : text[i] === CANONICAL[i];
+    if (!fits) return undefined;
+  }
+  const [year, month, day] = [number(text, 0, 4), number(text, 5, 7), number(text, 8, 10)];
+  const [hour, minute] = [number(text, 11, 13), number(text, 14, 16)];
+  const [second, ms] = [number(text, 17, 19), number(text, 20, 23)];
+  if (hour > 23 || minute > 59 || second > 59) return undefined;
+  const at = new Date(Date.UTC(year, month - 1, day, hour, minute, second, ms));
+  // The engine reads 30 February as 2 March, and month 13 as January.
+  if (at.getUTCDate() !== day || at.getUTCMonth() !== month - 1) return undefined;
+  return withinYears(at);
+}
+
+function number(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let i = from; i < to; i++) value = value * 10 + text.charCodeAt(i) - ZERO;
+  return value;
+}
+
+function anyForm(text: string): Date | undefined {
   const parts = TIMESTAMP.exec(text)?.groups;
   if (parts === undefined) return undefined;
   const read = (name: string) => Number(parts[name] ?? 0);
@@ -59,7 +90,10 @@ export function parseTimestamp(text: string): Date | undefined {
   const ms = Number((parts.fraction ?? "").slice(0, 3).padEnd(3, "0"));
   const ofDayMs = ((hour * 60 + minute) * 60 + second) * 1000 + ms;
   const zoneMs = (zoneHour * 60 + zoneMinute) * 60_000 * (parts.sign === "-" ? -1 : 1);
-  const at = new Date(day + ofDayMs - zoneMs);
+  return withinYears(new Date(day + ofDayMs - zoneMs));
+}
+
+function withinYears(at: Date): Date | undefined {
   const year = at.getUTCFullYear();
   return year >= YEAR_MIN && year <= YEAR_MAX ? at : undefined;
 }

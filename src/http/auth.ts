@@ -28,16 +28,31 @@ export function mayDo(actor: Actor, needed: Needed): boolean {
 
 /** Remembers for a moment what the database said, and asks once however many ask at once. */
 class Belief<T> {
-  readonly #known = new Map<string, { value: Promise<T>; until: number }>();
+  readonly #known = new Map<string, { asked: Promise<T>; value?: T; until: number }>();
 
-  get(key: string, nowMs: number, ask: () => Promise<T>): Promise<T> {
+  get(key: string, now: Date, ask: () => Promise<T>): Promise<T> {
     const known = this.#known.get(key);
-    if (known !== undefined && known.until > nowMs) return known.value;
+    if (known !== undefined && known.until > now.getTime()) return known.asked;
     if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
-    const value = ask();
-    this.#known.set(key, { value, until: nowMs + BELIEF_MS });
-    value.catch(() => this.#known.delete(key));
-    return value;
+    const asked = ask();
+    const entry: { asked: Promise<T>; value?: T; until: number } = {
+      asked,
+      until: now.getTime() + BELIEF_MS,
+    };
+    this.#known.set(key, entry);
+    asked.then(
+      (value) => {
+        entry.value = value;
+      },
+      () => this.#known.delete(key),
+    );
+    return asked;
+  }
+
+  /** What is known without asking. */
+  recall(key: string, now: Date): T | undefined {
+    const known = this.#known.get(key);
+    return known !== undefined && known.until > now.getTime() ? known.value : undefined;
   }
 
   forget(): void {
@@ -47,6 +62,7 @@ class Belief<T> {
 
 export class Gate {
   readonly #context: Context;
+  /** By the header as it came, which saves a digest per request. */
   readonly #callers = new Belief<Actor | undefined>();
   readonly #projects = new Belief<ProjectSettings | undefined>();
   readonly #used = new Map<string, keys.Use>();
@@ -59,16 +75,25 @@ export class Gate {
   async authenticate(header: string | undefined): Promise<Actor> {
     const token = /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
     if (token === undefined || !isWellFormedToken(token)) throw unauthorized();
-    const hash = tokenHash(token);
     const now = this.#context.clock.now();
-    const actor = await this.#callers.get(hash.toString("base64"), now.getTime(), () =>
-      keys.getCaller(this.#context.db, hash),
+    const actor = await this.#callers.get(header ?? "", now, () =>
+      keys.getCaller(this.#context.db, tokenHash(token)),
     );
-    if (actor === undefined) throw unauthorized();
-    if (actor.expires_at !== null && actor.expires_at <= now) throw unauthorized();
-    const { organization_id, token_id } = actor;
-    this.#used.set(token_id, { organization_id, token_id, used_at: now });
+    if (actor === undefined || hasExpired(actor, now)) throw unauthorized();
+    this.#noteUse(actor, now);
     return actor;
+  }
+
+  /** The same without asking the database; undefined when only that could tell. */
+  recallActor(header: string | undefined, now: Date): Actor | undefined {
+    const actor = this.#callers.recall(header ?? "", now);
+    if (actor === undefined || hasExpired(actor, now)) return undefined;
+    this.#noteUse(actor, now);
+    return actor;
+  }
+
+  #noteUse({ organization_id, token_id }: Actor, used_at: Date): void {
+    this.#used.set(token_id, { organization_id, token_id, used_at });
   }
 
   /** 404 for a project that is unknown, or of another organization: the same answer. */
@@ -79,12 +104,21 @@ export class Gate {
     }
     const { db, clock } = this.#context;
     const ask = () => getSettings(db, actor.organization_id, id);
-    const key = `${actor.organization_id} ${id}`;
-    let settings = await this.#projects.get(key, clock.now().getTime(), ask);
+    let settings = await this.#projects.get(projectKey(actor, id), clock.now(), ask);
     // A sandbox clock may have moved a moment ago, in another process: always asked afresh.
     if (settings?.mode === "sandbox") settings = await ask();
     if (settings === undefined) throw refuse("not_found", "No project has this id.");
     return settings;
+  }
+
+  recallProject(
+    actor: Actor,
+    header: string | string[] | undefined,
+    now: Date,
+  ): ProjectSettings | undefined {
+    if (typeof header !== "string") return undefined;
+    const settings = this.#projects.recall(projectKey(actor, header), now);
+    return settings?.mode === "sandbox" ? undefined : settings;
   }
 
   /** This process revoked or changed something: do not wait for the belief to age. */
@@ -101,6 +135,14 @@ export class Gate {
     await keys.recordUse(this.#context.db, uses);
     return uses.length;
   }
+}
+
+function hasExpired({ expires_at }: Actor, now: Date): boolean {
+  return expires_at !== null && expires_at <= now;
+}
+
+function projectKey({ organization_id }: Actor, id: string): string {
+  return `${organization_id} ${id}`;
 }
 
 export function timeOf(context: Context, settings: ProjectSettings | undefined): Date {

@@ -1,13 +1,12 @@
 // Reads request bodies: strict JSON whose depth, numbers and text every later part can trust.
 
+import { isUtf8 } from "node:buffer";
 import { refuse } from "../errors.ts";
 
 export const JSON_DEPTH_MAX = 32;
 const NUMBER_TRUSTED_CHARS = 15;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function parseJson(bytes: Buffer): unknown {
   const text = decode(bytes);
@@ -24,11 +23,8 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 function decode(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw refuse("invalid_json", "The body is not valid UTF-8.");
-  }
+  if (!isUtf8(bytes)) throw refuse("invalid_json", "The body is not valid UTF-8.");
+  return bytes.toString("utf8");
 }
 
 /** One pass before parsing: a body that nests too deep or loses digits never becomes an object. */

@@ -57,6 +57,8 @@ type Shape = {
   readonly body_max?: number;
   /** The body is handed over as bytes: the route speaks a protocol with parse errors of its own. */
   readonly unparsed?: true;
+  /** May take the hot lane: its function needs no query, no framework, no idempotency key. */
+  readonly hot?: true;
   /** A body may be left out altogether. */
   readonly body_optional?: boolean;
   /** Never stored for replays: a token exists in its answer only. */

@@ -1,7 +1,7 @@
 // Builds the HTTP door from the table of routes: authenticates, checks, runs, answers.
-// The only renderer of errors.
+// Errors are rendered in answers.ts and nowhere else.
 
-import { Server as NetServer, type Socket } from "node:net";
+import { Server as NetServer } from "node:net";
 import {
   type FastifyError,
   type FastifyInstance,
@@ -10,14 +10,21 @@ import {
   fastify,
 } from "fastify";
 import type { Context } from "../context.ts";
-import { type ErrorCode, Refusal, refuse } from "../errors.ts";
-import { newId } from "../ids.ts";
+import { type Refusal, refuse } from "../errors.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import {
+  answerBrokenRequest,
+  asRefusal,
+  envelope,
+  JSON_TYPE,
+  noteAnswer,
+  requestId,
+} from "./answers.ts";
 import { type Actor, Gate, mayDo, timeOf } from "./auth.ts";
+import { openHotLane } from "./hot-lane.ts";
 import { keyOf, once } from "./idempotency.ts";
 import { parseJson } from "./json.ts";
 import { DOOR_HEADER, DOOR_KEY } from "./mcp-tools.ts";
-import { observe } from "./metrics.ts";
 import { Buckets } from "./rates.ts";
 import { type Call, type Method, type Route, WithStatus, type WriteCall } from "./route.ts";
 import { type Check, checker, checkPathText, checkQueryText } from "./validation.ts";
@@ -32,7 +39,6 @@ const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 2_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 100;
-const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 type Caller = { actor: Actor | undefined; settings: ProjectSettings | undefined };
 
@@ -59,10 +65,7 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: "idle",
     trustProxy: context.config.trust_proxy,
-    genReqId: (request) => {
-      const given = request.headers["x-request-id"];
-      return typeof given === "string" && REQUEST_ID.test(given) ? given : newId();
-    },
+    genReqId: ({ headers }) => requestId(headers["x-request-id"]),
     routerOptions: { maxParamLength: PATH_PARAM_MAX, ignoreTrailingSlash: false },
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -88,22 +91,8 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
       return request.routeOptions.config.unparsed === true ? body : parseJson(body);
     },
   );
-  app.addHook("onRequest", async ({ headers, raw }) => {
-    if (headers.host === undefined && raw.httpVersion === "1.1") {
-      throw refuse("bad_request", "The header Host is missing.");
-    }
-  });
-  let leaving = false;
-  app.addHook("onSend", async (request, reply, payload) => {
-    reply.header("x-request-id", request.id);
-    if (leaving) reply.header("connection", "close");
-    return payload;
-  });
-  app.addHook("onResponse", async (request, reply) => {
-    const route = request.routeOptions.url ?? "unmatched";
-    observe({ method: request.method, route, status: reply.statusCode, ms: reply.elapsedTime });
-    logAnswer(context, request, reply);
-  });
+  const leaving = { now: false };
+  addHooks(app, context, leaving);
   app.setErrorHandler((error: FastifyError, request, reply) =>
     renderError(context, error, request, reply),
   );
@@ -112,12 +101,39 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
   });
   const limits = tokenLimits(context);
   for (const route of routes) mount(app, context, gate, route, limits);
+  openHotLane(app.server, { context, gate, leaving }, routes, (route) => limitOf(limits, route));
   const stopListening = () => {
-    leaving = true;
+    leaving.now = true;
     // The HTTP server's own close would cut idle connections on which a request is arriving.
     NetServer.prototype.close.call(app.server);
   };
   return { app, gate, stopListening };
+}
+
+/** Hooks that wait for nothing take a callback: a promise for each would cost as much as they do. */
+function addHooks(app: FastifyInstance, context: Context, leaving: { now: boolean }): void {
+  app.addHook("onRequest", ({ headers, raw }, _reply, done) => {
+    if (headers.host === undefined && raw.httpVersion === "1.1") {
+      done(refuse("bad_request", "The header Host is missing."));
+    } else done();
+  });
+  app.addHook("onSend", (request, reply, payload, done) => {
+    reply.header("x-request-id", request.id);
+    if (leaving.now) reply.header("connection", "close");
+    done(null, payload);
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    noteAnswer(context, {
+      request_id: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? "unmatched",
+      status: reply.statusCode,
+      ms: reply.elapsedTime,
+      token_id: request.caller?.actor?.token_id,
+      project_id: request.caller?.settings?.id,
+    });
+    done();
+  });
 }
 
 type TokenLimits = Readonly<Record<"reads" | "writes" | "events", Buckets | undefined>>;
@@ -130,6 +146,11 @@ function tokenLimits({ config }: Context): TokenLimits {
     writes: bucket(config.rate_writes_per_minute),
     events: bucket(config.rate_events_per_minute),
   };
+}
+
+function limitOf(limits: TokenLimits, route: Route): Buckets | undefined {
+  if (route.kind === "read") return limits.reads;
+  return limits[route.scope === "events" ? "events" : "writes"];
 }
 
 function mount(
@@ -148,8 +169,7 @@ function mount(
     query: route.query === undefined ? undefined : checker(route.query, "query"),
     body: route.body === undefined ? undefined : checker(route.body, "body"),
   };
-  const limit =
-    route.kind === "read" ? limits.reads : limits[route.scope === "events" ? "events" : "writes"];
+  const limit = limitOf(limits, route);
   app.route({
     method: route.method,
     url: route.path,
@@ -257,7 +277,7 @@ function send(reply: FastifyReply, fallback: number, answer: unknown): FastifyRe
   reply.code(status);
   if (body instanceof Rendered) {
     if (body.text === "") return reply.send();
-    return reply.type("application/json; charset=utf-8").serializer(String).send(body.text);
+    return reply.type(JSON_TYPE).serializer(String).send(body.text);
   }
   return reply.send(body);
 }
@@ -281,95 +301,13 @@ function matches(pattern: string, path: string): boolean {
   );
 }
 
-const FASTIFY_CODES: Readonly<Record<string, [ErrorCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ["payload_too_large", "The body is larger than this call takes."],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
-    "unsupported_media_type",
-    "Send JSON, with the header content-type: application/json.",
-  ],
-  FST_ERR_BAD_URL: ["not_found", "The path is not a valid URL."],
-  FST_ERR_MAX_PARAM_LENGTH: ["not_found", "There is nothing at this path."],
-};
-
-function asRefusal(error: unknown): Refusal | undefined {
-  if (error instanceof Refusal) return error;
-  const { code = "", statusCode = 500 } = error as Partial<FastifyError>;
-  const known = FASTIFY_CODES[code];
-  if (known !== undefined) return refuse(known[0], known[1]);
-  if (code.startsWith("FST_") && statusCode >= 400 && statusCode < 500) {
-    return refuse("bad_request", "The request cannot be read.");
-  }
-  return undefined;
-}
-
 function renderError(
   context: Context,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const refusal = asRefusal(error) ?? refuse("internal_error", "Something went wrong on our side.");
-  if (refusal.status >= 500) {
-    const cause = refusal === error ? (refusal as { cause?: unknown }).cause : error;
-    context.log.error(
-      { err: cause, request_id: request.id, route: request.routeOptions.url },
-      refusal.code,
-    );
-  }
+  const refusal = asRefusal(context, error, request.id, request.routeOptions.url);
   for (const [name, value] of Object.entries(refusal.headers ?? {})) reply.header(name, value);
-  const { code, message, retryable, details } = refusal;
-  reply
-    .code(refusal.status)
-    .type("application/json; charset=utf-8")
-    .serializer(JSON.stringify)
-    .send({
-      error: {
-        code,
-        message,
-        retryable,
-        ...(details === undefined ? {} : { details }),
-        request_id: request.id,
-      },
-    });
-}
-
-/** Bytes that are no HTTP at all still get the envelope. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const message =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? "The headers are too large."
-      : "The request cannot be read.";
-  const request_id = newId();
-  const body = JSON.stringify({
-    error: { code: "bad_request", message, retryable: false, request_id },
-  });
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
-}
-
-const SLOW_MS = 1_000;
-
-/** Every answer at debug; slow ones and our own failures where an operator looks. */
-function logAnswer(context: Context, request: FastifyRequest, reply: FastifyReply): void {
-  const ms = Math.round(reply.elapsedTime);
-  const slow = ms >= SLOW_MS;
-  if (!slow && !context.log.isLevelEnabled("debug")) return;
-  context.log[slow ? "warn" : "debug"](
-    {
-      request_id: request.id,
-      method: request.method,
-      route: request.routeOptions.url,
-      status: reply.statusCode,
-      ms,
-      token_id: request.caller?.actor?.token_id,
-      project_id: request.caller?.settings?.id,
-    },
-    slow ? "slow request" : "request",
-  );
+  reply.code(refusal.status).type(JSON_TYPE).serializer(String).send(envelope(refusal, request.id));
 }

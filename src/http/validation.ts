@@ -29,7 +29,8 @@ ajv.addKeyword({
   type: "object",
   schemaType: "number",
   errors: false,
-  validate: (max: number, value: unknown) => Buffer.byteLength(JSON.stringify(value)) <= max,
+  validate: (max: number, value: unknown) =>
+    isSmallJson(value, max) || Buffer.byteLength(JSON.stringify(value)) <= max,
 });
 ajv.addKeyword({
   keyword: "x-at-least-one",
@@ -38,6 +39,21 @@ ajv.addKeyword({
   validate: (_: boolean, value: unknown, parent?: { properties?: object }) =>
     Object.keys(parent?.properties ?? {}).some((key) => Object.hasOwn(value as object, key)),
 });
+
+const ESCAPED_BYTES_MAX = 6;
+const SCALAR_BYTES_MAX = 32;
+
+/** Whether flat short text is below the limit for certain: most is, and need not be rendered. */
+function isSmallJson(value: unknown, max: number): boolean {
+  let bytes = 0;
+  for (const key in value as object) {
+    const member = (value as Record<string, unknown>)[key];
+    if (typeof member === "object") return false;
+    const chars = key.length + (typeof member === "string" ? member.length : 0);
+    bytes += chars * ESCAPED_BYTES_MAX + SCALAR_BYTES_MAX;
+  }
+  return bytes <= max;
+}
 
 function isCalendarDate(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && parseTimestamp(`${text}T00:00:00Z`) !== undefined;

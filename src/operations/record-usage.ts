@@ -128,73 +128,67 @@ function accepted(warning: Unbillable | null): EventAccepted {
 
 /** An event on its way into the table; `refusal` says why it does not get there. */
 type Draft = {
+  readonly event: Arrived;
   readonly key: string;
-  readonly input: UsageEventInput;
-  readonly received_at: Date;
-  readonly arrival: bigint;
-  readonly refusal?: Refusal;
-  readonly subscription?: usage.MeteredSubscription;
-  readonly metric?: Metric;
-  readonly at?: Date;
-  readonly quantity?: string | null;
-  readonly unique_value?: string | null;
+  refusal: Refusal | undefined;
+  subscription: usage.MeteredSubscription | undefined;
+  metric: Metric | undefined;
+  at: Date | undefined;
+  quantity: string | null;
+  unique_value: string | null;
   period_no: number;
   unbillable: Unbillable | null;
   /** Of a closed period that is still corrected. */
   late: boolean;
 };
 
-function draft(event: Arrived, found: Metered): Draft {
+function draft(event: Arrived, known: Metered): Draft {
   const { input, received_at } = event;
-  const base = {
-    ...event,
+  const one: Draft = {
+    event,
     key: keyOf(input.transaction_id),
+    refusal: undefined,
+    subscription: known.byRef.get(input.subscription_id),
+    metric: known.byCode.get(input.code),
+    at: input.timestamp === undefined ? received_at : parseTimestamp(input.timestamp),
+    quantity: null,
+    unique_value: null,
     period_no: 0,
     unbillable: null,
     late: false,
   };
-  const subscription = found.byRef.get(input.subscription_id);
+  one.refusal = complete(one);
+  return one;
+}
+
+/** Fills in what the event counts and where; or says why it is refused. */
+function complete(one: Draft): Refusal | undefined {
+  const { subscription, metric, at, event } = one;
   if (subscription === undefined) {
-    return {
-      ...base,
-      refusal: refuse("not_found", "subscription_id: no subscription is known by it."),
-    };
+    return refuse("not_found", "subscription_id: no subscription is known by it.");
   }
-  const metric = found.byCode.get(input.code);
-  if (metric === undefined) {
-    return {
-      ...base,
-      subscription,
-      refusal: refuse("not_found", "code: no metric has this code."),
-    };
-  }
-  const at = input.timestamp === undefined ? received_at : parseTimestamp(input.timestamp);
-  if (at === undefined || at.getTime() > received_at.getTime() + FUTURE_MAX_MS) {
+  if (metric === undefined) return refuse("not_found", "code: no metric has this code.");
+  if (at === undefined || at.getTime() > event.received_at.getTime() + FUTURE_MAX_MS) {
     const message = "timestamp must not lie more than 24 hours in the future.";
-    return { ...base, subscription, metric, refusal: refuseField("timestamp", "maximum", message) };
+    return refuseField("timestamp", "maximum", message);
   }
-  const value = usageValue(metric, input);
-  if (!value.ok) {
-    const refusal = refuseField(value.field, "format", `${value.field} ${value.message}.`);
-    return { ...base, subscription, metric, at, refusal };
-  }
-  const { quantity, unique_value } = value;
-  return { ...base, subscription, metric, at, quantity, unique_value, ...place(subscription, at) };
+  const value = usageValue(metric, event.input);
+  if (!value.ok) return refuseField(value.field, "format", `${value.field} ${value.message}.`);
+  one.quantity = value.quantity;
+  one.unique_value = value.unique_value;
+  place(one, subscription, at);
+  return undefined;
 }
 
 /** The period of an event that needs no look at closed periods; those come in `placeLate`. */
-function place(subscription: usage.MeteredSubscription, at: Date) {
+function place(one: Draft, subscription: usage.MeteredSubscription, at: Date): void {
   const { started_at, terminated_at, period_no, live } = subscription;
-  if (at < started_at) return { unbillable: "before_start" as const };
-  if (!live && terminated_at !== null && at >= terminated_at) {
-    return { unbillable: "after_termination" as const };
-  }
-  if (!live || at < subscription.current_period_start) return { late: true };
-  const open = {
-    start: subscription.current_period_start,
-    next: subscription.current_period_next,
-  };
-  return { period_no: period_no + periodIndexAt(open, subscription.interval, at) };
+  const { current_period_start: start, current_period_next: next } = subscription;
+  if (at < started_at) one.unbillable = "before_start";
+  else if (!live && terminated_at !== null && at >= terminated_at) {
+    one.unbillable = "after_termination";
+  } else if (!live || at < start) one.late = true;
+  else one.period_no = period_no + periodIndexAt({ start, next }, subscription.interval, at);
 }
 
 /** Events of closed periods: corrected within the window, else stored and never billed. */
@@ -225,9 +219,9 @@ async function placeLate(tx: Tx, settings: ProjectSettings, drafts: readonly Dra
 
 async function markLate(tx: Tx, settings: ProjectSettings, fresh: readonly Draft[]) {
   const marks = new Map<string, closedPeriods.LateMark>();
-  for (const { late, subscription, period_no, received_at } of fresh) {
+  for (const { late, subscription, period_no, event } of fresh) {
     if (!late || subscription === undefined) continue;
-    const settle_at = subscription.live ? null : nextMidnight(received_at);
+    const settle_at = subscription.live ? null : nextMidnight(event.received_at);
     marks.set(`${subscription.id} ${period_no}`, {
       subscription_id: subscription.id,
       period_no,
@@ -243,25 +237,25 @@ function keyOf(transaction_id: string): string {
 }
 
 function eventRow(one: Draft): usage.EventRow {
-  const { input, subscription, metric, at } = one;
+  const { subscription, metric, at } = one;
+  const { input, received_at, arrival } = one.event;
   if (subscription === undefined || metric === undefined || at === undefined) {
     throw new Error("A refused event reached the table.");
   }
-  const { properties } = input;
+  const { transaction_id, value = null, properties = {} } = input;
   return {
     key: one.key,
-    transaction_id: one.key === input.transaction_id ? null : input.transaction_id,
+    transaction_id: one.key === transaction_id ? null : transaction_id,
     subscription_id: subscription.id,
     metric_id: metric.id,
     period_no: one.period_no,
     at,
-    received_at: one.received_at,
-    arrival: one.arrival.toString(),
-    quantity: one.quantity ?? null,
-    unique_value: one.unique_value == null ? null : digestId(one.unique_value),
-    value: input.value ?? null,
-    properties:
-      properties === undefined || Object.keys(properties).length === 0 ? null : properties,
+    received_at,
+    arrival: arrival.toString(),
+    quantity: one.quantity,
+    unique_value: one.unique_value === null ? null : digestId(one.unique_value),
+    value,
+    properties: Object.keys(properties).length === 0 ? null : properties,
     unbillable: one.unbillable,
   };
 }
@@ -290,7 +284,7 @@ async function knownBefore(
 }
 
 function isSame(repeat: Draft, first: usage.StoredEvent): boolean {
-  const { input } = repeat;
+  const { input } = repeat.event;
   return (
     repeat.subscription?.id === first.subscription_id &&
     repeat.metric?.id === first.metric_id &&

@@ -1,0 +1,184 @@
+// Usage events may take a lane past the framework. Nobody may be able to tell: every request gets
+// the answer that the ordinary way gives, which the same path with an empty query always takes.
+
+import { request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type App, type Json, startApp } from "../support/app.ts";
+import { code, makeMetric, makePlan, makeSubscription } from "../support/records.ts";
+
+let app: App;
+let port: number;
+let readOnly: string;
+let event: Json;
+
+beforeAll(async () => {
+  app = await startApp({ mode: "live" });
+  const metric = await makeMetric(app, { field_name: "calls" });
+  const plan = await makePlan(app, { amount_cents: 0 });
+  const subscription = await makeSubscription(app, { plan_id: plan.id });
+  const { organization_id } = app.profile;
+  readOnly = (await app.post("/v1/keys", { organization_id, name: "reader", scopes: ["read"] }))
+    .token;
+  event = { subscription_id: subscription.id, code: metric.code, value: "4" };
+  await app.door.app.listen({ port: 0, host: "127.0.0.1" });
+  port = (app.door.app.server.address() as AddressInfo).port;
+});
+
+afterAll(async () => {
+  app.door.app.server.closeAllConnections();
+  await app.close();
+});
+
+type Sent = {
+  method?: string;
+  body?: string | Buffer;
+  headers?: Record<string, string | undefined>;
+  chunked?: boolean;
+};
+type Seen = { status: number; headers: Record<string, unknown>; body: string };
+
+function send(path: string, { method = "POST", body, headers, chunked }: Sent): Promise<Seen> {
+  const all = {
+    authorization: `Bearer ${app.profile.token}`,
+    "x-project-id": app.profile.project_id,
+    "content-type": "application/json",
+    "x-request-id": "lane",
+    ...(body !== undefined && !chunked && { "content-length": String(Buffer.byteLength(body)) }),
+    ...headers,
+  };
+  const given = Object.entries(all).filter(([, value]) => value !== undefined);
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(
+      { port, path, method, headers: Object.fromEntries(given) as Record<string, string> },
+      (answer) => {
+        const read: Buffer[] = [];
+        answer.on("data", (chunk: Buffer) => read.push(chunk));
+        answer.on("end", () => {
+          // Whether the connection stays is not the answer: the framework ends it after bad bodies.
+          const { date: _, connection: __, "keep-alive": ___, ...rest } = answer.headers;
+          const text = Buffer.concat(read).toString();
+          resolve({ status: answer.statusCode ?? 0, headers: rest, body: text });
+        });
+      },
+    );
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+const json = (fields: object) => JSON.stringify({ ...event, ...fields });
+const good = (fields: object = {}) => json({ transaction_id: code("t"), ...fields });
+
+/** Made late, when there is an event to vary. */
+const REQUESTS: Readonly<Record<string, () => Sent>> = {
+  "a broken body": () => ({ body: '{"transaction_id":' }),
+  "a body that is no UTF-8": () => ({ body: Buffer.from([0x22, 0xff, 0x22]) }),
+  "a body with a byte order mark": () => ({ body: `\ufeff${good()}` }),
+  "an empty body": () => ({ body: "" }),
+  "no body at all": () => ({}),
+  null: () => ({ body: "null" }),
+  "a list": () => ({ body: "[]" }),
+  "an object with nothing in it": () => ({ body: "{}" }),
+  "wrong types in every field": () => ({
+    body: '{"transaction_id":1,"subscription_id":[],"code":{},"value":2,"timestamp":3,"properties":4}',
+  }),
+  "U+0000": () => ({ body: good({ value: "\u0000" }) }),
+  "a lone surrogate": () => ({ body: good().replace('"4"', '"\\ud800"') }),
+  "a number that loses digits": () => ({
+    body: good({ properties: { n: 0 } }).replace("0}", "1e400}"),
+  }),
+  "deep nesting": () => ({ body: `${"[".repeat(40)}${"]".repeat(40)}` }),
+  "an unknown subscription": () => ({ body: good({ subscription_id: "ext:nobody" }) }),
+  "an unknown metric": () => ({ body: good({ code: "nothing" }) }),
+  "a day that does not exist": () => ({ body: good({ timestamp: "2026-02-30T00:00:00.000Z" }) }),
+  "the far future": () => ({ body: good({ timestamp: "2199-01-01T00:00:00.000Z" }) }),
+  "a value that is no number": () => ({ body: good({ value: "many" }) }),
+  "before the start": () => ({ body: good({ timestamp: "2020-01-01T00:00:00Z" }) }),
+  "more than an event may have": () => ({ body: good({ properties: { x: "y".repeat(70_000) } }) }),
+  "another content type": () => ({ body: good(), headers: { "content-type": "text/plain" } }),
+  "no content type": () => ({ body: good(), headers: { "content-type": undefined } }),
+  "a content type with charset": () => ({
+    body: good(),
+    headers: { "content-type": "application/json; charset=utf-8" },
+  }),
+  chunks: () => ({ body: good(), chunked: true }),
+  "no token": () => ({ body: good(), headers: { authorization: undefined } }),
+  "a token that is none": () => ({ body: good(), headers: { authorization: "Bearer dues_x" } }),
+  "a token that may only read": () => ({
+    body: good(),
+    headers: { authorization: `Bearer ${readOnly}` },
+  }),
+  "no project": () => ({ body: good(), headers: { "x-project-id": undefined } }),
+  "a project that is no id": () => ({ body: good(), headers: { "x-project-id": "mine" } }),
+  "an unknown project": () => ({
+    body: good(),
+    headers: { "x-project-id": "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11" },
+  }),
+  "a project in upper case": () => ({
+    body: good(),
+    headers: { "x-project-id": app.profile.project_id.toUpperCase() },
+  }),
+  "an idempotency key": () => ({ body: good(), headers: { "idempotency-key": "k" } }),
+  "another method": () => ({ method: "PUT", body: good() }),
+  "the method of a list": () => ({ method: "GET" }),
+};
+
+test.each(Object.entries(REQUESTS))("%s is answered alike on both ways", async (_, make) => {
+  // Both ways know the caller: what is unknown never takes the lane.
+  await send("/v1/events", { body: good() });
+  const ordinary = await send("/v1/events?", make());
+  expect(await send("/v1/events", make())).toEqual(ordinary);
+});
+
+test("an event that is sent twice is told so, whichever way it came first", async () => {
+  const first = good();
+  const second = good();
+  expect((await send("/v1/events", { body: first })).body).toContain('"duplicate":false');
+  expect((await send("/v1/events?", { body: first })).body).toContain('"duplicate":true');
+  expect((await send("/v1/events?", { body: second })).body).toContain('"duplicate":false');
+  expect((await send("/v1/events", { body: second })).body).toContain('"duplicate":true');
+});
+
+test("a known caller's event does take the lane, and only then", async () => {
+  await send("/v1/events", { body: good() });
+  const asked = vi.spyOn(app.door.gate, "authenticate");
+  expect((await send("/v1/events", { body: good() })).status).toBe(200);
+  expect(asked).toHaveBeenCalledTimes(0);
+  expect((await send("/v1/events?", { body: good() })).status).toBe(200);
+  expect(asked).toHaveBeenCalledTimes(1);
+  asked.mockRestore();
+});
+
+test("a client that leaves in the middle of its body harms nobody", async () => {
+  const left = new Promise((resolve) => {
+    const sent = httpRequest({
+      port,
+      path: "/v1/events",
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${app.profile.token}`,
+        "x-project-id": app.profile.project_id,
+        "content-type": "application/json",
+        "content-length": "500",
+      },
+    });
+    sent.on("error", resolve);
+    sent.write('{"transaction_id":', () => sent.destroy(new Error("gone")));
+  });
+  await left;
+  expect((await send("/v1/events", { body: good() })).status).toBe(200);
+});
+
+test("a revoked token is refused at once on both ways", async () => {
+  const { organization_id } = app.profile;
+  const made = await app.post("/v1/keys", { organization_id, name: "sender", scopes: ["events"] });
+  const headers = { authorization: `Bearer ${made.token}` };
+  for (const path of ["/v1/events", "/v1/events"]) {
+    expect((await send(path, { body: good(), headers })).status).toBe(200);
+  }
+  await app.ok("DELETE", `/v1/keys/${made.id}`);
+  for (const path of ["/v1/events", "/v1/events?"]) {
+    expect((await send(path, { body: good(), headers })).status).toBe(401);
+  }
+});
