@@ -110,7 +110,7 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
   return { app, gate, stopListening };
 }
 
-/** Hooks that wait for nothing take a callback: a promise for each would cost as much as they do. */
+/** Hooks that wait for nothing take a callback: a promise each would cost as much as they do. */
 function addHooks(app: FastifyInstance, context: Context, leaving: { now: boolean }): void {
   app.addHook("onRequest", ({ headers, raw }, _reply, done) => {
     if (headers.host === undefined && raw.httpVersion === "1.1") {
