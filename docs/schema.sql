@@ -217,7 +217,7 @@ create table fees (
   amount_currency text not null,
   properties jsonb not null,
   constraint fees_pkey PRIMARY KEY (project_id, invoice_id, id),
-  constraint fees_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id),
+  constraint fees_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint fees_fee_type_check CHECK ((fee_type = ANY (ARRAY['subscription'::text, 'charge'::text, 'adjustment'::text, 'add_on'::text])))
 );
 
@@ -534,6 +534,13 @@ create table usage_events (
 );
 CREATE INDEX usage_events_by_subscription ON public.usage_events USING btree (project_id, subscription_id, at);
 CREATE INDEX usage_events_unbillable ON public.usage_events USING btree (project_id, at, key) WHERE (unbillable IS NOT NULL);
+
+create table usage_seals (
+  project_id uuid not null,
+  sealed_until timestamp with time zone not null,
+  constraint usage_seals_pkey PRIMARY KEY (project_id),
+  constraint usage_seals_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
 
 create table usage_uniques (
   project_id uuid not null,

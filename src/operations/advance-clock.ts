@@ -107,7 +107,7 @@ async function step(tx: Tx, project: ProjectId, to: Date, now: Date): Promise<Mo
   if (due === undefined) return undefined;
   const at = new Date(Math.max(due.getTime(), stands.getTime()));
   if (settings.frozen_at === null || at > settings.frozen_at) await clock.freezeAt(tx, project, at);
-  const closes = await closeDue(tx, settings, at);
+  const closes = await closeDue(tx, settings, at, "usage locks");
   if (closes.facts.length > 0 || closes.closed > 0) return { at, ...closes };
   const supplements = await settleEnded(tx, settings, at);
   if (supplements.closed > 0) return { at, facts: supplements.facts, closed: 0 };

@@ -19,6 +19,7 @@ import * as plans from "../store/plans.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
+import * as usageLocks from "../store/usage-locks.ts";
 import { type By, emit, type Fact, SCHEDULER } from "./emit.ts";
 import { type InvoiceRequest, issueInvoices } from "./issue-invoices.ts";
 
@@ -29,16 +30,22 @@ type Billed = subscriptions.BilledSubscription;
 /** What a run did, for the clock's report and the workers' counts. */
 export type CloseReport = { readonly closed: number; readonly facts: readonly Fact[] };
 
+/**
+ * What keeps usage out of periods that are closing: usage locks until the commit, or a seal that
+ * was committed before, with which events of other periods need not wait.
+ */
+export type Guard = "usage locks" | "seal";
+
 /** Closes one period of each subscription that is due, at most a batch of them. */
 export async function closeDue(
   tx: Tx,
   settings: ProjectSettings,
   now: Date,
-  limit = BATCH_MAX,
+  guard: Guard,
 ): Promise<CloseReport> {
-  const due = await subscriptions.claimEnded(tx, settings.id, now, limit);
+  const due = await subscriptions.claimEnded(tx, settings.id, now, BATCH_MAX);
   if (due.length === 0) return { closed: 0, facts: [] };
-  return closeEnded(tx, settings, due, SCHEDULER, now);
+  return closeEnded(tx, settings, due, SCHEDULER, now, guard);
 }
 
 /** Closes one subscription alone: how a batch that failed finds the one that made it fail. */
@@ -64,9 +71,10 @@ export async function closeEnded(
   due: readonly Billed[],
   by: By,
   now: Date,
+  guard: Guard = "usage locks",
 ): Promise<CloseReport> {
   const project = settings.id;
-  const load = await loadFor(tx, project, due);
+  const load = await (guard === "seal" ? loadUnlocked : loadFor)(tx, project, due);
 
   // Decide. What cannot be decided is set aside with its reason; the others go on.
   const closes: Decided[] = [];
@@ -106,7 +114,7 @@ export async function closeFinally(
 ): Promise<readonly Fact[]> {
   const project = settings.id;
   const period = { subscription_id: subscription.id, period_no: subscription.period_no };
-  await usage.lockUsage(tx, project, [usage.usageLock(subscription.seq)], "alone");
+  await usageLocks.lockUsage(tx, project, [usageLocks.usageLock(subscription.seq)], "alone");
   if (await usage.hasUsageFrom(tx, project, period, now))
     await usage.cutAt(tx, project, period, now);
   const load = await loadFor(tx, project, [subscription]);
@@ -176,16 +184,16 @@ type Load = {
 /** Everything the decisions need, in a handful of statements however many subscriptions. */
 export async function loadFor(tx: Tx, project: ProjectId, batch: readonly Billed[]): Promise<Load> {
   // From here to the commit no event can join these periods.
-  await usage.lockUsage(
+  await usageLocks.lockUsage(
     tx,
     project,
-    batch.map(({ seq }) => usage.usageLock(seq)),
+    batch.map(({ seq }) => usageLocks.usageLock(seq)),
     "alone",
   );
   return loadUnlocked(tx, project, batch);
 }
 
-/** The same without a lock: for a preview, which decides nothing. */
+/** The same without locks: under a seal, or for a preview, which decides nothing. */
 export async function loadUnlocked(
   db: Parameters<typeof usage.totals>[0],
   project: ProjectId,

@@ -46,6 +46,8 @@ export async function issueInvoices(
   const customers = [...new Set(requests.map(({ customer }) => customer.id))];
   const balances = await credits.lock(tx, project, customers);
   const { settled, entries } = settle(requests, balances);
+  const fees = settled.flatMap(({ request, id }) => feesOf(request, id));
+  await invoices.insertFees(tx, project, fees);
 
   const year = now.getUTCFullYear();
   const first = await invoices.takeNumbers(tx, project, year, settled.length);
@@ -67,8 +69,6 @@ export async function issueInvoices(
     };
   });
   const written = await invoices.insert(tx, project, rows, now);
-  const fees = settled.flatMap(({ request, id }) => feesOf(request, id));
-  await invoices.insertFees(tx, project, fees);
   await credits.record(tx, project, entries, now);
   return withFees(settled, written, fees);
 }

@@ -7,6 +7,7 @@ import type { Tx } from "../store/db.ts";
 import * as metrics from "../store/metrics.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
+import * as usageLocks from "../store/usage-locks.ts";
 
 type Naming = { readonly input: Pick<UsageEventInput, "subscription_id" | "code"> };
 
@@ -14,6 +15,8 @@ type Naming = { readonly input: Pick<UsageEventInput, "subscription_id" | "code"
 export type Metered = {
   readonly byRef: ReadonlyMap<string, usage.MeteredSubscription>;
   readonly byCode: ReadonlyMap<string, usage.MeteredMetric>;
+  /** Periods that end by then are being closed. */
+  readonly sealed_until: Date | null;
 };
 
 /**
@@ -23,6 +26,7 @@ export type Metered = {
 class Memory {
   readonly subscriptions = new Map<string, usage.MeteredSubscription>();
   readonly metrics = new Map<string, usage.MeteredMetric>();
+  sealed_until: Date | null = null;
 }
 
 const memories = new Map<string, Memory>();
@@ -42,16 +46,17 @@ export function recall(project: ProjectId, events: readonly Naming[]): Metered |
     byRef.set(input.subscription_id, subscription);
     byCode.set(input.code, metric);
   }
-  return { byRef, byCode };
+  return { byRef, byCode, sealed_until: memory.sealed_until };
 }
 
-function remember(project: ProjectId, { byRef, byCode }: Metered): void {
+function remember(project: ProjectId, { byRef, byCode, sealed_until }: Metered): void {
   if (remembered > REMEMBERED_MAX) {
     memories.clear();
     remembered = 0;
   }
   const memory = memories.get(project) ?? new Memory();
   memories.set(project, memory);
+  memory.sealed_until = sealed_until;
   for (const [ref, row] of byRef) if (row.live) memory.subscriptions.set(ref, row);
   for (const [code, row] of byCode) memory.metrics.set(code, row);
   remembered += byRef.size + byCode.size;
@@ -67,23 +72,27 @@ export async function resolve(
   const external_ids = refs.filter((ref) => ref.startsWith("ext:")).map((ref) => ref.slice(4));
   const ids = refs.flatMap((ref) => (ref.startsWith("ext:") ? [] : (canonicalUuid(ref) ?? [])));
   const codes = [...new Set(events.map(({ input }) => input.code))];
-  const held = new Set(heldBefore(project, refs));
-  let [, rows, known] = await Promise.all([
-    usage.lockUsage(tx, project, [...held], "shared"),
+  const held = new Set([usageLocks.SEAL_LOCK, ...heldBefore(project, refs)]);
+  let [, sealed_until, rows, known] = await Promise.all([
+    usageLocks.lockUsage(tx, project, [...held], "shared"),
+    usageLocks.sealedUntil(tx, project),
     usage.listMetered(tx, project, { ids, external_ids }),
     metrics.listByCode(tx, project, codes),
   ]);
   for (;;) {
-    const missing = rows.map(({ seq }) => usage.usageLock(seq)).filter((lock) => !held.has(lock));
+    const missing = rows
+      .map(({ seq }) => usageLocks.usageLock(seq))
+      .filter((lock) => !held.has(lock));
     if (missing.length === 0) break;
     for (const lock of missing) held.add(lock);
-    [, rows, known] = await Promise.all([
-      usage.lockUsage(tx, project, missing, "shared"),
+    [, sealed_until, rows, known] = await Promise.all([
+      usageLocks.lockUsage(tx, project, missing, "shared"),
+      usageLocks.sealedUntil(tx, project),
       usage.listMetered(tx, project, { ids, external_ids }),
       metrics.listByCode(tx, project, codes),
     ]);
   }
-  const found = { byRef: byWrittenRef(refs, rows), byCode: byCodeOf(known) };
+  const found = { byRef: byWrittenRef(refs, rows), byCode: byCodeOf(known), sealed_until };
   remember(project, found);
   return found;
 }
@@ -93,7 +102,7 @@ function heldBefore(project: ProjectId, refs: readonly string[]): number[] {
   const subscriptions = memories.get(project)?.subscriptions;
   return refs.flatMap((ref) => {
     const known = subscriptions?.get(ref);
-    return known === undefined ? [] : usage.usageLock(known.seq);
+    return known === undefined ? [] : usageLocks.usageLock(known.seq);
   });
 }
 
@@ -114,12 +123,12 @@ function byCodeOf(rows: readonly usage.MeteredMetric[]) {
 }
 
 export function locksOf({ byRef }: Metered): number[] {
-  return [...byRef.values()].map(({ seq }) => usage.usageLock(seq));
+  return [usageLocks.SEAL_LOCK, ...[...byRef.values()].map(({ seq }) => usageLocks.usageLock(seq))];
 }
 
 /** The rows that a write may only follow if they are still the same. */
-export function versionsOf({ byRef, byCode }: Metered): usage.Versions {
+export function versionsOf({ byRef, byCode, sealed_until }: Metered): usage.Versions {
   const subscriptions = new Map([...byRef.values()].map((row) => [row.id, row.version]));
   const metered = new Map([...byCode.values()].map((row) => [row.id, row.version]));
-  return { subscriptions, metrics: metered };
+  return { subscriptions, metrics: metered, sealed_until };
 }

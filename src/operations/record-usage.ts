@@ -14,6 +14,7 @@ import type { Db, Tx } from "../store/db.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
+import * as usageLocks from "../store/usage-locks.ts";
 import { locksOf, type Metered, recall, resolve, versionsOf } from "./metered.ts";
 
 const FUTURE_MAX_MS = DAY_MS;
@@ -38,11 +39,27 @@ export async function recordUsage(
 ): Promise<Outcome[]> {
   const known = recall(settings.id, events);
   const drafts = known === undefined ? [] : events.map((event) => draft(event, known));
-  const plain = drafts.some((one) => one.refusal === undefined) && !drafts.some((one) => one.late);
+  const plain =
+    drafts.some((one) => one.refusal === undefined) &&
+    !drafts.some((one) => one.late || one.sealed);
   const recorded = plain
     ? await db.tx((tx) => recordRemembered(tx, settings, drafts, known as Metered))
     : undefined;
-  return recorded ?? db.tx((tx) => recordResolved(tx, settings, events));
+  return recorded ?? recordCarefully(db, settings, events);
+}
+
+/** Usage of periods that are being closed needs their rows, which come before any other lock. */
+async function recordCarefully(
+  db: Db,
+  settings: ProjectSettings,
+  events: readonly Arrived[],
+): Promise<Outcome[]> {
+  const rows = new Set<string>();
+  for (;;) {
+    const recorded = await db.tx((tx) => recordResolved(tx, settings, events, rows));
+    if (Array.isArray(recorded)) return recorded;
+    for (const id of recorded.sealed) rows.add(id);
+  }
 }
 
 /** In one round trip, or not at all: undefined when a row is no longer what it was. */
@@ -56,7 +73,7 @@ async function recordRemembered(
   const rows = [...firsts.values()].map(eventRow);
   const versions = versionsOf(known);
   const [, stored] = await Promise.all([
-    usage.lockUsage(tx, settings.id, locksOf(known), "shared"),
+    usageLocks.lockUsage(tx, settings.id, locksOf(known), "shared"),
     usage.record(tx, settings.id, rows, { versions, end: "commit" }),
   ]);
   if (stored === "changed") return undefined;
@@ -67,14 +84,18 @@ async function recordResolved(
   tx: Tx,
   settings: ProjectSettings,
   events: readonly Arrived[],
-): Promise<Outcome[]> {
+  rows: ReadonlySet<string>,
+): Promise<Outcome[] | { sealed: string[] }> {
+  await usageLocks.lockRows(tx, settings.id, [...rows]);
   const known = await resolve(tx, settings.id, events);
   const drafts = events.map((event) => draft(event, known));
+  const sealed = drafts.flatMap((one) => (one.sealed ? (one.subscription?.id ?? []) : []));
+  if (sealed.some((id) => !rows.has(id))) return { sealed };
   await placeLate(tx, settings, drafts);
   const firsts = firstCopies(drafts);
   const late = drafts.some((one) => one.late);
-  const rows = [...firsts.values()].map(eventRow);
-  const stored = await usage.record(tx, settings.id, rows, { end: late ? "go on" : "commit" });
+  const written = [...firsts.values()].map(eventRow);
+  const stored = await usage.record(tx, settings.id, written, { end: late ? "go on" : "commit" });
   if (stored === "changed") throw new Error("Nothing was remembered that could have changed.");
   if (late) await markLate(tx, settings, freshOf(firsts, stored));
   return outcomes(tx, settings, drafts, firsts, stored);
@@ -140,6 +161,8 @@ type Draft = {
   unbillable: Unbillable | null;
   /** Of a closed period that is still corrected. */
   late: boolean;
+  /** Of a period that is over and may be closing at this moment. */
+  sealed: boolean;
 };
 
 function draft(event: Arrived, known: Metered): Draft {
@@ -156,13 +179,14 @@ function draft(event: Arrived, known: Metered): Draft {
     period_no: 0,
     unbillable: null,
     late: false,
+    sealed: false,
   };
-  one.refusal = complete(one);
+  one.refusal = complete(one, known.sealed_until);
   return one;
 }
 
 /** Fills in what the event counts and where; or says why it is refused. */
-function complete(one: Draft): Refusal | undefined {
+function complete(one: Draft, sealed_until: Date | null): Refusal | undefined {
   const { subscription, metric, at, event } = one;
   if (subscription === undefined) {
     return refuse("not_found", "subscription_id: no subscription is known by it.");
@@ -177,6 +201,12 @@ function complete(one: Draft): Refusal | undefined {
   one.quantity = value.quantity;
   one.unique_value = value.unique_value;
   place(one, subscription, at);
+  const { live, current_period_next: next } = subscription;
+  one.sealed =
+    live &&
+    one.period_no === subscription.period_no &&
+    sealed_until !== null &&
+    next <= sealed_until;
   return undefined;
 }
 

@@ -15,17 +15,28 @@ function dueProjects(db: Queryable, now: Date, work: (at: Sql) => Sql) {
      where exists (${work(at)})`);
 }
 
+export type Ended = ProjectSettings & {
+  /** Whether some of the periods ended after the project was sealed last. */
+  readonly unsealed: boolean;
+};
+
 export function withEndedPeriods(db: Queryable, now: Date) {
-  return dueProjects(
-    db,
-    now,
-    (at) => sql`
+  const at = sql`coalesce(p.frozen_at, ${now})`;
+  const ended = sql`
       select 1
         from subscriptions s
        where s.project_id = p.id and s.status in ('active', 'suspended')
          and s.current_period_next <= ${at}
-         and (s.parked_until is null or s.parked_until <= ${DATABASE_NOW})`,
-  );
+         and (s.parked_until is null or s.parked_until <= ${DATABASE_NOW})`;
+  // across projects: one index probe each.
+  return db.many<Ended>(sql`
+    select ${SETTINGS_COLUMNS},
+           exists (${ended}
+         and s.current_period_next > coalesce((
+               select sealed_until from usage_seals u where u.project_id = p.id), '-infinity')
+           ) as unsealed
+      from projects p
+     where exists (${ended})`);
 }
 
 export function withLateUsage(db: Queryable, now: Date) {

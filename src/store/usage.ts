@@ -26,33 +26,6 @@ export type EventRow = {
   readonly unbillable: Unbillable | null;
 };
 
-/** Neighbouring subscriptions share a lock, so that a big batch takes few. */
-const LOCK_NEIGHBOURS = 128;
-const LOCKS_MAX = 1_024;
-
-/**
- * Which lock guards a subscription's usage against the close of its period. Recording holds it
- * shared, a close holds it alone: an event is either in the sum or comes after it. Advisory and
- * fair, where row locks would let a stream of events starve the close.
- */
-export function usageLock(seq: number): number {
-  return Math.floor(seq / LOCK_NEIGHBOURS) % LOCKS_MAX;
-}
-
-export async function lockUsage(
-  tx: Tx,
-  project: ProjectId,
-  locks: readonly number[],
-  mode: "shared" | "alone",
-): Promise<void> {
-  if (locks.length === 0) return;
-  const sorted = [...new Set(locks)].sort((a, b) => a - b);
-  const take = mode === "alone" ? sql`pg_advisory_xact_lock` : sql`pg_advisory_xact_lock_shared`;
-  await tx.many(sql`
-    select ${take}(hashtext(${project}::text), l)
-      from unnest(${sorted}::integer[]) as l`);
-}
-
 /** What recording must know about a subscription, read under its lock. */
 export type MeteredSubscription = {
   readonly id: string;
@@ -100,6 +73,7 @@ export function listMetered(
 export type Versions = {
   readonly subscriptions: ReadonlyMap<string, string>;
   readonly metrics: ReadonlyMap<string, string>;
+  readonly sealed_until: Date | null;
 };
 
 /**
@@ -152,7 +126,8 @@ export async function record(
 }
 
 /** Under the usage locks a subscription cannot change any more once this has looked. */
-function unchanged(project: ProjectId, { subscriptions, metrics }: Versions): Sql {
+function unchanged(project: ProjectId, versions: Versions): Sql {
+  const { subscriptions, metrics, sealed_until } = versions;
   return sql`
     unchanged as (
       select (select count(*)
@@ -166,7 +141,9 @@ function unchanged(project: ProjectId, { subscriptions, metrics }: Versions): Sq
                                 ${[...metrics.values()]}::xid[]) as w (id, version)
                     join metrics m
                       on m.project_id = ${project} and m.id = w.id and m.xmin = w.version)
-               = ${metrics.size} as ok)`;
+               = ${metrics.size}
+             and (select sealed_until from usage_seals where project_id = ${project})
+               is not distinct from ${sealed_until}::timestamptz as ok)`;
 }
 
 /**

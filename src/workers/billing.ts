@@ -9,9 +9,13 @@ import { stepDunning } from "../operations/step-dunning.ts";
 import * as due from "../store/due.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
+import * as usageLocks from "../store/usage-locks.ts";
 import type { Job } from "./loop.ts";
 
 const PAUSE_MS = 1_000;
+/** While the database writes one batch, the next is decided. */
+const LANES = 2;
+const LANE_BATCHES = 4;
 
 export function billingJob(context: Context): Job {
   return {
@@ -24,20 +28,37 @@ export function billingJob(context: Context): Job {
   };
 }
 
-/** One batch of each project that has ended periods. */
+/** A turn of each project that has ended periods. */
 async function closeTick(context: Context): Promise<number> {
   const { db, clock } = context;
+  const wall = clock.now();
   let closed = 0;
-  for (const settings of await due.withEndedPeriods(db, clock.now())) {
-    closed += await closeBatch(context, settings);
+  for (const settings of await due.withEndedPeriods(db, wall)) {
+    const now = settings.frozen_at ?? wall;
+    if (settings.unsealed) await db.tx((tx) => usageLocks.seal(tx, settings.id, now));
+    closed += await closeTurn(context, settings, now);
   }
   return closed;
 }
 
-async function closeBatch(context: Context, settings: ProjectSettings): Promise<number> {
-  const now = settings.frozen_at ?? context.clock.now();
+/** One batch; where that is not all, some more at once, before the next project has its turn. */
+async function closeTurn(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
+  const first = await closeBatch(context, settings, now);
+  if (first < BATCH_MAX) return first;
+  const lane = async () => {
+    let closed = 0;
+    for (let batch = 0; batch < LANE_BATCHES; batch++) {
+      closed += await closeBatch(context, settings, now);
+    }
+    return closed;
+  };
+  const lanes = await Promise.all(Array.from({ length: LANES }, lane));
+  return lanes.reduce((sum, closed) => sum + closed, first);
+}
+
+async function closeBatch(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
   try {
-    const { closed } = await context.db.tx((tx) => closeDue(tx, settings, now));
+    const { closed } = await context.db.tx((tx) => closeDue(tx, settings, now, "seal"));
     return closed;
   } catch (error) {
     if (error instanceof Refusal) throw error;

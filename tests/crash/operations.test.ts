@@ -284,7 +284,7 @@ const OPERATIONS: readonly Operation[] = [
   ),
   work("close the ended periods", async ({ project }) => {
     const settings = await getSettingsById(mortal, project);
-    await mortal.tx((tx) => closeDue(tx, settings, MARCH));
+    await mortal.tx((tx) => closeDue(tx, settings, MARCH, "usage locks"));
   }),
   work("settle the late usage of an ended subscription", async ({ project }) => {
     const settings = await getSettingsById(mortal, project);
