@@ -137,7 +137,7 @@ async function fill({ db, profile }: Stage, endpoint_id: string, count: number):
   await db.run(sql`
     with message as (
       insert into webhook_messages (project_id, id, event, body, created_at)
-      select ${profile.project_id}, gen_random_uuid(), 'payment.succeeded', ${BODY},
+      select ${profile.project_id}, uuidv7(), 'payment.succeeded', ${BODY},
              clock_timestamp()
         from generate_series(1, ${count}::integer)
       returning project_id, id)

@@ -21,22 +21,29 @@ export type Claimed = {
   readonly attempt: number;
   readonly tries: number;
   readonly url: string;
-  readonly secret: Buffer;
-  readonly previous_secret: Buffer | null;
+  /** Sealed, as hexadecimal digits. */
+  readonly secret: string;
+  readonly previous_secret: string | null;
   readonly event: string;
   readonly body: string;
 };
 
+type ClaimedRow = Omit<Claimed, "body"> & { readonly body: string | null };
+
+/** Of a queue row `q`: nobody has taken it, or the taker's claim has run out. */
+export const IS_FREE: Sql = sql`(q.held_until is null or q.held_until <= ${AT_ONCE})`;
+
 /** Projects with something to send now. */
 export async function listDueProjects(db: Queryable): Promise<ProjectId[]> {
-  // across projects: one index probe each.
+  // across projects: one index probe for each endpoint.
   const rows = await db.many<{ id: ProjectId }>(sql`
-    select p.id
-      from projects p
-     where exists (
+    select distinct e.project_id as id
+      from webhook_endpoints e
+     where e.deleted_at is null and exists (
        select 1
          from webhook_queue q
-        where q.project_id = p.id and q.due_at <= ${AT_ONCE})`);
+        where q.project_id = e.project_id and q.endpoint_id = e.id and q.due_at <= ${AT_ONCE}
+          and ${IS_FREE})`);
   return rows.map((row) => row.id);
 }
 
@@ -49,15 +56,17 @@ export type Room = {
 
 /**
  * Takes what is due, oldest first, at most so many per endpoint: one that hangs holds a few rows
- * and delays nobody. When not all can have their share, chance decides whose turn it is. A row is
- * looked up by its message alone (`is not distinct from` keeps the index by endpoint out of it):
- * taking 500 of 10,000 waiting rows was 4 times slower otherwise, recording them 50 times.
+ * and delays nobody. When not all can have their share, chance decides whose turn it is. Rows are
+ * locked and then found again by their place in the table, which cannot change under the lock.
+ *
+ * Of several rows of one message only the first carries its body. The commit is not waited for: a
+ * claim that a crash of the database forgets leaves the row in the queue, to be sent again.
  */
 export function claim(db: Queryable, project: ProjectId, room: Room) {
   const token = newId();
-  return db.many<Claimed>(sql`
+  return db.many<ClaimedRow>(sql`
     with taken as (
-      select q.endpoint_id, q.message_id
+      select q.ctid
         from (select e.id, coalesce(r."limit", ${room.each}) as "limit"
                 from webhook_endpoints e
                 left join json_to_recordset(${json(room.endpoints)}::json)
@@ -65,26 +74,29 @@ export function claim(db: Queryable, project: ProjectId, room: Room) {
                where e.project_id = ${project} and e.enabled
                order by random()) e
        cross join lateral (
-         select w.endpoint_id, w.message_id
-           from webhook_queue w
-          where w.project_id = ${project} and w.endpoint_id = e.id and w.due_at <= ${AT_ONCE}
-          order by w.due_at
+         select q.ctid
+           from webhook_queue q
+          where q.project_id = ${project} and q.endpoint_id = e.id and q.due_at <= ${AT_ONCE}
+            and ${IS_FREE}
+          order by q.due_at
           limit e."limit"
             for update skip locked) q
        limit ${room.total}),
     claimed as (
       update webhook_queue q
-         set due_at = ${DATABASE_NOW} + ${CLAIM}, claim = ${token}
-        from taken t
-       where q.project_id = ${project} and q.message_id = t.message_id
-         and q.endpoint_id is not distinct from t.endpoint_id
+         set held_until = ${DATABASE_NOW} + ${CLAIM}, claim = ${token}
+       where q.project_id = ${project} and q.ctid = any(array(select t.ctid from taken t))
       returning q.project_id, q.endpoint_id, q.message_id, q.claim, q.attempt, q.tries)
-    select c.*, e.url, e.secret, m.event, m.body,
-           case when e.previous_secret_until > ${DATABASE_NOW} then e.previous_secret
-           end as previous_secret
+    select c.*, e.url, encode(e.secret, 'hex') as secret,
+           case when e.previous_secret_until > ${DATABASE_NOW}
+                then encode(e.previous_secret, 'hex') end as previous_secret,
+           m.event,
+           case when lag(c.message_id) over (order by c.message_id) is distinct from c.message_id
+                then m.body end as body
       from claimed c
       join webhook_endpoints e on e.project_id = c.project_id and e.id = c.endpoint_id
       join webhook_messages m on m.project_id = c.project_id and m.id = c.message_id
+     cross join (select set_config('synchronous_commit', 'off', true)) as unhurried
      order by c.message_id`);
 }
 
@@ -127,7 +139,7 @@ export function record(db: Queryable, project: ProjectId, results: readonly Atte
       returning q.endpoint_id, q.message_id),
     postponed as (
       update webhook_queue q
-         set attempt = i.attempt, tries = q.tries + 1, claim = null,
+         set attempt = i.attempt, tries = q.tries + 1, claim = null, held_until = null,
              due_at = case when i.paused then 'infinity'
                            else ${DATABASE_NOW} + i.retry_ms * interval '1 millisecond' end
         from input i
@@ -148,6 +160,44 @@ export function record(db: Queryable, project: ProjectId, results: readonly Atte
     returning endpoint_id, message_id`);
 }
 
+/**
+ * The same for attempts that were all delivered, which most are: nothing is tried again, so what
+ * there is to write follows from the rows that leave the queue. Returns how many were recorded.
+ */
+export function recordDelivered(
+  db: Queryable,
+  project: ProjectId,
+  results: readonly AttemptResult[],
+): Promise<number> {
+  const of = <T>(pick: (result: AttemptResult) => T) => results.map(pick);
+  return db.run(sql`
+    with removed as (
+      delete from webhook_queue q
+       using unnest(${plainArray(results.map(newId))}::uuid[],
+                    ${plainArray(of((r) => r.endpoint_id))}::uuid[],
+                    ${plainArray(of((r) => r.message_id))}::uuid[],
+                    ${plainArray(of((r) => r.claim))}::uuid[],
+                    ${plainArray(of((r) => r.http_status ?? 0))}::integer[],
+                    ${plainArray(of((r) => r.duration_ms))}::integer[],
+                    ${of((r) => r.response_excerpt)}::text[])
+             as i (id, endpoint_id, message_id, claim, http_status, duration_ms, response_excerpt)
+       where q.project_id = ${project} and q.message_id = i.message_id
+         and q.endpoint_id is not distinct from i.endpoint_id and q.claim = i.claim
+      returning i.id, q.endpoint_id, q.message_id, q.attempt, i.http_status, i.duration_ms,
+                i.response_excerpt)
+    insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
+                                  http_status, duration_ms, response_excerpt, created_at)
+    select ${project}, r.id, r.endpoint_id, r.message_id, r.attempt + 1, 'delivered',
+           r.http_status, r.duration_ms, r.response_excerpt,
+           ${DATABASE_NOW} - r.duration_ms * interval '1 millisecond'
+      from removed r`);
+}
+
+/** Ids and numbers need no quotes, and the driver would look for them value by value. */
+function plainArray(values: readonly (string | number)[]): string {
+  return `{${values.join(",")}}`;
+}
+
 /** Gives back what was taken and not tried, so that nobody waits for the claim to run out. */
 export async function release(
   db: Queryable,
@@ -161,8 +211,8 @@ export async function release(
   }));
   await db.run(sql`
     update webhook_queue q
-       set claim = null,
-           due_at = case when e.enabled then ${DATABASE_NOW} else 'infinity' end
+       set claim = null, held_until = null,
+           due_at = case when e.enabled then q.due_at else 'infinity' end
       from json_to_recordset(${json(claims)}::json)
              as c (endpoint_id uuid, message_id uuid, claim uuid)
       join webhook_endpoints e on e.project_id = ${project} and e.id = c.endpoint_id

@@ -3,7 +3,7 @@
 import { newId } from "../ids.ts";
 import { TEST_EVENT } from "../schema/webhooks.ts";
 import { DATABASE_NOW, type Queryable, type Tx } from "./db.ts";
-import { AT_ONCE } from "./deliveries.ts";
+import { AT_ONCE, IS_FREE } from "./deliveries.ts";
 import { type PageRequest, page } from "./page.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -160,9 +160,9 @@ export async function park(db: Queryable, project: ProjectId): Promise<void> {
   await db.run(sql`
     with moved as (
       update webhook_queue q
-         set due_at = 'infinity', claim = null
+         set due_at = 'infinity', claim = null, held_until = null
         from webhook_endpoints e
-       where q.project_id = ${project} and q.due_at <= ${AT_ONCE}
+       where q.project_id = ${project} and q.due_at <= ${AT_ONCE} and ${IS_FREE}
          and e.project_id = ${project} and e.id = q.endpoint_id and not e.enabled
       returning q.endpoint_id, q.message_id, q.attempt, q.due_at)
     ${retold(project)}`);

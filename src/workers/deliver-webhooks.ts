@@ -17,12 +17,16 @@ import * as deliveries from "../store/deliveries.ts";
 import { unseal } from "../store/sealing.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
+import type { SendResult } from "./exchange.ts";
 import { type Key, Lanes } from "./lanes.ts";
 import type { Job } from "./loop.ts";
-import type { Sender, SendResult } from "./send.ts";
+import type { Sender } from "./send.ts";
 
 const POLL_MS = 500;
 const RESULTS_MAX = 500;
+/** Results that come in close together are written together. */
+const GATHER_MS = 20;
+const SECRETS_REMEMBERED = 1_000;
 const GONE = 410;
 /** What was taken longer ago is not begun: its attempt could outlive the claim. */
 const BEGIN_MS_MAX = 15_000;
@@ -34,9 +38,14 @@ export class Deliverer {
   readonly #context: Context;
   readonly #sender: Sender;
   readonly #lanes = new Lanes<Taken>();
-  readonly #busy = new Set<Promise<void>>();
+  /** Opened secrets, by the row they are of and the bytes they were sealed to. */
+  readonly #secrets = new Map<string, string>();
+  #sending = 0;
+  #onIdle: (() => void) | undefined;
   /** Projects that may have something due, the one served longest ago first. */
   readonly #hungry = new Set<ProjectId>();
+  /** Those of them that were told to have something, whatever their endpoints have room for. */
+  readonly #told = new Set<ProjectId>();
   #finished: Finished[] = [];
   #returned: Taken[] = [];
   #polled_ms = Number.NEGATIVE_INFINITY;
@@ -52,14 +61,24 @@ export class Deliverer {
   get jobs(): { claims: Job; results: Job } {
     return {
       claims: { name: "webhooks", pause_ms: POLL_MS, tick: () => this.claimDue() },
-      results: { name: "webhook results", pause_ms: POLL_MS, tick: () => this.recordFinished() },
+      results: {
+        name: "webhook results",
+        pause_ms: POLL_MS,
+        gather_ms: GATHER_MS,
+        tick: () => this.recordFinished(),
+      },
     };
   }
 
   /** A project has something new. */
   notify(project: string): void {
-    this.#hungry.add(project as ProjectId);
+    this.#tell(project as ProjectId);
     this.wakeClaims();
+  }
+
+  #tell(project: ProjectId): void {
+    this.#hungry.add(project);
+    this.#told.add(project);
   }
 
   /** Claims what there is room for and starts sending it. */
@@ -72,15 +91,16 @@ export class Deliverer {
       // It stays hungry: room comes with a result, and that wakes us.
       if (room.total === 0) continue;
       this.#hungry.delete(project);
+      // Its endpoints were served since they asked: a claim would find room for none.
+      if (!this.#told.delete(project) && !this.#lanes.wants(project)) continue;
       const taken_ms = monotonicMs();
       const rows = await deliveries.claim(db, project, room);
       // What is left waits for room, which comes with a result, or for its time, which is polled.
-      if (rows.length >= room.total) this.#hungry.add(project);
+      if (rows.length >= room.total) this.#tell(project);
       if (rows.length === 0 && polled.has(project) && this.#lanes.isIdle(project)) {
         await webhooks.park(db, project);
       }
-      const taken = rows.map((row) => ({ ...row, taken_ms }));
-      this.#lanes.add(project, taken, room);
+      this.#lanes.add(project, withBodies(rows, taken_ms), room);
       for (const endpoint_id of new Set(rows.map((row) => row.endpoint_id))) {
         this.#startNext({ project_id: project, endpoint_id });
       }
@@ -95,39 +115,39 @@ export class Deliverer {
     if (now_ms - this.#polled_ms < POLL_MS) return new Set();
     this.#polled_ms = now_ms;
     const due = await deliveries.listDueProjects(this.#context.db);
-    for (const project of due) this.#hungry.add(project);
+    for (const project of due) this.#tell(project);
     return new Set(due);
   }
 
   #startNext(key: Key): void {
     for (const row of this.#lanes.start(key)) {
-      const sending = this.#send(row).finally(() => this.#busy.delete(sending));
-      this.#busy.add(sending);
+      if (monotonicMs() - row.taken_ms > BEGIN_MS_MAX) {
+        this.#returned.push(row);
+        this.#finish(row, false);
+      } else {
+        this.#sending += 1;
+        void this.#send(row).then((result) => this.#sent(row, result));
+      }
     }
   }
 
-  async #send(row: Taken): Promise<void> {
-    const { endpoint_id } = row;
-    if (monotonicMs() - row.taken_ms > BEGIN_MS_MAX) {
-      this.#finish(row, false);
-      this.#returned.push(row);
-      return;
-    }
-    let result: SendResult;
+  #send(row: Taken): Promise<SendResult> {
+    const { url, body, endpoint_id } = row;
     try {
-      result = await this.#sender.send({
-        url: row.url,
-        body: row.body,
-        headers: this.#headers(row),
-      });
+      return this.#sender.send({ url, body, headers: this.#headers(row) });
     } catch (error) {
       this.#context.log.error({ err: error, endpoint_id }, "a webhook could not be signed");
       const nothing = { http_status: null, response_excerpt: null, retry_after: null };
-      result = { ...nothing, error: "connection", duration_ms: 0 };
+      return Promise.resolve({ ...nothing, error: "connection", duration_ms: 0 });
     }
+  }
+
+  #sent(row: Taken, result: SendResult): void {
     const finished = this.#judge(row, result);
     this.#finished.push(finished);
     this.#finish(row, finished.status === "delivered");
+    this.#sending -= 1;
+    if (this.#sending === 0) this.#onIdle?.();
   }
 
   /** Makes room for the next one. */
@@ -142,14 +162,14 @@ export class Deliverer {
   }
 
   #headers(row: deliveries.Claimed): Record<string, string> {
-    const bound = secretBinding(row.project_id, row.endpoint_id);
-    const open = (sealed: Buffer) => unseal(this.#context.secret_key, bound, sealed);
-    const secret = open(row.secret);
-    const secrets = row.previous_secret === null ? [secret] : [secret, open(row.previous_secret)];
+    const secret = this.#open(row, row.secret);
+    const { message_id: id, body, event, previous_secret } = row;
+    const secrets =
+      previous_secret === null ? [secret] : [secret, this.#open(row, previous_secret)];
     const timestamp_s = Math.floor(this.#context.clock.now().getTime() / 1000);
-    const { message_id: id, body, event } = row;
     return {
       "content-type": "application/json; charset=utf-8",
+      "accept-encoding": "identity",
       "user-agent": "dues-webhooks/1",
       "x-service-event": event,
       "x-service-signature": sign(secret, body),
@@ -157,6 +177,18 @@ export class Deliverer {
       "webhook-timestamp": String(timestamp_s),
       "webhook-signature": standardSignature(secrets, { id, timestamp_s, body }),
     };
+  }
+
+  /** Opened once: a secret that is changed is sealed to other bytes. */
+  #open({ project_id, endpoint_id }: Key, sealed: string): string {
+    const bound = secretBinding(project_id, endpoint_id);
+    const key = `${bound} ${sealed}`;
+    const known = this.#secrets.get(key);
+    if (known !== undefined) return known;
+    const secret = unseal(this.#context.secret_key, bound, Buffer.from(sealed, "hex"));
+    if (this.#secrets.size >= SECRETS_REMEMBERED) this.#secrets.clear();
+    this.#secrets.set(key, secret);
+    return secret;
   }
 
   #judge(row: deliveries.Claimed, result: SendResult): Finished {
@@ -199,7 +231,7 @@ export class Deliverer {
     for (const [project, rows] of groupBy(returned, (row) => row.project_id)) {
       // Not tried again: when the claim runs out they are due by themselves.
       await deliveries.release(this.#context.db, project, rows).catch((e) => failures.push(e));
-      this.#hungry.add(project);
+      this.#tell(project);
     }
     if (finished.length + returned.length > 0) this.wakeClaims();
     if (failures.length > 0) throw failures[0];
@@ -210,13 +242,17 @@ export class Deliverer {
     const { db, clock } = this.#context;
     // Success has no consequences: one statement, no transaction around it.
     return results.every(({ status }) => status === "delivered")
-      ? deliveries.record(db, project, results)
+      ? deliveries.recordDelivered(db, project, results)
       : db.tx((tx) => recordDeliveries(tx, project, results, clock.now()));
   }
 
   /** Waits for what is in flight and writes the last results. */
   async settle(): Promise<void> {
-    while (this.#busy.size > 0) await Promise.all(this.#busy);
+    while (this.#sending > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+    }
     while ((await this.recordFinished()) > 0);
   }
 
@@ -231,4 +267,13 @@ export class Deliverer {
     }
     await this.#sender.close();
   }
+}
+
+/** Rows of one message come one after another, and the first brings the body for all. */
+function withBodies(rows: Awaited<ReturnType<typeof deliveries.claim>>, taken_ms: number): Taken[] {
+  let body = "";
+  return rows.map((row) => {
+    body = row.body ?? body;
+    return { ...row, body, taken_ms };
+  });
 }

@@ -50,6 +50,14 @@ export class Lanes<Row extends Key> {
     return (this.#projects.get(project_id)?.taken ?? 0) === 0;
   }
 
+  /** Whether it is time to ask for more for any endpoint of the project. */
+  wants(project_id: ProjectId): boolean {
+    for (const lane of this.#projects.get(project_id)?.lanes.values() ?? []) {
+      if (lane.more && this.#limit(lane) > 0) return true;
+    }
+    return false;
+  }
+
   /** Whether it is time to ask for more for this endpoint: in large pieces, not one by one. */
   isHungry(key: Key): boolean {
     const { lane } = this.#find(key);

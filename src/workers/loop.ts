@@ -7,6 +7,8 @@ import type { Logger } from "pino";
 export type Job = {
   readonly name: string;
   readonly pause_ms: number;
+  /** Waited before each piece, so that what comes one by one is done together. */
+  readonly gather_ms?: number;
   tick(): Promise<number>;
 };
 
@@ -19,11 +21,13 @@ export function startLoop(job: Job, log: Logger): Loop {
   let woken = false;
   let rouse: (() => void) | undefined;
 
-  const pause = (ms: number) =>
+  /** Ends early when the loop is stopped, and when it is woken unless it is to last. */
+  const pause = (ms: number, isToLast = false) =>
     new Promise<void>((resolve) => {
-      if (stopping || woken) return resolve();
+      if (stopping || (woken && !isToLast)) return resolve();
       const timer = setTimeout(resolve, ms);
       rouse = () => {
+        if (isToLast && !stopping) return;
         clearTimeout(timer);
         resolve();
       };
@@ -31,6 +35,7 @@ export function startLoop(job: Job, log: Logger): Loop {
 
   const run = async () => {
     while (!stopping) {
+      if (job.gather_ms !== undefined) await pause(job.gather_ms, true);
       woken = false;
       try {
         if ((await job.tick()) === 0) await pause(job.pause_ms);

@@ -1,43 +1,26 @@
-// Posts one webhook: one absolute deadline over everything, guarded addresses, no redirects. What
-// the receiver answers is untrusted: little of it is read and less is kept.
+// Posts webhooks: one absolute deadline over everything, guarded addresses, no redirects.
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
-import { Agent, buildConnector, request } from "undici";
-import { monotonicMs } from "../clock.ts";
+import { Agent, buildConnector } from "undici";
 import {
   type AddressPolicy,
   checkWebhookUrl,
   classifyAddress,
   permits,
 } from "../domain/addresses.ts";
+import { DEADLINE_MS, Exchange, type SendResult } from "./exchange.ts";
 
-export const DEADLINE_MS = 10_000;
 const CONNECT_MS = 3_000;
 const DNS_MS = 1_500;
 const KEEP_ALIVE_MS = 10_000;
 const CONNECTIONS_PER_ORIGIN = 64;
 const HEADER_BYTES_MAX = 16 * 1024;
-const BODY_BYTES_MAX = 16 * 1024;
-const BODY_MS = 250;
-const EXCERPT_CHARS = 1_024;
-const NO_CONTENT = 204;
-/** What internal networks answer how fast is nobody's business. */
-const DURATION_STEP_MS = 10;
-
-export type SendError = "timeout" | "dns" | "tls" | "connection" | "blocked_address";
-
-export type SendResult = {
-  readonly http_status: number | null;
-  readonly error: SendError | null;
-  readonly duration_ms: number;
-  readonly response_excerpt: string | null;
-  readonly retry_after: string | null;
-};
+const URLS_REMEMBERED = 1_000;
 
 export type Outgoing = {
   readonly url: string;
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly headers: Readonly<Record<string, string>>;
 };
 
@@ -52,9 +35,13 @@ class Unresolved extends Error {
 /** Every address of a name. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
+/** A URL that passed, in the parts the client takes. */
+type Target = { readonly origin: string; readonly path: string };
+
 export class Sender {
   readonly #policy: AddressPolicy;
   readonly #agent: Agent;
+  readonly #targets = new Map<string, Target>();
 
   constructor(policy: AddressPolicy, resolve: Resolve = resolverFor(policy)) {
     this.#policy = policy;
@@ -70,47 +57,34 @@ export class Sender {
   }
 
   /** Never throws: whatever happens is a result. */
-  async send(outgoing: Outgoing): Promise<SendResult> {
-    const started = monotonicMs();
-    const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(), DEADLINE_MS);
-    try {
-      // The policy may have changed since the endpoint was saved.
-      const checked = checkWebhookUrl(outgoing.url, this.#policy);
-      if (!checked.ok) throw new BlockedAddress(checked.reason);
-      const answer = await request(checked.url, {
-        method: "POST",
-        dispatcher: this.#agent,
-        headers: { ...outgoing.headers, "accept-encoding": "identity" },
-        body: outgoing.body,
-        signal: abort.signal,
-      });
-      const duration_ms = since(started);
-      const { "retry-after": retry_after, "content-length": length } = answer.headers;
-      const isEmpty = answer.statusCode === NO_CONTENT || length === "0";
-      return {
-        http_status: answer.statusCode,
-        error: null,
-        duration_ms,
-        retry_after: typeof retry_after === "string" ? retry_after : null,
-        response_excerpt: isEmpty ? await nothingOf(answer.body) : await excerptOf(answer.body),
-      };
-    } catch (error) {
-      const duration_ms = since(started);
-      const nothing = { http_status: null, response_excerpt: null, retry_after: null };
-      return { ...nothing, error: errorOf(error, abort.signal), duration_ms };
-    } finally {
-      clearTimeout(timer);
-    }
+  send({ url, body, headers }: Outgoing): Promise<SendResult> {
+    return new Promise((resolve) => {
+      const exchange = new Exchange(resolve);
+      try {
+        const { origin, path } = this.#targetOf(url);
+        this.#agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
+      } catch (error) {
+        exchange.fail(error);
+      }
+    });
+  }
+
+  /** The policy may have changed since the endpoint was saved, though not since this was made. */
+  #targetOf(url: string): Target {
+    const known = this.#targets.get(url);
+    if (known !== undefined) return known;
+    const checked = checkWebhookUrl(url, this.#policy);
+    if (!checked.ok) throw new BlockedAddress(checked.reason);
+    const { origin, pathname, search } = checked.url;
+    const target = { origin, path: pathname + search };
+    if (this.#targets.size >= URLS_REMEMBERED) this.#targets.clear();
+    this.#targets.set(url, target);
+    return target;
   }
 
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
-}
-
-function since(started: number): number {
-  return Math.round((monotonicMs() - started) / DURATION_STEP_MS) * DURATION_STEP_MS;
 }
 
 /** Every address that a name has, and the one that was connected to, must be allowed. */
@@ -176,54 +150,4 @@ export async function resolveBoth(resolver: Resolver, hostname: string): Promise
   const found = [four, six].flatMap((one) => (one.status === "fulfilled" ? one.value : []));
   if (found.length === 0 && four.status === "rejected") throw four.reason;
   return found;
-}
-
-type Body = AsyncIterable<Buffer> & {
-  destroy(): unknown;
-  on(event: "error", f: () => void): unknown;
-};
-
-/** Most receivers say nothing more: then there is nothing to wait for or to keep. */
-async function nothingOf(body: { dump(): Promise<void> }): Promise<null> {
-  await body.dump().catch(() => {});
-  return null;
-}
-
-/** A little of the answer, for people; a body that drips or never ends is left. */
-async function excerptOf(body: Body): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  body.on("error", () => {});
-  const timer = setTimeout(() => body.destroy(), BODY_MS);
-  try {
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size >= BODY_BYTES_MAX) break;
-    }
-  } catch {
-    // The status has been received; how the body ends changes nothing.
-  } finally {
-    clearTimeout(timer);
-    if (size >= BODY_BYTES_MAX) body.destroy();
-  }
-  const text = printable(Buffer.concat(chunks).toString("utf8")).slice(0, EXCERPT_CHARS);
-  return text === "" ? null : text.toWellFormed();
-}
-
-/** Without control characters, which a log must not carry. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, (char) => (char === "\n" || char === "\t" ? char : ""));
-}
-
-const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_|EPROTO)/;
-
-function errorOf(error: unknown, deadline: AbortSignal): SendError {
-  if (deadline.aborted) return "timeout";
-  const { code = "" } = error as { code?: string };
-  if (code === "BLOCKED_ADDRESS") return "blocked_address";
-  if (code === "UNRESOLVED") return "dns";
-  if (/_TIMEOUT$/.test(code) || code === "ETIMEDOUT") return "timeout";
-  if (TLS_CODE.test(code)) return "tls";
-  return "connection";
 }
