@@ -3,11 +3,13 @@
 import { benchClose } from "./close.ts";
 import { benchDeliver } from "./deliver.ts";
 import { benchIngest } from "./ingest.ts";
+import { benchQueue } from "./queue.ts";
 
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   ingest: benchIngest,
   close: benchClose,
   deliver: benchDeliver,
+  queue: benchQueue,
 };
 
 const wanted = process.argv.slice(2);
