@@ -44,6 +44,13 @@ function randomIdBytes(): Buffer {
   return randomPool.subarray(randomNext - 16, randomNext);
 }
 
+/** Not above any id that is made at or after the instant, and above all that were made before. */
+export function idFloor(at: Date): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(at.getTime(), 0, 6);
+  return formatUuid(bytes);
+}
+
 /** 122 random bits: for organizations and customers, whose id alone opens a door. */
 export function newSecretId(): string {
   return randomUUID();

@@ -147,12 +147,11 @@ export async function replayWebhook(
 
 /** Sends one message again, to the endpoint that an attempt was made for. */
 export async function redeliver(tx: Tx, project: ProjectId, attempt_id: string): Promise<void> {
+  const unknown = () => refuse("not_found", "No delivery to a known endpoint has this id.");
   const endpoint = await webhooks.lockOfAttempt(tx, project, attempt_id);
-  if (endpoint === undefined) {
-    throw refuse("not_found", "No delivery to a known endpoint has this id.");
-  }
+  if (endpoint === undefined) throw unknown();
   refuseDisabled(endpoint);
-  await webhooks.requeue(tx, project, endpoint.id, endpoint.message_id);
+  if (!(await webhooks.requeue(tx, project, endpoint.id, endpoint.message_id))) throw unknown();
 }
 
 async function lockEnabled(tx: Tx, project: ProjectId, id: string) {

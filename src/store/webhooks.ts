@@ -242,18 +242,23 @@ export function lockOfAttempt(tx: Tx, project: ProjectId, attempt_id: string) {
        for no key update of e`);
 }
 
-/** Sends a message again, under its id. */
+/** Sends a message again, under its id. False when it has been removed for its age. */
 export async function requeue(
   tx: Tx,
   project: ProjectId,
   endpoint_id: string,
   message_id: string,
-): Promise<void> {
-  await tx.run(sql`
+): Promise<boolean> {
+  const found = await tx.many(sql`
     with again as (
-      select ${endpoint_id}::uuid as endpoint_id, ${message_id}::uuid as message_id),
+      select ${endpoint_id}::uuid as endpoint_id, m.id as message_id
+        from webhook_messages m
+       where m.project_id = ${project} and m.id = ${message_id}
+         for key share),
     ${intoQueue(project)}
-    select pg_notify(${CHANNEL}, ${project}::text)`);
+    select pg_notify(${CHANNEL}, ${project}::text)
+      from again`);
+  return found.length > 0;
 }
 
 /** Every message since the instant that the endpoint is subscribed to. */
@@ -268,7 +273,8 @@ export async function replay(
       select ${endpoint.id}::uuid as endpoint_id, m.id as message_id
         from webhook_messages m
        where m.project_id = ${project} and m.created_at >= ${since}
-         and m.event = any(${endpoint.events}::text[])),
+         and m.event = any(${endpoint.events}::text[])
+         for key share),
     ${intoQueue(project)},
     told as (
       select pg_notify(${CHANNEL}, ${project}::text))

@@ -3,11 +3,14 @@
 import type { Context } from "../context.ts";
 import { DAY_MS } from "../domain/dates.ts";
 import * as idempotency from "../store/idempotency.ts";
+import { removeFinished } from "../store/webhook-retention.ts";
 import type { Job } from "./loop.ts";
 
 const PAUSE_MS = 60_000;
 const KEYS_KEPT_DAYS = 30;
 const BATCH_MAX = 1_000;
+const WEBHOOKS_PAUSE_MS = 600_000;
+const WEBHOOKS_KEPT_DAYS = 90;
 
 export function sweepJob({ db, clock }: Context): Job {
   return {
@@ -16,6 +19,18 @@ export function sweepJob({ db, clock }: Context): Job {
     tick() {
       const before = new Date(clock.now().getTime() - KEYS_KEPT_DAYS * DAY_MS);
       return idempotency.removeOlderThan(db, before, BATCH_MAX);
+    },
+  };
+}
+
+/** Messages that are delivered or given up, and their attempts. */
+export function webhookSweepJob({ db, clock }: Context): Job {
+  return {
+    name: "webhook sweep",
+    pause_ms: WEBHOOKS_PAUSE_MS,
+    tick() {
+      const before = new Date(clock.now().getTime() - WEBHOOKS_KEPT_DAYS * DAY_MS);
+      return db.tx((tx) => removeFinished(tx, before, BATCH_MAX));
     },
   };
 }

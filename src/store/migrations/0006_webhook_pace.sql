@@ -1,5 +1,4 @@
--- Webhooks at a higher pace: taking a row from the queue touches no index, and what is finished
--- can be found by age when it is to be removed.
+-- Webhooks at a higher pace: taking a row from the queue touches no index.
 
 -- While a row is taken its time stays as it was, and this says until when the taker's claim holds.
 -- No index has it, so that taking a row rewrites the row alone.
