@@ -67,6 +67,8 @@ export class HostileReceivers {
   readonly all: Hostile[] = [];
   /** Connections to where a redirect points. */
   trespasses = 0;
+  /** Certificate, as PEM, of the authority that two of the certificates are from. */
+  authority = "";
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
 
@@ -83,14 +85,32 @@ export class HostileReceivers {
     const redirect = afterRequest((socket) => socket.end(away));
     await made.#add("redirect to loopback", "http", createServer(redirect));
     const answer = afterRequest((socket) => socket.end(`${OK}content-length: 0\r\n\r\n`));
-    const { private: key, cert } = await expiredCertificate();
-    await made.#add("expired certificate", "https", createTlsServer({ key, cert }, answer));
+    for (const [name, { key, cert }] of Object.entries(await made.#certificates())) {
+      await made.#add(name, "https", createTlsServer({ key, cert }, answer));
+    }
     await made.#add(
       "stalled handshake",
       "https",
       createServer(() => {}),
     );
     return made;
+  }
+
+  /** All three are for the address they are used at: one fault each, and one without. */
+  async #certificates() {
+    const authority = await certificate("a test authority", { extensions: [CAN_SIGN] });
+    this.authority = authority.cert;
+    const ca = authority;
+    return {
+      "trusted certificate": await certificate("127.0.0.1", { ca, extensions: [FOR_LOOPBACK] }),
+      "expired certificate": await certificate("127.0.0.1", {
+        ca,
+        extensions: [FOR_LOOPBACK],
+        notBeforeDate: new Date("2020-01-01T00:00:00Z"),
+        notAfterDate: new Date("2021-01-01T00:00:00Z"),
+      }),
+      "self-signed certificate": await certificate("127.0.0.1", { extensions: [FOR_LOOPBACK] }),
+    };
   }
 
   async close(): Promise<void> {
@@ -120,11 +140,14 @@ export class HostileReceivers {
   }
 }
 
-function expiredCertificate() {
-  const names = [{ name: "commonName", value: "localhost" }];
-  return generate(names, {
-    keySize: 2048,
-    notBeforeDate: new Date("2020-01-01T00:00:00Z"),
-    notAfterDate: new Date("2021-01-01T00:00:00Z"),
-  });
+const CAN_SIGN = { name: "basicConstraints" as const, cA: true, critical: true };
+const FOR_LOOPBACK = {
+  name: "subjectAltName" as const,
+  altNames: [{ type: 7 as const, ip: "127.0.0.1" }],
+};
+
+/** Valid from yesterday for a year unless the terms say otherwise. */
+async function certificate(name: string, terms: NonNullable<Parameters<typeof generate>[1]>) {
+  const made = await generate([{ name: "commonName", value: name }], { keySize: 2048, ...terms });
+  return { key: made.private, cert: made.cert };
 }

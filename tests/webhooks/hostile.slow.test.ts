@@ -2,6 +2,9 @@
 // and costs little memory. All at once.
 
 import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "../../src/store/sql.ts";
 import type { Json } from "../support/app.ts";
@@ -29,21 +32,32 @@ const VERDICTS: Record<string, { status: string; error: string | null; http?: nu
   nonsense: { status: "failed", error: "connection" },
   "redirect to loopback": { status: "failed", error: "http_307", http: 307 },
   "expired certificate": { status: "failed", error: "tls" },
+  "self-signed certificate": { status: "failed", error: "tls" },
+  "trusted certificate": { status: "delivered", error: null, http: 200 },
   "stalled handshake": { status: "failed", error: "timeout" },
 };
+
+const TLS_WORDS =
+  "The TLS handshake failed: the certificate is invalid, expired or of another name.";
 
 let storm: Storm;
 let worker: ServiceProcess;
 let receivers: HostileReceivers;
 
+let folder: string;
+
 beforeAll(async () => {
   storm = await Storm.start(1);
-  worker = await storm.worker();
   receivers = await HostileReceivers.start();
+  folder = await mkdtemp(join(tmpdir(), "dues-hostile-"));
+  const authority = join(folder, "authority.pem");
+  await writeFile(authority, receivers.authority);
+  worker = await storm.worker({ NODE_EXTRA_CA_CERTS: authority });
 });
 afterAll(async () => {
-  await storm.close();
-  await receivers.close();
+  await storm?.close();
+  await receivers?.close();
+  await rm(folder, { recursive: true, force: true });
 });
 
 /** Of the worker alone: the receivers are in another process. Only Linux tells. */
@@ -90,6 +104,8 @@ test("no hostile receiver holds an attempt beyond its deadline or fills the memo
     ]),
   );
   expect(verdicts).toEqual(VERDICTS);
+  const words = hostile.filter(({ error }: Json) => error === "tls").map((d: Json) => d.reason);
+  expect(words).toEqual(Array.from({ length: 2 }, () => TLS_WORDS));
   for (const delivery of hostile) {
     const { duration_ms, response_excerpt, status, reason, next_retry_at } = delivery;
     expect(duration_ms).toBeLessThanOrEqual(ENDS_MS_MAX);

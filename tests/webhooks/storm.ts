@@ -33,8 +33,8 @@ export class Storm {
     return new Storm(app, receivers);
   }
 
-  async worker(): Promise<ServiceProcess> {
-    const env = { SECRET_KEY, WEBHOOK_ALLOW_PRIVATE: "1" };
+  async worker(more: Record<string, string> = {}): Promise<ServiceProcess> {
+    const env = { SECRET_KEY, WEBHOOK_ALLOW_PRIVATE: "1", ...more };
     const { connection } = this.app;
     const worker = await startService({ connection, role: "worker", env });
     this.#workers.add(worker);
