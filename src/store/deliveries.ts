@@ -122,20 +122,18 @@ export type AttemptResult = {
  */
 export function record(db: Queryable, project: ProjectId, results: readonly AttemptResult[]) {
   const rows = results.map((result) => ({ id: newId(), ...result }));
-  // Named besides: without it the join reads the whole queue, also when nothing is retried.
-  const retried = results.flatMap((result) => (result.retry_ms === null ? [] : result.message_id));
   return db.many<Pick<AttemptResult, "endpoint_id" | "message_id">>(sql`
     with input as (
-      select *
+      select i.*, w.place
         from json_to_recordset(${json(rows)}::json)
-             as r (id uuid, endpoint_id uuid, message_id uuid, claim uuid, attempt integer,
+             as i (id uuid, endpoint_id uuid, message_id uuid, claim uuid, attempt integer,
                    status text, http_status integer, error text, duration_ms integer,
-                   response_excerpt text, retry_ms bigint, paused boolean)),
+                   response_excerpt text, retry_ms bigint, paused boolean)
+       ${placeInQueue(project)}),
     removed as (
       delete from webhook_queue q
        using input i
-       where q.project_id = ${project} and q.message_id = i.message_id
-         and q.endpoint_id is not distinct from i.endpoint_id and q.claim = i.claim and i.retry_ms is null
+       where q.ctid = i.place and q.claim = i.claim and i.retry_ms is null
       returning q.endpoint_id, q.message_id),
     postponed as (
       update webhook_queue q
@@ -143,9 +141,7 @@ export function record(db: Queryable, project: ProjectId, results: readonly Atte
              due_at = case when i.paused then 'infinity'
                            else ${DATABASE_NOW} + i.retry_ms * interval '1 millisecond' end
         from input i
-       where q.project_id = ${project} and q.message_id = any(${retried}::uuid[])
-         and q.message_id = i.message_id
-         and q.endpoint_id is not distinct from i.endpoint_id and q.claim = i.claim and i.retry_ms is not null
+       where q.ctid = i.place and q.claim = i.claim and i.retry_ms is not null
       returning q.endpoint_id, q.message_id, q.due_at)
     insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
                                   http_status, error, duration_ms, response_excerpt,
@@ -171,9 +167,9 @@ export function recordDelivered(
 ): Promise<number> {
   const of = <T>(pick: (result: AttemptResult) => T) => results.map(pick);
   return db.run(sql`
-    with removed as (
-      delete from webhook_queue q
-       using unnest(${plainArray(results.map(newId))}::uuid[],
+    with input as (
+      select i.*, w.place
+        from unnest(${plainArray(results.map(newId))}::uuid[],
                     ${plainArray(of((r) => r.endpoint_id))}::uuid[],
                     ${plainArray(of((r) => r.message_id))}::uuid[],
                     ${plainArray(of((r) => r.claim))}::uuid[],
@@ -181,8 +177,11 @@ export function recordDelivered(
                     ${plainArray(of((r) => r.duration_ms))}::integer[],
                     ${of((r) => r.response_excerpt)}::text[])
              as i (id, endpoint_id, message_id, claim, http_status, duration_ms, response_excerpt)
-       where q.project_id = ${project} and q.message_id = i.message_id
-         and q.endpoint_id is not distinct from i.endpoint_id and q.claim = i.claim
+       ${placeInQueue(project)}),
+    removed as (
+      delete from webhook_queue q
+       using input i
+       where q.ctid = i.place and q.claim = i.claim
       returning i.id, q.endpoint_id, q.message_id, q.attempt, i.http_status, i.duration_ms,
                 i.response_excerpt)
     insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
@@ -191,6 +190,21 @@ export function recordDelivered(
            r.http_status, r.duration_ms, r.response_excerpt,
            ${DATABASE_NOW} - r.duration_ms * interval '1 millisecond'
       from removed r`);
+}
+
+/**
+ * Joins `w.place`, where the queue row of each `i` is while its claim holds: nobody moves a row that
+ * is taken. One by one and by the message alone (the limit and `is not distinct from` see to that):
+ * a planner that has not seen the queue grow would read all of it for a few rows.
+ */
+function placeInQueue(project: ProjectId): Sql {
+  return sql`
+    cross join lateral (
+      select q.ctid as place
+        from webhook_queue q
+       where q.project_id = ${project} and q.message_id = i.message_id
+         and q.endpoint_id is not distinct from i.endpoint_id and q.claim = i.claim
+       limit 1) w`;
 }
 
 /** Ids and numbers need no quotes, and the driver would look for them value by value. */
@@ -214,10 +228,10 @@ export async function release(
        set claim = null, held_until = null,
            due_at = case when e.enabled then q.due_at else 'infinity' end
       from json_to_recordset(${json(claims)}::json)
-             as c (endpoint_id uuid, message_id uuid, claim uuid)
-      join webhook_endpoints e on e.project_id = ${project} and e.id = c.endpoint_id
-     where q.project_id = ${project} and q.message_id = c.message_id
-       and q.endpoint_id is not distinct from c.endpoint_id and q.claim = c.claim`);
+             as i (endpoint_id uuid, message_id uuid, claim uuid)
+       ${placeInQueue(project)}
+      join webhook_endpoints e on e.project_id = ${project} and e.id = i.endpoint_id
+     where q.ctid = w.place and q.claim = i.claim`);
 }
 
 export type DeliveryRow = Omit<WebhookDelivery, "reason" | "payload"> & { readonly body: string };
