@@ -614,12 +614,13 @@ create table webhook_queue (
   tries integer not null default 0,
   due_at timestamp with time zone not null,
   claim uuid,
+  held_until timestamp with time zone,
   constraint webhook_queue_pkey PRIMARY KEY (project_id, message_id, endpoint_id),
   constraint webhook_queue_project_id_endpoint_id_fkey FOREIGN KEY (project_id, endpoint_id) REFERENCES webhook_endpoints(project_id, id),
-  constraint webhook_queue_project_id_message_id_fkey FOREIGN KEY (project_id, message_id) REFERENCES webhook_messages(project_id, id)
-) with (fillfactor=70);
+  constraint webhook_queue_project_id_message_id_fkey FOREIGN KEY (project_id, message_id) REFERENCES webhook_messages(project_id, id),
+  constraint webhook_queue_check CHECK (((claim IS NULL) = (held_until IS NULL)))
+) with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX webhook_queue_by_endpoint ON public.webhook_queue USING btree (project_id, endpoint_id, due_at);
-CREATE INDEX webhook_queue_due ON public.webhook_queue USING btree (project_id, due_at);
 
 create table workspaces (
   organization_id uuid not null,

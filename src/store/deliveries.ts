@@ -133,7 +133,8 @@ export function record(db: Queryable, project: ProjectId, results: readonly Atte
     removed as (
       delete from webhook_queue q
        using input i
-       where q.ctid = i.place and q.claim = i.claim and i.retry_ms is null
+       where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
+         and i.retry_ms is null
       returning q.endpoint_id, q.message_id),
     postponed as (
       update webhook_queue q
@@ -141,7 +142,8 @@ export function record(db: Queryable, project: ProjectId, results: readonly Atte
              due_at = case when i.paused then 'infinity'
                            else ${DATABASE_NOW} + i.retry_ms * interval '1 millisecond' end
         from input i
-       where q.ctid = i.place and q.claim = i.claim and i.retry_ms is not null
+       where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
+         and i.retry_ms is not null
       returning q.endpoint_id, q.message_id, q.due_at)
     insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
                                   http_status, error, duration_ms, response_excerpt,
@@ -181,7 +183,7 @@ export function recordDelivered(
     removed as (
       delete from webhook_queue q
        using input i
-       where q.ctid = i.place and q.claim = i.claim
+       where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
       returning i.id, q.endpoint_id, q.message_id, q.attempt, i.http_status, i.duration_ms,
                 i.response_excerpt)
     insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
@@ -193,9 +195,9 @@ export function recordDelivered(
 }
 
 /**
- * Joins `w.place`, where the queue row of each `i` is while its claim holds: nobody moves a row that
- * is taken. One by one and by the message alone (the limit and `is not distinct from` see to that):
- * a planner that has not seen the queue grow would read all of it for a few rows.
+ * Joins `w.place`, where the queue row of each `i` is while its claim holds: nobody moves a row
+ * that is taken. One by one and by the message alone, which the limit and `is not distinct from`
+ * see to: a planner that has not seen the queue grow would read all of it for a few rows.
  */
 function placeInQueue(project: ProjectId): Sql {
   return sql`
@@ -231,7 +233,7 @@ export async function release(
              as i (endpoint_id uuid, message_id uuid, claim uuid)
        ${placeInQueue(project)}
       join webhook_endpoints e on e.project_id = ${project} and e.id = i.endpoint_id
-     where q.ctid = w.place and q.claim = i.claim`);
+     where q.project_id = ${project} and q.ctid = w.place and q.claim = i.claim`);
 }
 
 export type DeliveryRow = Omit<WebhookDelivery, "reason" | "payload"> & { readonly body: string };

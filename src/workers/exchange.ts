@@ -25,7 +25,7 @@ export type SendResult = {
 /** Why an exchange was cut off; nobody is told. */
 const ENOUGH = new Error("Enough was read.");
 
-/** What the client calls as things happen. The first end counts; what comes later changes nothing. */
+/** What the client calls as things happen. The first end counts; what comes later is ignored. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #started_ms = monotonicMs();
   readonly #deadline: NodeJS.Timeout;
