@@ -133,18 +133,18 @@ export function record(db: Queryable, project: ProjectId, results: readonly Atte
     removed as (
       delete from webhook_queue q
        using input i
-       where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
+       where q.ctid = i.place and q.claim = i.claim
          and i.retry_ms is null
-      returning q.endpoint_id, q.message_id),
+      returning q.project_id, q.endpoint_id, q.message_id),
     postponed as (
       update webhook_queue q
          set attempt = i.attempt, tries = q.tries + 1, claim = null, held_until = null,
              due_at = case when i.paused then 'infinity'
                            else ${DATABASE_NOW} + i.retry_ms * interval '1 millisecond' end
         from input i
-       where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
+       where q.ctid = i.place and q.claim = i.claim
          and i.retry_ms is not null
-      returning q.endpoint_id, q.message_id, q.due_at)
+      returning q.project_id, q.endpoint_id, q.message_id, q.due_at)
     insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
                                   http_status, error, duration_ms, response_excerpt,
                                   next_retry_at, created_at)
@@ -183,12 +183,12 @@ export function recordDelivered(
     removed as (
       delete from webhook_queue q
        using input i
-       where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
-      returning i.id, q.endpoint_id, q.message_id, q.attempt, i.http_status, i.duration_ms,
+       where q.ctid = i.place and q.claim = i.claim
+      returning q.project_id, i.id, q.endpoint_id, q.message_id, q.attempt, i.http_status, i.duration_ms,
                 i.response_excerpt)
     insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
                                   http_status, duration_ms, response_excerpt, created_at)
-    select ${project}, r.id, r.endpoint_id, r.message_id, r.attempt + 1, 'delivered',
+    select r.project_id, r.id, r.endpoint_id, r.message_id, r.attempt + 1, 'delivered',
            r.http_status, r.duration_ms, r.response_excerpt,
            ${DATABASE_NOW} - r.duration_ms * interval '1 millisecond'
       from removed r`);
@@ -197,7 +197,8 @@ export function recordDelivered(
 /**
  * Joins `w.place`, where the queue row of each `i` is while its claim holds: nobody moves a row
  * that is taken. One by one and by the message alone, which the limit and `is not distinct from`
- * see to: a planner that has not seen the queue grow would read all of it for a few rows.
+ * see to: a planner that has not seen the queue grow would read all of it for a few rows. For the
+ * same reason the project is named here and not once more where the place is used.
  */
 function placeInQueue(project: ProjectId): Sql {
   return sql`
@@ -233,7 +234,8 @@ export async function release(
              as i (endpoint_id uuid, message_id uuid, claim uuid)
        ${placeInQueue(project)}
       join webhook_endpoints e on e.project_id = ${project} and e.id = i.endpoint_id
-     where q.project_id = ${project} and q.ctid = w.place and q.claim = i.claim`);
+     where q.ctid = w.place and q.claim = i.claim
+    returning q.project_id`);
 }
 
 export type DeliveryRow = Omit<WebhookDelivery, "reason" | "payload"> & { readonly body: string };
