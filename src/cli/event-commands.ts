@@ -1,17 +1,17 @@
-// Usage events: list them, import a file of them.
+// Usage events: list them, look one up, import a file of them.
 
 import type { Command } from "commander";
 import type * as T from "../client/types.ts";
 import { online, remote, wholeNumber } from "./command.ts";
 import { type Io, printJson, Told } from "./io.ts";
-import { listCommand } from "./list-commands.ts";
+import { getCommand, listCommand } from "./list-commands.ts";
 import type { ConnectionFlags } from "./profile.ts";
 import { pathRef } from "./refs.ts";
 
 const BATCH = 2_000;
 
 export function eventCommands(io: Io): Command[] {
-  return [listEvents(io), importCommand(io)];
+  return [listEvents(io), getEvent(io), importCommand(io)];
 }
 
 function listEvents(io: Io): Command {
@@ -44,6 +44,17 @@ function listEvents(io: Io): Command {
         ...(typeof state === "string" && { state: state as T.UsageEvent["state"] }),
       }),
   });
+}
+
+function getEvent(io: Io): Command {
+  const what = {
+    name: "events",
+    says: "Show a usage event: whether it is stored, and how it counts.",
+    ref: "transaction_id",
+    means: "the transaction_id it was sent with",
+    example: "evt-1",
+  };
+  return getCommand(io, what, (dues, ref) => dues.getEvent(ref));
 }
 
 type ImportOptions = ConnectionFlags & {

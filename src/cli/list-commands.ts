@@ -95,6 +95,8 @@ type Got = {
   readonly name: string;
   readonly says: string;
   readonly ref: string;
+  /** What to give as `ref`, where that is no id. */
+  readonly means?: string;
   readonly example: string;
 };
 
@@ -104,7 +106,7 @@ export function getCommand(
   read: (dues: Dues, ref: string) => Promise<object>,
 ): Command {
   return remote("get", what.says, [[`dues ${what.name} get ${what.example}`, ""]])
-    .argument(`<${what.ref}>`, "id, or the name that people know it by")
+    .argument(`<${what.ref}>`, what.means ?? "id, or the name that people know it by")
     .option("--json", "print JSON")
     .action(
       online<ConnectionFlags & { json?: boolean }>(io, async ({ dues }, flags, ref = "") => {

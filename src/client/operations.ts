@@ -620,6 +620,25 @@ export abstract class Operations {
     );
   }
 
+  /**
+   * Get a usage event. By the transaction_id it was sent with: whether it is stored, and
+   * how it counts.
+   */
+  getEvent(
+    transactionId: string,
+    options?: CallOptions,
+  ): Promise<{ readonly event: T.UsageEvent }> {
+    return this.call(
+      {
+        method: "GET",
+        path: `/v1/events/${encodeURIComponent(transactionId)}`,
+        project: true,
+        keyed: false,
+      },
+      options,
+    );
+  }
+
   /** List invoices. */
   listInvoices(query?: T.ListInvoicesQuery, options?: CallOptions): Promise<T.ListInvoicesReply> {
     return this.call(

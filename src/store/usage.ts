@@ -2,6 +2,7 @@
 // one statement, so that they cannot differ.
 
 import type { UsageDay } from "../domain/aggregation.ts";
+import { canonicalUuid, digestId } from "../ids.ts";
 import type { Unbillable, UsageEvent } from "../schema/events.ts";
 import type { Metric } from "../schema/metrics.ts";
 import type { Queryable, Tx } from "./db.ts";
@@ -359,4 +360,19 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
     },
     request,
   );
+}
+
+/** Keys are a canonical UUID as it is, other text by its digest; the text itself settles it. */
+export function getByTransaction(db: Queryable, project: ProjectId, transaction_id: string) {
+  const is_key = canonicalUuid(transaction_id) === transaction_id;
+  return db.maybeOne<UsageEvent>(sql`
+    select coalesce(e.transaction_id, e.key::text) as transaction_id, e.subscription_id, m.code,
+           e.value, e.at as timestamp, coalesce(e.properties, '{}') as properties, e.received_at,
+           case when e.unbillable is null then 'billable' else 'unbillable' end as state,
+           e.unbillable as reason
+      from usage_events e
+      join metrics m on m.project_id = e.project_id and m.id = e.metric_id
+     where e.project_id = ${project}
+       and e.key = ${is_key ? transaction_id : digestId(transaction_id)}
+       and coalesce(e.transaction_id, e.key::text) = ${transaction_id}`);
 }

@@ -127,3 +127,27 @@ test("accepts usage events, aggregates them through billable metrics, and produc
     expect(fee).toMatchObject({ units, amount_cents });
   }
 });
+
+test("GET /v1/events/:transaction_id: the event as the list shows it, and 404 when there is none", async () => {
+  const uuid = "0b0e8e43-6c5b-4c2b-9f5e-0d3f3a1c9e11";
+  for (const transaction_id of [
+    code("tx"),
+    uuid,
+    uuid.toUpperCase(),
+    "a/b ü? #1",
+    "次".repeat(255),
+  ]) {
+    const event = eventOf({ transaction_id, timestamp: START, properties: { calls: "3" } });
+    await api.ok("POST", "/v1/events", event);
+    const path = `/v1/events?subscription_id=${subscription.id}&limit=100`;
+    const { events } = await api.ok("GET", path);
+    const listed = events.find((one: typeof event) => one.transaction_id === transaction_id);
+    expect(listed).toMatchObject({ ...event, state: "billable", reason: null });
+    const found = await api.call("GET", `/v1/events/${encodeURIComponent(transaction_id)}`);
+    expect([found.status, found.body]).toEqual([200, { event: listed }]);
+  }
+  expectError(await api.call("GET", "/v1/events/never-sent"), 404, "not_found");
+  expectError(await api.call("GET", `/v1/events/${"x".repeat(256)}`), 404, "not_found");
+  const elsewhere = await service.project(START);
+  expectError(await elsewhere.call("GET", `/v1/events/${uuid}`), 404, "not_found");
+});

@@ -56,6 +56,11 @@ test("a customer, from the first day to a paid bill", async () => {
     code: "calls",
     properties: { n: 400 },
   });
+  const sent = await ok("events", "get", "t1");
+  expect(sent).toMatch(/transaction_id +t1\n[\s\S]*code +calls\n[\s\S]*state +billable\n/);
+  expect((await json("events", "get", "t1")).event).toMatchObject({ properties: { n: 400 } });
+  const unknown = await shell.run(["events", "get", "a/b"]);
+  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("transaction_id")]);
   expect(await ok("usage", "ext:acme-pro")).toContain("calls: 400 at 0.25 = 100.00 USD");
   const { invoice_preview } = await json("invoices", "preview", "acme-pro", "--at", "period_end");
   expect(invoice_preview.total_cents).toBe(2200 + 10_000 + 5000);

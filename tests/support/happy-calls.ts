@@ -110,6 +110,8 @@ async function* billing(api: Client, sold: { customer_id: string; metric: Json }
   const events = [{ transaction_id: code("t"), ...event }, first, { transaction_id: 5 }];
   yield await called(api, "POST /v1/events/batch", "/v1/events/batch", { events });
   yield await called(api, "GET /v1/events", `/v1/events?subscription_id=${subscription_id}`);
+  const one = `/v1/events/${first.transaction_id}`;
+  yield await called(api, "GET /v1/events/:transaction_id", one);
   yield await called(api, "GET /v1/subscriptions/:id/usage", `${path}/usage`);
   const preview = { subscription_id, at: "period_end" };
   yield await called(api, "POST /v1/invoices/preview", "/v1/invoices/preview", preview);

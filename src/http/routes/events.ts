@@ -5,7 +5,7 @@ import { nextArrival } from "../../clock.ts";
 import { parseTimestamp } from "../../domain/dates.ts";
 import { Refusal, refuse, refuseField } from "../../errors.ts";
 import { type Arrived, type Outcome, recordUsage } from "../../operations/record-usage.ts";
-import { CursorPage, CursorQuery, OneOf, TimestampInput } from "../../schema/common.ts";
+import { CursorPage, CursorQuery, OneOf, TimestampInput, Wrapped } from "../../schema/common.ts";
 import {
   EventAccepted,
   EventBatch,
@@ -61,7 +61,7 @@ export function eventRoutes(db: Db): Route[] {
     },
   });
 
-  return [post, postBatch, list];
+  return [post, postBatch, list, get];
 }
 
 const checkEvent = checker(UsageEventInput, "body");
@@ -177,5 +177,22 @@ const list = read({
     );
     const { rows, has_more, total_count, position } = found;
     return { events: rows, cursor: cursors.write(position), has_more, total_count };
+  },
+});
+
+const get = read({
+  method: "GET",
+  path: "/v1/events/:transaction_id",
+  tag,
+  summary: "Get a usage event",
+  description: "By the transaction_id it was sent with: whether it is stored, and how it counts.",
+  scope: "read",
+  project: "required",
+  params: { transaction_id: "The event's transaction_id." },
+  reply: [200, Wrapped("event", UsageEvent)],
+  async handle({ db, project, params }) {
+    const event = await usage.getByTransaction(db, project, params.transaction_id ?? "");
+    if (event === undefined) throw refuse("not_found", "No event has this transaction_id.");
+    return { event };
   },
 });
