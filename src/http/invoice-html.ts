@@ -73,7 +73,7 @@ const STYLE = `
 body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",
 Roboto,"Helvetica Neue",Arial,"Noto Sans",sans-serif;overflow-wrap:anywhere}
 nav,main{max-width:50rem;margin:0 auto}
-nav{display:flex;gap:1.5rem;justify-content:flex-end;padding:1.25rem clamp(1rem,4vw,2rem);
+nav{display:flex;gap:1.5rem;justify-content:flex-end;padding:1.25rem clamp(1.25rem,5vw,3rem);
 font-size:.9375rem}
 nav a{color:inherit;text-underline-offset:.18em}
 nav a:first-child:not(:last-child){margin-right:auto}
@@ -91,6 +91,7 @@ h1{font-size:1.75rem;line-height:1.2;margin:0;letter-spacing:-.025em}
 h2{font-size:.8125rem;color:var(--soft);font-weight:600;margin:0 0 .25rem}
 .pill{font-size:.8125rem;font-weight:600;line-height:1;border-radius:99px;padding:.35rem .65rem;
 background:var(--mute-bg);color:var(--mute)}
+.pill{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .pill.good{background:var(--good-bg);color:var(--good)}
 .pill.warn{background:var(--warn-bg);color:var(--warn)}
 .pill.bad{background:var(--bad-bg);color:var(--bad)}
@@ -115,7 +116,7 @@ break-inside:avoid}
 .totals .strong dt{color:inherit}
 .totals div:last-child{font-size:1.1875rem;margin-top:.25rem}
 .note{margin:2.25rem 0 0;color:var(--soft)}
-@media(max-width:34rem){thead{display:none}.two dl{width:100%}
+@media(max-width:34rem){main{border-width:1px 0;border-radius:0}thead{display:none}.two dl{width:100%}
 tr{display:grid;grid-template-columns:auto auto 1fr auto;padding:.7rem 0;
 border-top:1px solid var(--line)}th,td{border:0;padding:0}
 tbody th{grid-column:1/4}td:last-child{grid-column:4;grid-row:1;padding-left:1rem}

@@ -13,7 +13,11 @@ const FOOT = 36;
 const GAP = 14;
 const COLUMN = { units: 84, rate: 92, amount: 96 } as const;
 const CELL_GAP = 10;
-const TOTALS_WIDTH = 250;
+/** Facts and totals share a column on the right. */
+const ASIDE = { width: 250, label: 110 } as const;
+const TOTALS_STEP = 17;
+/** Rows that go to the next page together with totals that no longer fit. */
+const ROWS_WITH_TOTALS = 2;
 const ROWS_AT_ONCE = 10;
 const INK = "#171c26";
 const SOFT = "#545d6e";
@@ -29,6 +33,8 @@ const STYLES = {
   name: { size: 11.5, weight: 700, color: INK },
   due: { size: 12.5, weight: 700, color: INK },
 } as const satisfies Record<string, Style>;
+
+const NOTE_HEIGHT = Typesetter.height(STYLES.soft) * 3;
 
 export type PdfOptions = { readonly size: PaperSize; readonly compress?: boolean };
 
@@ -98,7 +104,9 @@ class Sheet {
     this.#head();
     this.#parties();
     this.#tableHead();
-    for (const [i, line] of this.#document.lines.entries()) {
+    const { lines } = this.#document;
+    for (const [i, line] of lines.entries()) {
+      if (i > 0 && i === lines.length - ROWS_WITH_TOTALS) this.#keepWithTotals(lines.slice(i));
       this.#row(line);
       // Others are served between the lines of a long invoice.
       if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
@@ -106,7 +114,7 @@ class Sheet {
     this.#totals();
     this.#y += GAP;
     const { note } = this.#document;
-    this.#keep(Typesetter.height(STYLES.soft) * 3);
+    this.#keep(NOTE_HEIGHT);
     this.#paragraph(note, this.#left, this.#right - this.#left, STYLES.soft);
     this.#feet();
   }
@@ -144,12 +152,13 @@ class Sheet {
     this.#paragraph(customer.name, this.#left, half, STYLES.bold);
     for (const line of customer.lines) this.#paragraph(line, this.#left, half, STYLES.soft);
     const after = this.#y;
-    this.#y = top;
-    const x = this.#right - half;
+    // On the lines of what stands on the left: the first is that of "Billed to".
+    this.#y = top + Typesetter.height(STYLES.label) - Typesetter.height(STYLES.body);
+    const x = this.#right - ASIDE.width;
     for (const [label, value] of facts) {
       this.#y += Typesetter.height(STYLES.body);
-      this.#type.line(label, { x, y: this.#y, width: 90 }, STYLES.soft, "left");
-      const at = { x: x + 90, y: this.#y, width: half - 90 };
+      this.#type.line(label, { x, y: this.#y, width: ASIDE.label }, STYLES.soft, "left");
+      const at = { x: x + ASIDE.label, y: this.#y, width: ASIDE.width - ASIDE.label };
       this.#type.line(value, at, STYLES.body, "right");
     }
     this.#y = Math.max(after, this.#y) + GAP * 2;
@@ -177,16 +186,8 @@ class Sheet {
 
   #row(line: DocumentLine): void {
     const { title, units, rate, amount } = this.#columns();
-    const titles = this.#type.lines(line.title, title.width, STYLES.body);
-    const details =
-      line.detail === "" ? [] : this.#type.lines(line.detail, title.width, STYLES.soft);
-    const height =
-      titles.length * Typesetter.height(STYLES.body) +
-      details.length * Typesetter.height(STYLES.soft);
-    if (this.#y + height + 12 > this.#bottom) {
-      this.#nextPage();
-      this.#tableHead();
-    }
+    const { titles, details } = this.#wrapped(line);
+    if (this.#y + rowHeight(titles, details) > this.#bottom) this.#nextPageOfTable();
     this.#y += 4;
     const first = this.#y + Typesetter.height(STYLES.body) - 2;
     this.#type.line(line.units, { ...units, y: first }, STYLES.body, "right");
@@ -205,18 +206,43 @@ class Sheet {
     this.#rule(LINE, 0.5);
   }
 
+  #wrapped(line: DocumentLine): { titles: string[]; details: string[] } {
+    const { title } = this.#columns();
+    return {
+      titles: this.#type.lines(line.title, title.width, STYLES.body),
+      details: line.detail === "" ? [] : this.#type.lines(line.detail, title.width, STYLES.soft),
+    };
+  }
+
+  /** A sum alone on a page says little: the last rows go along when it must go to the next. */
+  #keepWithTotals(rows: readonly DocumentLine[]): void {
+    const height = rows
+      .map((row) => this.#wrapped(row))
+      .reduce((sum, { titles, details }) => sum + rowHeight(titles, details), this.#totalsHeight);
+    const isFull = this.#y + height + GAP + NOTE_HEIGHT > this.#bottom;
+    if (isFull && height < this.#bottom / 2) this.#nextPageOfTable();
+  }
+
+  get #totalsHeight(): number {
+    return this.#document.totals.length * TOTALS_STEP + 12 + GAP;
+  }
+
   #totals(): void {
     const { totals } = this.#document;
-    const step = 17;
-    this.#keep(totals.length * step + GAP);
+    this.#keep(this.#totalsHeight);
     this.#y += 4;
-    const x = this.#right - TOTALS_WIDTH;
+    const x = this.#right - ASIDE.width;
     totals.forEach(({ label, amount, strong }, i) => {
       const isLast = i === totals.length - 1;
       const style = isLast ? STYLES.due : strong ? STYLES.bold : STYLES.body;
-      this.#y += isLast ? step + 4 : step;
-      this.#type.line(label, { x, y: this.#y, width: 120 }, style, "left");
-      this.#type.line(amount, { x: x + 120, y: this.#y, width: 130 }, style, "right");
+      if (isLast) {
+        this.#y += 8;
+        this.#rule(INK, 1, x);
+      }
+      this.#y += TOTALS_STEP;
+      this.#type.line(label, { x, y: this.#y, width: ASIDE.label }, style, "left");
+      const at = { x: x + ASIDE.label, y: this.#y, width: ASIDE.width - ASIDE.label };
+      this.#type.line(amount, at, style, "right");
     });
     this.#y += GAP;
   }
@@ -227,6 +253,11 @@ class Sheet {
     const text = `Invoice ${this.#document.number}, continued`;
     this.#paragraph(text, this.#left, this.#width, STYLES.soft);
     this.#y += GAP / 2;
+  }
+
+  #nextPageOfTable(): void {
+    this.#nextPage();
+    this.#tableHead();
   }
 
   /** Starts a new page unless this much fits on the present one. */
@@ -262,12 +293,18 @@ class Sheet {
     this.#type.line(text, { x: x + (width - inner) / 2, y, width: inner + 1 }, style, "left");
   }
 
-  #rule(color: string, width: number): void {
+  #rule(color: string, width: number, from = this.#left): void {
     this.#doc
-      .moveTo(this.#left, this.#y)
+      .moveTo(from, this.#y)
       .lineTo(this.#right, this.#y)
       .lineWidth(width)
       .strokeColor(color)
       .stroke();
   }
+}
+
+function rowHeight(titles: readonly string[], details: readonly string[]): number {
+  const { body, soft } = STYLES;
+  const text = titles.length * Typesetter.height(body) + details.length * Typesetter.height(soft);
+  return text + 9;
 }
