@@ -4,7 +4,7 @@
 import type { FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import { DAY_MS } from "../domain/dates.ts";
-import { refuse } from "../errors.ts";
+import { Refusal, refuse } from "../errors.ts";
 import { canonicalUuid } from "../ids.ts";
 import { readPortal } from "../operations/read-portal.ts";
 import type { PortalPage } from "../schema/portal.ts";
@@ -12,6 +12,7 @@ import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { Flights } from "./portal-flights.ts";
 import { Buckets } from "./rates.ts";
+import { Turnstile } from "./turnstile.ts";
 
 const LIFETIME_MS = 30 * DAY_MS;
 /** A visitor reads a page a minute; an office behind one address reads in bursts. */
@@ -32,14 +33,16 @@ export class PortalViews {
   readonly #context: Context;
   readonly #flights = new Flights<Computed>();
   readonly #addresses = new Buckets(PER_ADDRESS);
+  readonly #refusals = new Turnstile();
+  readonly #joiners = new Turnstile();
 
   constructor(context: Context) {
     this.#context = context;
   }
 
   /** 429 for an address that asks too often. */
-  admit(request: FastifyRequest): void {
-    this.#addresses.take(request.ip);
+  admit(request: FastifyRequest): Promise<void> {
+    return this.inTurn(async () => this.#addresses.take(request.ip));
   }
 
   /** Only a canonical UUID is an id here: other forms could mean another tenant's customer. */
@@ -51,7 +54,7 @@ export class PortalViews {
   }
 
   async read(segment: string | undefined, refresh: boolean): Promise<PortalView> {
-    if (refresh) return this.#refresh(segment ?? "");
+    if (refresh) return this.inTurn(() => this.#refresh(segment ?? ""));
     const found = await this.find(segment);
     const { project_id: project, now, body, page, generated_at } = found;
     if (body !== null && page !== null && generated_at !== null) {
@@ -63,12 +66,26 @@ export class PortalViews {
   }
 
   async #refresh(id: string): Promise<PortalView> {
+    let joined = true;
     const view = await this.#flights.fresh(id, async () => {
+      joined = false;
       const found = await this.find(id);
       this.#flights.takeShare();
       return this.#compute(found);
     });
+    // A crowd that waited for the same view would get it, and ask for the next, in one instant.
+    if (joined) await this.#joiners.turn();
     return { ...view, cache: "miss" };
+  }
+
+  /** Holds a 429 back until it is its turn. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 429) await this.#refusals.turn();
+      throw error;
+    }
   }
 
   async #compute({ project_id: project, id, now }: Known): Promise<Computed> {

@@ -73,7 +73,7 @@ export function documentRoutes(views: PortalViews): Route[] {
     summary: "The invoice as a page for people",
     async handle({ db, params, query, request }, reply) {
       return answeringPeople(reply, async () => {
-        views.admit(request);
+        await views.admit(request);
         const { found, back } = await strangersDocument(db, views, params);
         const links = { pdf: `${back}/invoices/${found.number}/pdf`, back };
         return sendHtml(reply, found, query.size, links);
@@ -88,8 +88,8 @@ export function documentRoutes(views: PortalViews): Route[] {
     summary: "The invoice as PDF for people",
     async handle({ db, params, query, request }, reply) {
       return answeringPeople(reply, async () => {
-        views.admit(request);
-        publicPdfs.take("all");
+        await views.admit(request);
+        await views.inTurn(async () => publicPdfs.take("all"));
         const { found } = await strangersDocument(db, views, params);
         return sendPdf(reply, found, query.size);
       });

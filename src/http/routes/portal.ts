@@ -51,7 +51,7 @@ function portalData(views: PortalViews): Route {
         "access-control-allow-origin": "*",
         "access-control-expose-headers": "x-portal-cache, retry-after",
       });
-      views.admit(request);
+      await views.admit(request);
       const view = await views.read(params.customerId, query.refresh === "1");
       reply.header("x-portal-cache", view.cache);
       return reply.type("application/json; charset=utf-8").serializer(String).send(view.body);
@@ -131,7 +131,7 @@ function portalPage(views: PortalViews): Route {
     hidden: true,
     async handle({ db, params, query, request }, reply) {
       return answeringPeople(reply, async () => {
-        views.admit(request);
+        await views.admit(request);
         const { body, page, project, now } = await views.read(
           params.customerId,
           query.refresh === "1",
@@ -169,6 +169,7 @@ export async function answeringPeople(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     reply.code(error.status).headers(error.headers ?? {});
-    return sendPage(reply, renderPortalError(error.code));
+    const [path = ""] = reply.request.url.split("?");
+    return sendPage(reply, renderPortalError(error.code, path));
   }
 }
