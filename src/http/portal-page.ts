@@ -70,7 +70,8 @@ const FAULTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
   rate_limited: ["One moment, please", "There were many requests just now. Try again shortly."],
 };
 
-export function renderPortalError(code: ErrorCode): Page {
+/** `path` is the page that was asked for. */
+export function renderPortalError(code: ErrorCode, path: string): Page {
   const [title, text] = FAULTS[code] ?? [
     "This page is not available just now",
     "Nothing is wrong with your account. Please try again in a few minutes.",
@@ -79,7 +80,9 @@ export function renderPortalError(code: ErrorCode): Page {
     title,
     style: portalStyle(PLAIN_COLOR),
     body: html`<main class="wrap"><div class="fault" role="alert"><h1>${title}</h1>
-<p>${text}</p></div></main>`,
+<p>${text}</p>${
+      code !== "not_found" && html`<a class="button" href="${path}">Try again</a>`
+    }</div></main>`,
   };
 }
 

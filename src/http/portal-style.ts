@@ -23,7 +23,7 @@ a{color:inherit;text-underline-offset:.18em}
 .skip{position:absolute;left:-99rem;top:.5rem;background:var(--card);padding:.5rem 1rem;z-index:1}
 .skip:focus{left:.5rem}
 .wrap{max-width:60rem;margin:0 auto;padding:1.75rem clamp(1rem,4vw,2rem) 3rem}
-header{display:flex;align-items:center;gap:.9rem;margin-bottom:1.5rem}
+header{display:flex;align-items:flex-start;gap:.9rem;margin-bottom:1.5rem}
 .logo{flex:none;display:grid;place-items:center;width:2.9rem;height:2.9rem;border-radius:.8rem;
 background:var(--brand);color:var(--on-brand);font-weight:700;font-size:1.3rem}
 header p{margin:0;color:var(--soft);font-size:.9375rem}
@@ -85,10 +85,11 @@ td small{display:block;color:var(--soft);font-size:.8438rem}
 .hide{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 footer{margin-top:2.5rem;padding-top:1.1rem;border-top:1px solid var(--line);color:var(--soft);
 font-size:.875rem}
-footer p{margin:0 0 .2rem;white-space:pre-line}
+footer p{margin:0;white-space:pre-line}
 .fault{max-width:32rem;margin:14vh auto 0;text-align:center}
 .fault h1{font-size:1.5rem;margin-bottom:.5rem}
 .fault p{color:var(--soft)}
+.fault .button{margin-top:.5rem}
 @media(max-width:40rem){.usage li{grid-template-columns:minmax(0,1fr) auto}
 .usage .chart{grid-row:2;grid-column:1/-1}
 thead{display:none}
@@ -102,6 +103,7 @@ td.wide{grid-column:1}
 td.state{grid-column:2;grid-row:2;text-align:right}
 td.broad{display:none}
 .narrow{display:inline}
+.asof{width:100%;justify-content:space-between;font-size:.8125rem}
 .card{padding:1.1rem}.scroll{padding:.25rem 1.1rem}.due dd{font-size:1.7rem}}
 @media print{body{background:#fff}button,.skip,.asof form{display:none}.card{break-inside:avoid}}
 `;

@@ -214,6 +214,26 @@ describe.skipIf(CHROMIUM === undefined)("the page", () => {
     await page.context().close();
   });
 
+  test("says so when too many ask for it, and offers to try again", async () => {
+    const wanted = await project.customer({ name: "Wanted" });
+    const path = `/portal/${wanted.id}`;
+    let asking = true;
+    const others = (async () => {
+      while (asking) await app.call("GET", `${path}?refresh=1`);
+    })();
+    const { page } = await visit(path, { viewport: PHONE, colorScheme: "dark" });
+    do await page.click("button");
+    while ((await page.locator("[role=alert]").count()) === 0);
+    asking = false;
+    await others;
+    await shoot(page, "portal-busy");
+    expect(await page.innerText("[role=alert]")).toContain("One moment, please");
+    await page.click("a.button");
+    await page.waitForURL(`${base}${path}`);
+    expect(await page.innerText("main")).toContain("Amount due");
+    await page.context().close();
+  });
+
   test("shows hostile names as text, in every field", async () => {
     const wild = await sandbox(app, "2025-01-10T09:00");
     const issuer = { name: HOSTILE, address: `${HOSTILE}\n${HOSTILE}`, tax_id: HOSTILE };
