@@ -96,10 +96,7 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
   return Object.freeze({
     port,
     host,
-    base_url: (env.BASE_URL || `http://${host.includes(":") ? `[${host}]` : host}:${port}`).replace(
-      /\/+$/,
-      "",
-    ),
+    base_url: baseUrl(env, `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
     database_url: env.DATABASE_URL || undefined,
     data_folder: resolve(env.DUES_DATA || ".dues"),
     secret_key: secretKey,
@@ -157,6 +154,20 @@ function integer(env: NodeJS.ProcessEnv, name: string, fallback: number, min: nu
     throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${text}".`);
   }
   return value;
+}
+
+/** Links are made by adding a path to it. */
+function baseUrl(env: NodeJS.ProcessEnv, fallback: string): string {
+  const text = env.BASE_URL;
+  if (text === undefined || text === "") return fallback;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && !/[?#\s]/.test(text);
+  if (!isPlain) {
+    throw new ConfigError(
+      `BASE_URL must be an address such as https://billing.example.com, not "${text}".`,
+    );
+  }
+  return text.replace(/\/+$/, "");
 }
 
 function flag(env: NodeJS.ProcessEnv, name: string): boolean {
