@@ -1,8 +1,9 @@
 // Writes docs/first-ten-minutes.md: starts the service on a fresh folder, types the commands of a
-// first visit, and keeps what really came out. Run it after `npm run build`.
+// first visit, and keeps what really came out. Run it after `npm run build`. With --check it
+// writes nothing and fails when something else came out than the document says.
 
 import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,7 +11,10 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const main = join(root, "dist", "cli", "main.js");
+const document = join(root, "docs", "first-ten-minutes.md");
 const folder = mkdtempSync(join(tmpdir(), "dues-first-"));
+// Run by root, PostgreSQL has a user of its own, who must be able to enter.
+chmodSync(folder, 0o755);
 const env = {
   PATH: process.env.PATH,
   HOME: folder,
@@ -134,7 +138,12 @@ try {
     parts.push(title, words);
     for (const line of lines) parts.push(`\`\`\`console\n${await run(line)}\n\`\`\``);
   }
-  writeFileSync(join(root, "docs", "first-ten-minutes.md"), `${settled(parts.join("\n\n"))}\n`);
+  const text = `${settled(parts.join("\n\n"))}\n`;
+  if (!process.argv.includes("--check")) writeFileSync(document, text);
+  else if (readFileSync(document, "utf8") !== text) {
+    process.stderr.write(`docs/first-ten-minutes.md is not what comes out:\n\n${text}`);
+    process.exitCode = 1;
+  }
 } finally {
   server.kill("SIGTERM");
   await new Promise((resolve) => server.once("close", resolve));
