@@ -1,5 +1,6 @@
 // A project with a bit of everything: what the crash tests start from. Made through the API.
 
+import { sql } from "../../src/store/sql.ts";
 import type { App, Json } from "../support/app.ts";
 
 export type World = {
@@ -15,6 +16,9 @@ export async function makeWorld(app: App): Promise<World> {
   await app.freeze(START);
   const ids: Record<string, string> = {};
   await makeCatalog(app, ids);
+  await makeUnused(app, ids);
+  const told = { url: "https://hooks.example.com/told", events: ["invoice.created"] };
+  ids.endpoint = (await app.post("/v1/webhooks", told)).webhook_endpoint.id;
   for (const name of ["c1", "c2", "c3"]) {
     const { customer } = await app.post("/v1/customers", {
       external_id: name,
@@ -41,6 +45,7 @@ export async function makeWorld(app: App): Promise<World> {
   await app.travelTo(WORLD_NOW);
   await makeLateUsage(app);
   await makeCredit(app, ids);
+  ids.attempt = await giveUpOne(app);
   return { project: app.profile.project_id, ids };
 }
 
@@ -81,6 +86,35 @@ async function makeCatalog(app: App, ids: Record<string, string>): Promise<void>
   }
   const boost = { code: "boost", name: "Boost", amount_cents: 700, currency: "USD" };
   ids.boost = (await app.post("/v1/addons", boost)).add_on.id;
+}
+
+/** What may be archived, as nothing refers to it. */
+async function makeUnused(app: App, ids: Record<string, string>): Promise<void> {
+  const metric = { code: "unused", name: "Unused", aggregation_type: "count" };
+  ids.unused_metric = (await app.post("/v1/metrics", metric)).metric.id;
+  const item = { code: "unused", name: "Unused", amount_cents: 100, currency: "USD" };
+  ids.unused_item = (await app.post("/v1/catalog", item)).catalog_item.id;
+  ids.unused_addon = (await app.post("/v1/addons", item)).add_on.id;
+}
+
+/** A message that no endpoint took, as the deliverers leave it; the id of its attempt. */
+async function giveUpOne(app: App): Promise<string> {
+  const { id } = await app.context.db.one<{ id: string }>(sql`
+    with taken as (
+      delete from webhook_queue
+       where project_id = ${app.profile.project_id}
+         and message_id = (
+           select min(message_id::text)::uuid
+             from webhook_queue
+            where project_id = ${app.profile.project_id})
+      returning project_id, endpoint_id, message_id)
+    insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status, error,
+                                  duration_ms, created_at)
+    select project_id, gen_random_uuid(), endpoint_id, message_id, 1, 'failed', 'timeout', 10000,
+           ${new Date(WORLD_NOW)}
+      from taken
+    returning id`);
+  return id;
 }
 
 /** A correction upwards, one far enough down to become credit, one of an ended subscription. */
