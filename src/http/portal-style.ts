@@ -103,7 +103,7 @@ td.wide{grid-column:1}
 td.state{grid-column:2;grid-row:2;text-align:right}
 td.broad{display:none}
 .narrow{display:inline}
-.asof{width:100%;justify-content:space-between;font-size:.8125rem}
+.asof{width:100%;justify-content:space-between;flex-wrap:nowrap;font-size:.8125rem}
 .card{padding:1.1rem}.scroll{padding:.25rem 1.1rem}.due dd{font-size:1.7rem}}
 @media print{body{background:#fff}button,.skip,.asof form{display:none}.card{break-inside:avoid}}
 `;
