@@ -8,7 +8,8 @@ import { monotonicMs } from "../../src/clock.ts";
 import { type Shell, startShell } from "./support.ts";
 
 const LINES = 1_000_000;
-const RSS_MIB_MAX = 400;
+/** 200 MB. */
+const RSS_MIB_MAX = 190;
 
 let shell: Shell;
 
