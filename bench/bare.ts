@@ -1,7 +1,9 @@
-// What the service is measured against: a Fastify route with the same body, the same schemas and
-// the same answer that does nothing at all.
+// What the service is measured against: Fastify routes with the same bodies, the same schemas and
+// the same answers that do nothing at all.
 
 import { fastify } from "fastify";
+import { Wrapped } from "../src/schema/common.ts";
+import { Customer } from "../src/schema/customers.ts";
 import { EventAccepted, UsageEventInput } from "../src/schema/events.ts";
 
 const app = fastify({
@@ -17,6 +19,23 @@ app.post(
   { schema: { body: UsageEventInput, response: { 200: EventAccepted } } },
   async () => ({ accepted: true, duplicate: false }),
 );
+const created_at = new Date("2026-01-01T00:00:00.000Z");
+const customer = {
+  id: "0f8fad5b-d9cb-469f-a165-70867728950e",
+  short_id: "cust_0001",
+  external_id: "c1",
+  name: "Customer 1",
+  email: "c1@example.com",
+  currency: "USD",
+  created_at,
+  updated_at: created_at,
+};
+app.get(
+  "/v1/customers/:id",
+  { schema: { response: { 200: Wrapped("customer", Customer) } } },
+  async () => ({ customer }),
+);
 const url = await app.listen({ port: 0, host: "127.0.0.1" });
 process.on("SIGTERM", () => process.exit(0));
+process.on("disconnect", () => process.exit(1));
 process.send?.({ url });

@@ -1,86 +1,214 @@
-// Sends events over keep-alive sockets as fast as they are answered, and reports what it saw.
-// Bare sockets: the generator must cost less than what it measures.
+// Sends requests over keep-alive sockets, as fast as they are answered or at a pace, and reports
+// what it saw. Bare sockets: the generator must cost less than what it measures.
 
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
-import type { Load, LoadResult } from "./stage.ts";
 
-const load = JSON.parse(process.env.LOAD ?? "{}") as Load;
-const { hostname, port } = new URL(load.url);
-const head =
-  `POST ${load.path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\ncontent-type: application/json\r\n` +
-  Object.entries(load.headers)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join("");
-const prefix = randomBytes(6).toString("hex");
-const timestamp = new Date().toISOString();
+export type Ask =
+  | {
+      readonly kind: "events";
+      /** Events in one body; 1 sends a bare event. */
+      readonly batch: number;
+      readonly subscriptions: number;
+      /** Every second event of a body is one that was sent before. */
+      readonly repeats?: boolean;
+    }
+  /** Read in turn. */
+  | { readonly kind: "paths"; readonly paths: readonly string[] };
 
-let made = 0;
-let refused = 0;
-let running = true;
-const latencies: number[] = [];
+export type Load = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Asked in turn, each so many times. */
+  readonly mix: readonly { readonly ask: Ask; readonly times: number }[];
+  /** Starts so many, however slow the answers are; without it, one follows the answer before. */
+  readonly per_second?: number;
+  /** Ends after so many at the latest. */
+  readonly requests?: number;
+};
 
-/** Ids that rise, as those of clients with time-ordered ids do; every one is new. */
-function eventBody(): string {
-  const n = made++;
-  const id = `${prefix.slice(0, 8)}-${prefix.slice(8)}-7000-8000-${n.toString(16).padStart(12, "0")}`;
-  return (
-    `{"transaction_id":"${id}","subscription_id":"ext:s${1 + (n % load.subscriptions)}",` +
-    `"code":"calls","timestamp":"${timestamp}","properties":{"n":"3","region":"eu-west"}}`
+export type Times = {
+  readonly requests: number;
+  readonly p50_ms: number;
+  readonly p99_ms: number;
+};
+export type LoadResult = Times & {
+  /** Answers other than 2xx. */
+  readonly refused: number;
+  readonly per_second: number;
+  /** Different events that were sent: all are answered when this is told. */
+  readonly events: number;
+  /** By entry of the mix. */
+  readonly each: readonly Times[];
+};
+
+type Sent = { readonly entry: number; readonly text: string; readonly due: number };
+type Lane = { readonly socket: Socket; sent: Sent | undefined };
+
+/** Far enough back that what is repeated has been answered. */
+const REPEAT_BACK = 20_000;
+
+class Generator {
+  readonly #load: Load;
+  readonly #head: string;
+  readonly #prefix = randomBytes(6).toString("hex");
+  readonly #timestamp = new Date().toISOString();
+  readonly #turns: readonly number[];
+  readonly #asked: number[];
+  #turn = 0;
+  made = 0;
+
+  constructor(load: Load) {
+    this.#load = load;
+    const { host } = new URL(load.url);
+    this.#head =
+      ` HTTP/1.1\r\nhost: ${host}\r\n` +
+      Object.entries(load.headers)
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join("");
+    this.#turns = load.mix.flatMap(({ times }, entry) => Array<number>(times).fill(entry));
+    this.#asked = load.mix.map(() => 0);
+  }
+
+  next(due: number): Sent {
+    const entry = this.#turns[this.#turn++ % this.#turns.length] ?? 0;
+    const nth = this.#asked[entry] ?? 0;
+    this.#asked[entry] = nth + 1;
+    const ask = this.#load.mix[entry]?.ask;
+    if (ask === undefined) throw new Error("The mix is empty.");
+    if (ask.kind === "events") return { entry, text: this.#post(ask), due };
+    // An address of its own each time: what limits one visitor is not what is measured.
+    const visitor = `10.${(nth >> 16) & 255}.${(nth >> 8) & 255}.${nth & 255}`;
+    const path = ask.paths[nth % ask.paths.length];
+    return { entry, text: `GET ${path}${this.#head}x-forwarded-for: ${visitor}\r\n\r\n`, due };
+  }
+
+  #post(ask: Ask & { kind: "events" }): string {
+    const body =
+      ask.batch === 1
+        ? this.#event(this.made++, ask.subscriptions)
+        : `{"events":[${Array.from({ length: ask.batch }, (_, i) => {
+            const repeat = ask.repeats === true && i % 2 === 1 && this.made > REPEAT_BACK;
+            return this.#event(repeat ? this.made - REPEAT_BACK : this.made++, ask.subscriptions);
+          }).join(",")}]}`;
+    const path = ask.batch === 1 ? "/v1/events" : "/v1/events/batch";
+    return (
+      `POST ${path}${this.#head}content-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+    );
+  }
+
+  /** Ids that rise, as those of clients with time-ordered ids do; every one is new. */
+  #event(n: number, subscriptions: number): string {
+    const start = `${this.#prefix.slice(0, 8)}-${this.#prefix.slice(8)}-7000-8000-`;
+    return (
+      `{"transaction_id":"${start}${n.toString(16).padStart(12, "0")}",` +
+      `"subscription_id":"ext:s${1 + (n % subscriptions)}","code":"calls",` +
+      `"timestamp":"${this.#timestamp}","properties":{"n":"3","region":"eu-west"}}`
+    );
+  }
+}
+
+async function run(load: Load): Promise<LoadResult> {
+  const generator = new Generator(load);
+  const times: number[][] = load.mix.map(() => []);
+  const waiting: number[] = [];
+  const idle: Lane[] = [];
+  let refused = 0;
+  let begun = 0;
+  let open = 0;
+  let over = false;
+  const { hostname, port } = new URL(load.url);
+  const most = load.requests ?? Number.POSITIVE_INFINITY;
+  const paced = load.per_second !== undefined;
+
+  const send = (lane: Lane, due: number) => {
+    begun += 1;
+    open += 1;
+    lane.sent = generator.next(due);
+    lane.socket.write(lane.sent.text);
+  };
+  const answered = (lane: Lane, ok: boolean) => {
+    const { sent } = lane;
+    if (sent === undefined) throw new Error("An answer came that nobody had asked for.");
+    // From when it was due, so that a request that had to wait for its turn counts the wait.
+    times[sent.entry]?.push(performance.now() - sent.due);
+    if (!ok) refused += 1;
+    open -= 1;
+    lane.sent = undefined;
+    const next = paced ? waiting.shift() : over || begun >= most ? undefined : performance.now();
+    if (next !== undefined) send(lane, next);
+    else idle.push(lane);
+  };
+  const lanes = await Promise.all(
+    Array.from({ length: load.connections }, () => openLane(hostname, Number(port), answered)),
   );
+  const start = performance.now();
+  const end = start + load.seconds * 1_000;
+  if (paced) idle.push(...lanes);
+  else for (const lane of lanes) send(lane, performance.now());
+
+  let due = 0;
+  for (;;) {
+    const now = performance.now();
+    over ||= now >= end || begun + waiting.length >= most;
+    while (paced && !over && start + (due * 1_000) / load.per_second <= now) {
+      const at = start + (due++ * 1_000) / load.per_second;
+      const lane = idle.pop();
+      if (lane === undefined) waiting.push(at);
+      else send(lane, at);
+    }
+    if (over && open === 0 && waiting.length === 0) break;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  const seconds = (performance.now() - start) / 1_000;
+  for (const { socket } of lanes) socket.end();
+  const all = timesOf(times.flat());
+  const per_second = all.requests / seconds;
+  return { ...all, refused, per_second, events: generator.made, each: times.map(timesOf) };
 }
 
-function message(): string {
-  const body =
-    load.batch === 1
-      ? eventBody()
-      : `{"events":[${Array.from({ length: load.batch }, eventBody).join(",")}]}`;
-  return `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-}
-
-function lane(): Promise<void> {
+function openLane(
+  host: string,
+  port: number,
+  answered: (lane: Lane, ok: boolean) => void,
+): Promise<Lane> {
   return new Promise((resolve, reject) => {
-    const socket: Socket = connect(Number(port), hostname);
-    socket.setNoDelay(true);
+    const socket = connect(port, host);
+    const lane: Lane = { socket, sent: undefined };
     let received = "";
-    let sentAt = 0;
-    const send = () => {
-      sentAt = performance.now();
-      socket.write(message());
-    };
-    socket.on("connect", send);
-    socket.on("error", reject);
+    socket.setNoDelay(true);
     socket.setEncoding("latin1");
-    socket.on("data", (chunk) => {
+    socket.on("connect", () => resolve(lane));
+    socket.on("error", reject);
+    socket.on("close", () => {
+      if (lane.sent !== undefined) throw new Error("The connection closed before its answer.");
+    });
+    socket.on("data", (chunk: string) => {
       received += chunk;
       const end = received.indexOf("\r\n\r\n");
       if (end < 0) return;
       const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
       if (received.length < end + 4 + length) return;
-      latencies.push(performance.now() - sentAt);
-      if (!received.startsWith("HTTP/1.1 200")) refused += 1;
+      const ok = received.startsWith("HTTP/1.1 2");
       received = "";
-      if (running) return send();
-      socket.end();
-      resolve();
+      answered(lane, ok);
     });
   });
 }
 
-const start = performance.now();
-const timer = setTimeout(() => {
-  running = false;
-}, load.seconds * 1_000);
-await Promise.all(Array.from({ length: load.connections }, lane));
-clearTimeout(timer);
-const seconds = (performance.now() - start) / 1_000;
-latencies.sort((a, b) => a - b);
-const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
-const result: LoadResult = {
-  requests: latencies.length,
-  refused,
-  per_second: latencies.length / seconds,
-  p50_ms: at(0.5),
-  p99_ms: at(0.99),
-};
-process.send?.(result, () => process.exit(0));
+function timesOf(times: readonly number[]): Times {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0;
+  return { requests: sorted.length, p50_ms: at(0.5), p99_ms: at(0.99) };
+}
+
+if (process.env.LOAD !== undefined) {
+  process.once("message", async (wanted) => {
+    const result = await run(wanted as Load);
+    process.send?.(result, () => process.exit(0));
+  });
+  process.on("disconnect", () => process.exit(0));
+}

@@ -1,23 +1,89 @@
-// `npm run bench [name]`: measures and prints ratios, each inside one run on one machine.
+// `npm run bench [name…] [--quick] [--minutes N] [--markdown]`: measures and prints figures against
+// their bars, each a ratio inside one run on one machine, or a count.
 
+import { parseArgs } from "node:util";
 import { benchClose } from "./close.ts";
 import { benchDeliver } from "./deliver.ts";
+import { benchGrowth } from "./growth.ts";
 import { benchIngest } from "./ingest.ts";
+import { benchMemory, memoryFigure } from "./memory.ts";
 import { benchQueue } from "./queue.ts";
+import { benchReads } from "./reads.ts";
+import {
+  type Bench,
+  describeMachine,
+  markdownOf,
+  printFigures,
+  printTable,
+  readResults,
+  type Told,
+  writeResults,
+} from "./report.ts";
+import { benchSoak } from "./soak.ts";
+import { postgresVersion, takePeaks } from "./stage.ts";
 
-const benches: Readonly<Record<string, () => Promise<void>>> = {
+const benches: Readonly<Record<string, Bench>> = {
   ingest: benchIngest,
+  reads: benchReads,
   close: benchClose,
-  deliver: benchDeliver,
-  queue: benchQueue,
+  deliver: async () => {
+    await benchDeliver();
+    return [];
+  },
+  queue: async () => {
+    await benchQueue();
+    return [];
+  },
+  memory: benchMemory,
+  growth: benchGrowth,
+  soak: benchSoak,
 };
 
-const wanted = process.argv.slice(2);
-for (const name of wanted.length === 0 ? Object.keys(benches) : wanted) {
-  const bench = benches[name];
-  if (bench === undefined) {
-    process.stderr.write(`There is no bench "${name}": ${Object.keys(benches).join(", ")}.\n`);
+/** Long ones, asked for by name. */
+const APART = ["growth", "soak"];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: "boolean", default: false },
+    minutes: { type: "string", default: "10" },
+    markdown: { type: "boolean", default: false },
+  },
+});
+
+if (values.markdown) process.stdout.write(markdownOf(readResults()));
+else await measure();
+
+async function measure(): Promise<void> {
+  const names = positionals.length > 0 ? positionals : inGeneral();
+  const unknown = names.find((name) => !Object.hasOwn(benches, name));
+  if (unknown !== undefined) {
+    process.stderr.write(`There is no bench "${unknown}": ${Object.keys(benches).join(", ")}.\n`);
     process.exit(1);
   }
-  await bench();
+  const options = { quick: values.quick, minutes: Number(values.minutes) };
+  const date = new Date().toISOString();
+  const machine = describeMachine();
+  const figures: Told[] = [];
+  const peaks: ReturnType<typeof takePeaks> = [];
+  const take = (bench: string, found: Awaited<ReturnType<Bench>>) => {
+    printFigures(bench, found);
+    figures.push(...found.map((one) => ({ bench, ...one })));
+  };
+  for (const name of names) {
+    const start = performance.now();
+    take(name, (await benches[name]?.(options)) ?? []);
+    peaks.push(...takePeaks());
+    const seconds = Math.round((performance.now() - start) / 1_000);
+    process.stdout.write(` (${name} took ${seconds} s)\n`);
+  }
+  take("memory", memoryFigure(peaks));
+  const postgres = postgresVersion();
+  const results = { date, quick: options.quick, machine: { ...machine, postgres }, figures };
+  writeResults(results);
+  printTable(results);
+}
+
+function inGeneral(): string[] {
+  return Object.keys(benches).filter((name) => !APART.includes(name));
 }

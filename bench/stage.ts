@@ -1,30 +1,47 @@
-// What a bench stands on: a durable PostgreSQL of its own, processes beside this one, and a tenant.
+// What a bench stands on: a durable PostgreSQL, a fresh database with a tenant, and processes
+// beside this one.
 
 import { type ChildProcess, fork } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { initTenant, type Profile } from "../src/main.ts";
 import { type Connection, Pool } from "../src/store/db.ts";
 import { startEmbedded } from "../src/store/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
+import type { Load, LoadResult } from "./load.ts";
 
 const SLUGS = { org: "bench", workspace: "main", project: "live" };
-const STATEMENT_MS = 600_000;
+const STATEMENT_MS = 1_800_000;
 
 export type Stage = {
   readonly connection: Connection;
   readonly db: Pool;
   readonly profile: Profile;
+  /** For what a process on this stage keeps beside its database. */
   readonly folder: string;
   end(): Promise<void>;
 };
 
-/** The settings of `npm start`: fsync on, every commit on disk before it is answered. */
+type Server = { readonly connection: Connection; stop(): Promise<void> };
+
+let server: Promise<Server> | undefined;
+let stages = 0;
+let opened = 0;
+let version = "";
+
+/** A database of its own. Several stages at once share one server, which ends with the last. */
 export async function openStage(): Promise<Stage> {
+  stages += 1;
+  server ??= startServer();
+  const { connection: base } = await server;
   const folder = await mkdtemp(join(tmpdir(), "dues-bench-"));
-  const store = await startEmbedded({ folder, holder: `bench (${process.pid})` });
-  const { connection } = store;
+  opened += 1;
+  const database = `dues_bench_${process.pid}_${opened}`;
+  await administer(base, `create database ${database}`);
+  const connection = within(base, database);
   await migrate(connection);
   const db = new Pool(connection, {
     max: 4,
@@ -35,17 +52,67 @@ export async function openStage(): Promise<Stage> {
   const profile = await initTenant(db, SLUGS, "live", "", new Date());
   const end = async () => {
     await db.end();
-    await store.stop();
+    await administer(base, `drop database ${database} with (force)`);
     await rm(folder, { recursive: true, force: true });
+    stages -= 1;
+    if (stages > 0) return;
+    await (await server)?.stop();
+    server = undefined;
   };
   return { connection, db, profile, folder, end };
 }
 
-export function databaseUrl({ host = "", port, user, database }: Connection): string {
+/**
+ * That of DATABASE_URL, else an embedded one with the settings of `npm start`: fsync on, every
+ * commit on disk before it is answered.
+ */
+async function startServer(): Promise<Server> {
+  const given = process.env.DATABASE_URL;
+  if (given) return { connection: { connectionString: given }, stop: async () => {} };
+  const folder = await mkdtemp(join(tmpdir(), "dues-bench-"));
+  const store = await startEmbedded({ folder, holder: `bench (${process.pid})` });
+  const stop = async () => {
+    await store.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { connection: store.connection, stop };
+}
+
+async function administer(connection: Connection, statement: string): Promise<void> {
+  const client = new pg.Client({ ...connection });
+  await client.connect();
+  try {
+    version = (await client.query("show server_version")).rows[0].server_version;
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function within(base: Connection, database: string): Connection {
+  if (base.connectionString === undefined) return { ...base, database };
+  const url = new URL(base.connectionString);
+  url.pathname = `/${database}`;
+  return { connectionString: url.href };
+}
+
+/** Of the server that the stages stood on. */
+export function postgresVersion(): string {
+  return version;
+}
+
+export function databaseUrl(connection: Connection): string {
+  if (connection.connectionString !== undefined) return connection.connectionString;
+  const { host = "", port, user, database } = connection;
   return `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
 }
 
-export type Side = { readonly url: string; stop(): Promise<void> };
+export type Side = {
+  readonly url: string;
+  /** What it holds in memory now; undefined where the system does not tell. */
+  rssMb(): number | undefined;
+  stop(): Promise<void>;
+};
 
 /** A file of this folder as a process; it tells its address when it listens. */
 export async function startSide(file: string, env: Record<string, string>): Promise<Side> {
@@ -56,37 +123,73 @@ export async function startSide(file: string, env: Record<string, string>): Prom
   });
   const stop = () =>
     new Promise<void>((resolve) => {
+      const peak_mb = memoryOf(child.pid, "VmHWM");
+      if (peak_mb !== undefined) peaks.push({ file, peak_mb });
       child.on("exit", () => resolve());
       child.kill("SIGTERM");
     });
-  return { url, stop };
+  return { url, rssMb: () => memoryOf(child.pid, "VmRSS"), stop };
 }
 
-export type Load = {
-  readonly url: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly connections: number;
-  readonly seconds: number;
-  /** Events in one body; 1 sends a bare event. */
-  readonly batch: number;
-  readonly subscriptions: number;
-};
-export type LoadResult = {
-  readonly requests: number;
-  readonly refused: number;
-  readonly per_second: number;
-  readonly p50_ms: number;
-  readonly p99_ms: number;
-};
+/** The service on this stage, as `dues serve` runs it. */
+export function startService(
+  stage: Stage,
+  role: "api" | "worker" | "all",
+  env: Record<string, string> = {},
+): Promise<Side> {
+  return startSide("service", {
+    DATABASE_URL: databaseUrl(stage.connection),
+    DUES_DATA: stage.folder,
+    PORT: "0",
+    LOG_LEVEL: "error",
+    DUES_ROLE: role,
+    ...env,
+  });
+}
+
+export type Peak = { readonly file: string; readonly peak_mb: number };
+let peaks: Peak[] = [];
+
+/** The most that each process ever held, of those that have ended since the last call. */
+export function takePeaks(): Peak[] {
+  const taken = peaks;
+  peaks = [];
+  return taken;
+}
+
+function memoryOf(pid: number | undefined, field: "VmRSS" | "VmHWM"): number | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    const kb = new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1];
+    return kb === undefined ? undefined : Number(kb) / 1_024;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The load comes from a process of its own, so that it does not slow what it measures. */
 export function load(wanted: Load): Promise<LoadResult> {
-  const child = run("load", { LOAD: JSON.stringify(wanted) });
+  const child = run("load", { LOAD: "1" });
+  child.send(wanted);
   return new Promise((resolve, reject) => {
     child.on("message", (message) => resolve(message as LoadResult));
     child.on("exit", (code) => code !== 0 && reject(new Error(`load ended with ${code}.`)));
   });
+}
+
+export function headersOf({ profile }: Stage): Record<string, string> {
+  return { authorization: `Bearer ${profile.token}`, "x-project-id": profile.project_id };
+}
+
+/** One call to the service, whose answer the bench looks at. */
+export async function call<T>(stage: Stage, side: Side, path: string, body?: object): Promise<T> {
+  const answer = await fetch(`${side.url}${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { ...headersOf(stage), "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
 }
 
 function run(file: string, env: Record<string, string>): ChildProcess {

@@ -1,0 +1,232 @@
+// Books of any size: one of everything by the service's own acts, then copies of it by set-based
+// SQL, with the rows, keys and order in which the service would have written them.
+
+import { strict as assert } from "node:assert";
+import { createPlan } from "../src/operations/change-plan.ts";
+import { SCHEDULER } from "../src/operations/emit.ts";
+import { startSubscription } from "../src/operations/start-subscription.ts";
+import type { PlanCreate } from "../src/schema/plans.ts";
+import * as customers from "../src/store/customers.ts";
+import type { Pool } from "../src/store/db.ts";
+import * as metrics from "../src/store/metrics.ts";
+import { type Sql, sql } from "../src/store/sql.ts";
+import { getSettingsById, type ProjectId } from "../src/store/tenants.ts";
+import type { Stage } from "./stage.ts";
+
+export const METRICS = ["calls", "storage"] as const;
+/** What every event counts. */
+export const UNITS = 3;
+export const INVOICE_CENTS = 2_500;
+
+const PLAN: PlanCreate = {
+  code: "p",
+  name: "P",
+  interval: "monthly",
+  amount_cents: 1_000,
+  amount_currency: "USD",
+  charges: [
+    { type: "standard", metric_ref: "calls", rate: "0.01" },
+    { type: "standard", metric_ref: "storage", rate: "0.002" },
+    { type: "flat_fee", amount_override_cents: 500 },
+    {
+      type: "flat_fee",
+      amount_override_cents: 100,
+      quantity_from: "subscription_property.seats",
+    },
+  ],
+};
+
+/** A plan with four charges, a customer c1, and its subscription s1 from `start` on. */
+export async function openBooks({ db, profile }: Stage, start: Date): Promise<void> {
+  const project = profile.project_id as ProjectId;
+  const settings = await getSettingsById(db, project);
+  await db.tx(async (tx) => {
+    for (const code of METRICS) {
+      const metric = { code, name: code, aggregation_type: "sum" as const, field_name: "n" };
+      await metrics.insert(tx, project, metric, start);
+    }
+    const named = { external_id: "c1", name: "C", email: "c1@example.com", currency: "USD" };
+    const customer = await customers.insert(tx, project, named, start);
+    const { plan } = await createPlan(tx, project, PLAN, SCHEDULER, start);
+    assert.ok(customer);
+    const ids = { external_id: "s1", customer_id: customer.id, plan_id: plan.id };
+    const wanted = { ...ids, properties: { seats: 3 } };
+    await startSubscription(tx, settings, wanted, SCHEDULER, start);
+  });
+}
+
+/** Numbers of customers and of their subscriptions, one each: c<n> and s<n>. */
+export type Range = { readonly from: number; readonly to: number };
+
+/** Customers with a subscription each, whose first period starts at `start`. */
+export async function addSubscriptions(db: Pool, range: Range, start: Date): Promise<void> {
+  const digit = (place: number) =>
+    sql`substr('0123456789abcdefghijklmnopqrstuvwxyz', 1 + (n / ${36 ** place}::integer) % 36, 1)`;
+  await fill(db, "customers", () =>
+    db.run(sql`
+      insert into customers (project_id, id, short_id, short_id_unique, external_id, name, email,
+                             currency, created_at, updated_at)
+      select c.project_id, gen_random_uuid(),
+             'cust_' || ${digit(3)} || ${digit(2)} || ${digit(1)} || ${digit(0)},
+             false, 'c' || n, 'Customer ' || n, 'c' || n || '@example.com', c.currency,
+             c.created_at, c.updated_at
+        from customers c, generate_series(${range.from}::integer, ${range.to}::integer) as n
+       where c.external_id = 'c1'`),
+  );
+  await fill(db, "subscriptions", () =>
+    db.run(sql`
+      insert into subscriptions (project_id, id, external_id, customer_id, plan_id, status,
+                                 properties, started_at, period_no, current_period_start,
+                                 current_period_next, plan_version, recurring_cents, created_at,
+                                 updated_at)
+      select s.project_id, ${orderedId(sql`n`)}, 's' || n, c.id, s.plan_id, s.status,
+             s.properties, ${start}::timestamptz, 1, ${start}::timestamptz,
+             ${start}::timestamptz + interval '1 month', s.plan_version, s.recurring_cents,
+             s.created_at, s.updated_at
+        from subscriptions s,
+             generate_series(${range.from}::integer, ${range.to}::integer) as n
+        join customers c on c.external_id = 'c' || n
+       where s.external_id = 's1'`),
+  );
+}
+
+export type Usage = Range & {
+  readonly period_no: number;
+  readonly start: Date;
+  /** On how many days of the period each metric was used. */
+  readonly days: number;
+  /** Events of each subscription, over both metrics. */
+  readonly each: number;
+};
+
+/** The daily sums that the events of addEvents make, day by day as time goes on. */
+export async function addDays(db: Pool, usage: Usage): Promise<void> {
+  const per_day = usage.each / METRICS.length / usage.days;
+  assert.ok(Number.isInteger(per_day), "every day has the same number of events");
+  await db.run(sql`
+    insert into usage_days (project_id, subscription_id, period_no, metric_id, day, events, sum,
+                            max, latest, uniques, last_at, last_arrival)
+    select s.project_id, s.id, ${usage.period_no}::integer, m.id,
+           (${usage.start}::timestamptz + d * interval '1 day')::date, ${per_day}::bigint,
+           ${per_day * UNITS}::numeric, ${UNITS}::numeric, ${UNITS}::numeric, 0,
+           ${usage.start}::timestamptz + d * interval '1 day' + interval '12 hours', d
+      from generate_series(0, ${usage.days - 1}::integer) as d
+     cross join (${numbered(sql`project_id, id`, usage)}) s
+      join metrics m on m.project_id = s.project_id
+     order by d`);
+}
+
+/** The events themselves, in the order of time: those of one subscription lie far apart. */
+export async function addEvents(db: Pool, usage: Usage): Promise<void> {
+  const subscriptions = usage.to - usage.from + 1;
+  const first_key = usage.period_no * 100_000_000 + (usage.from - 1) * usage.each;
+  await fill(db, "usage_events", () =>
+    db.run(sql`
+      insert into usage_events (project_id, key, subscription_id, metric_id, period_no, at,
+                                received_at, arrival, quantity, properties)
+      select s.project_id, ${orderedId(sql`(i + ${first_key}::bigint)`)}, s.id,
+             m.ids[1 + k % 2], ${usage.period_no}::integer, t.at, t.at, i, ${UNITS}::numeric,
+             '{"n": "3", "region": "eu-west"}'
+        from generate_series(0, ${subscriptions * usage.each - 1}::bigint) as i
+        join (${numbered(sql`project_id, id`, usage)}) s
+          on s.n = ${usage.from}::integer + i % ${subscriptions}::bigint
+       cross join lateral (select (i / ${subscriptions}::bigint)::integer as k) e
+       cross join lateral (
+         select ${usage.start}::timestamptz + (k / 2 % ${usage.days}::integer) * interval '1 day'
+                + (k % 40000) * interval '1 second' as at) t
+       cross join (select array_agg(id order by code) as ids from metrics) m`),
+  );
+}
+
+export type Bills = Range & {
+  /** How many each subscription has; the last one is unpaid. */
+  readonly each: number;
+  /** Numbers and ids go on behind those that are there. */
+  readonly after: number;
+};
+
+/** A monthly invoice each, month by month. Without fees: no list shows them. */
+export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<void> {
+  const count = bills.to - bills.from + 1;
+  const month = sql`(${end}::timestamptz - (${bills.each}::integer - m) * interval '1 month')::date`;
+  const paid = sql`m < ${bills.each - 1}::integer`;
+  await fill(db, "invoices", () =>
+    db.run(sql`
+      insert into invoices (project_id, id, number_year, number_seq, customer_id, subscription_id,
+                            cause, period_no, invoice_type, status, payment_status, currency,
+                            subtotal_cents, total_cents, amount_paid_cents, issuing_date, due_date,
+                            period_start, period_end, created_at)
+      select s.project_id, ${orderedId(sql`(i + ${bills.after}::bigint)`)}, 2025,
+             i + ${bills.after}::bigint + 1, s.customer_id, s.id, 'period', m + 1, 'subscription',
+             case when ${paid} then 'succeeded' else 'outstanding' end,
+             case when ${paid} then 'succeeded' else 'pending' end, 'USD',
+             ${INVOICE_CENTS}::bigint, ${INVOICE_CENTS}::bigint,
+             case when ${paid} then ${INVOICE_CENTS}::bigint else 0 end,
+             (${month} + interval '1 month')::date, (${month} + interval '45 days')::date,
+             ${month}, (${month} + interval '27 days')::date, ${month} + interval '1 month'
+        from generate_series(0, ${count * bills.each - 1}::bigint) as i
+        join (${numbered(sql`project_id, id, customer_id`, bills)}) s
+          on s.n = ${bills.from}::integer + i % ${count}::bigint
+       cross join lateral (select (i / ${count}::bigint)::integer as m) e`),
+  );
+}
+
+/** A payment for every paid invoice that has none, ten days after its issue. */
+export async function addPayments(db: Pool): Promise<void> {
+  await fill(db, "payments", () =>
+    db.run(sql`
+      insert into payments (project_id, id, invoice_id, customer_id, amount_cents, currency,
+                            provider, provider_payment_id, status, paid_at, created_at)
+      select project_id, ${orderedId(sql`number_seq`)}, id, customer_id, total_cents, currency,
+             'bank', 'p' || number_seq, 'succeeded', created_at + interval '10 days',
+             created_at + interval '10 days'
+        from invoices i
+       where status = 'succeeded'
+         and not exists (select 1 from payments p
+                          where p.project_id = i.project_id and p.invoice_id = i.id)
+       order by i.id`),
+  );
+}
+
+/** What autovacuum would come to do by itself, done now so that it does not run while measuring. */
+export async function settleTables(db: Pool): Promise<void> {
+  await db.run(sql`vacuum (analyze)`);
+  await db.run(sql`checkpoint`).catch(() => {});
+}
+
+function numbered(columns: Sql, { from, to }: Range): Sql {
+  return sql`
+    select ${columns}, substr(external_id, 2)::integer as n
+      from subscriptions
+     where substr(external_id, 2)::integer between ${from}::integer and ${to}::integer`;
+}
+
+/** A time-ordered UUID as the service makes them: rows stand in the index as they came. */
+function orderedId(n: Sql): Sql {
+  return sql`(lpad(to_hex(1700000000000 + ${n}), 12, '0') || '7000' || '8'
+              || substr(md5((${n})::text), 1, 15))::uuid`;
+}
+
+/**
+ * Fills a table with its foreign keys and plain indexes taken off, and puts them back by their own
+ * definitions: the same rows under the same constraints, in a fraction of the time.
+ */
+async function fill(db: Pool, table: string, work: () => Promise<unknown>): Promise<void> {
+  const keys = await db.many<{ name: string; definition: string }>(sql`
+    select conname as name, pg_get_constraintdef(oid) as definition
+      from pg_constraint
+     where conrelid = ${table}::regclass and contype = 'f'`);
+  const indexes = await db.many<{ name: string; definition: string }>(sql`
+    select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition
+      from pg_index i
+     where i.indrelid = ${table}::regclass
+       and not exists (select 1 from pg_constraint c where c.conindid = i.indexrelid)`);
+  const ddl = (text: string) => db.run({ text, values: [] });
+  for (const { name } of keys) await ddl(`alter table ${table} drop constraint ${name}`);
+  for (const { name } of indexes) await ddl(`drop index ${name}`);
+  await work();
+  for (const { definition } of indexes) await ddl(definition);
+  for (const { name, definition } of keys) {
+    await ddl(`alter table ${table} add constraint ${name} ${definition}`);
+  }
+}

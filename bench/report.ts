@@ -1,0 +1,148 @@
+// What a bench has to say: figures against their bars, printed, kept in results.json, and rendered
+// as a table for the documentation.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism, loadavg, totalmem } from "node:os";
+import { join } from "node:path";
+import { figure, median, print } from "./stage.ts";
+
+export type Bar = {
+  readonly text: string;
+  readonly goal: number;
+  readonly at: "least" | "most";
+};
+
+export type Figure = {
+  readonly name: string;
+  readonly bar: Bar;
+  /** Of numerator and denominator. */
+  readonly unit: string;
+  readonly numerator: number;
+  /** Null for a figure that is a plain amount. */
+  readonly denominator: number | null;
+  readonly value: number;
+  readonly met: boolean;
+};
+
+/** What a bench may be told. */
+export type Options = {
+  /** Smaller sizes: shows that the bench works, not how fast anything is. */
+  readonly quick: boolean;
+  /** How long the soak lasts. */
+  readonly minutes: number;
+};
+
+export type Bench = (options: Options) => Promise<readonly Figure[]>;
+
+export function atLeast(goal: number): Bar {
+  return { text: `>= ${goal}`, goal, at: "least" };
+}
+
+export function atMost(goal: number): Bar {
+  return { text: `<= ${goal}`, goal, at: "most" };
+}
+
+export type Round = readonly [numerator: number, denominator: number];
+
+/** Each round has both sides next to each other in time, so the ratios are taken round by round. */
+export function ratio(name: string, unit: string, rounds: readonly Round[], bar: Bar): Figure {
+  const numerator = median(rounds.map(([above]) => above));
+  const denominator = median(rounds.map(([, below]) => below));
+  const value = median(rounds.map(([above, below]) => above / below));
+  return { name, bar, unit, numerator, denominator, value, met: meets(value, bar) };
+}
+
+export function amount(name: string, unit: string, value: number, bar: Bar): Figure {
+  return { name, bar, unit, numerator: value, denominator: null, value, met: meets(value, bar) };
+}
+
+function meets(value: number, { goal, at }: Bar): boolean {
+  return at === "least" ? value >= goal : value <= goal;
+}
+
+export function printFigures(bench: string, figures: readonly Figure[]): void {
+  process.stdout.write(`\n${bench}\n`);
+  for (const { name, bar, unit, numerator, denominator, value, met } of figures) {
+    process.stdout.write(` ${name}\n`);
+    if (denominator !== null) {
+      print("numerator", `${figure(numerator)} ${unit}`);
+      print("denominator", `${figure(denominator)} ${unit}`);
+    }
+    print(denominator === null ? unit : "ratio", figure(value));
+    print("bar", `${bar.text}, ${met ? "met" : "missed"}`);
+  }
+}
+
+export type Told = Figure & { readonly bench: string };
+
+export type Results = {
+  readonly date: string;
+  readonly quick: boolean;
+  readonly machine: Readonly<Record<string, string | number>>;
+  readonly figures: readonly Told[];
+};
+
+/** Of the moment before anything is measured. */
+export function describeMachine(): Record<string, string | number> {
+  return {
+    platform: `${process.platform} ${process.arch}`,
+    cores: availableParallelism(),
+    memory_mb: Math.round(totalmem() / 1_048_576),
+    node: process.version,
+    load_average: loadavg()
+      .map((one) => figure(one))
+      .join(" "),
+  };
+}
+
+export function printTable({ figures, quick }: Results): void {
+  const rows = figures.map(({ bench, name, value, bar, met }) => [
+    bench,
+    name,
+    figure(value),
+    bar.text,
+    met ? "met" : "missed",
+  ]);
+  const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => (row[i] ?? "").length)));
+  process.stdout.write(`\n${quick ? "QUICK: the sizes are too small for these to count\n" : ""}`);
+  for (const row of rows) {
+    const cells = row.map((cell, i) =>
+      (i === 2 ? cell.padStart : cell.padEnd).call(cell, widths[i] ?? 0),
+    );
+    process.stdout.write(`${cells.join("  ").trimEnd()}\n`);
+  }
+  const met = figures.filter((one) => one.met).length;
+  process.stdout.write(`${met} of ${figures.length} bars met\n`);
+}
+
+/** Built code runs from dist-bench/bench; the file is kept beside the sources. */
+const RESULTS = join(import.meta.dirname, "..", "..", "bench", "results.json");
+
+export function writeResults(results: Results): void {
+  writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
+}
+
+export function readResults(): Results {
+  return JSON.parse(readFileSync(RESULTS, "utf8")) as Results;
+}
+
+export function markdownOf({ date, quick, machine, figures }: Results): string {
+  const about = Object.entries(machine).map(
+    ([name, value]) => `${name.replaceAll("_", " ")} ${value}`,
+  );
+  const lines = figures.map(({ name, unit, numerator, denominator, value, bar, met }) => {
+    const parts =
+      denominator === null
+        ? [`${figure(numerator)} ${unit}`, ""]
+        : [`${figure(numerator)} ${unit}`, `${figure(denominator)} ${unit}`];
+    return `| ${[name, ...parts, figure(value), bar.text, met ? "met" : "missed"].join(" | ")} |`;
+  });
+  return [
+    `Measured ${date}${quick ? " with --quick, so not to be quoted" : ""}: ${about.join(", ")}.`,
+    "",
+    "| What | Numerator | Denominator | Figure | Bar | |",
+    "|---|---|---|---|---|---|",
+    ...lines,
+    "",
+  ].join("\n");
+}
