@@ -62,32 +62,28 @@ export type Range = { readonly from: number; readonly to: number };
 export async function addSubscriptions(db: Pool, range: Range, start: Date): Promise<void> {
   const digit = (place: number) =>
     sql`substr('0123456789abcdefghijklmnopqrstuvwxyz', 1 + (n / ${36 ** place}::integer) % 36, 1)`;
-  await fill(db, "customers", () =>
-    db.run(sql`
-      insert into customers (project_id, id, short_id, short_id_unique, external_id, name, email,
-                             currency, created_at, updated_at)
-      select c.project_id, gen_random_uuid(),
-             'cust_' || ${digit(3)} || ${digit(2)} || ${digit(1)} || ${digit(0)},
-             false, 'c' || n, 'Customer ' || n, 'c' || n || '@example.com', c.currency,
-             c.created_at, c.updated_at
-        from customers c, generate_series(${range.from}::integer, ${range.to}::integer) as n
-       where c.external_id = 'c1'`),
-  );
-  await fill(db, "subscriptions", () =>
-    db.run(sql`
-      insert into subscriptions (project_id, id, external_id, customer_id, plan_id, status,
-                                 properties, started_at, period_no, current_period_start,
-                                 current_period_next, plan_version, recurring_cents, created_at,
-                                 updated_at)
-      select s.project_id, ${orderedId(sql`n`)}, 's' || n, c.id, s.plan_id, s.status,
-             s.properties, ${start}::timestamptz, 1, ${start}::timestamptz,
-             ${start}::timestamptz + interval '1 month', s.plan_version, s.recurring_cents,
-             s.created_at, s.updated_at
-        from subscriptions s,
-             generate_series(${range.from}::integer, ${range.to}::integer) as n
-        join customers c on c.external_id = 'c' || n
-       where s.external_id = 's1'`),
-  );
+  await db.run(sql`
+    insert into customers (project_id, id, short_id, short_id_unique, external_id, name, email,
+                           currency, created_at, updated_at)
+    select c.project_id, gen_random_uuid(),
+           'cust_' || ${digit(3)} || ${digit(2)} || ${digit(1)} || ${digit(0)},
+           false, 'c' || n, 'Customer ' || n, 'c' || n || '@example.com', c.currency,
+           c.created_at, c.updated_at
+      from customers c, generate_series(${range.from}::integer, ${range.to}::integer) as n
+     where c.external_id = 'c1'`);
+  await db.run(sql`
+    insert into subscriptions (project_id, id, external_id, customer_id, plan_id, status,
+                               properties, started_at, period_no, current_period_start,
+                               current_period_next, plan_version, recurring_cents, created_at,
+                               updated_at)
+    select s.project_id, ${orderedId(sql`n`)}, 's' || n, c.id, s.plan_id, s.status,
+           s.properties, ${start}::timestamptz, 1, ${start}::timestamptz,
+           ${start}::timestamptz + interval '1 month', s.plan_version, s.recurring_cents,
+           s.created_at, s.updated_at
+      from subscriptions s,
+           generate_series(${range.from}::integer, ${range.to}::integer) as n
+      join customers c on c.external_id = 'c' || n
+     where s.external_id = 's1'`);
 }
 
 export type Usage = Range & {
@@ -185,6 +181,24 @@ export async function addPayments(db: Pool): Promise<void> {
          and not exists (select 1 from payments p
                           where p.project_id = i.project_id and p.invoice_id = i.id)
        order by i.id`),
+  );
+}
+
+/** Messages of the past, delivered at the first attempt to every endpoint. */
+export async function addDelivered(db: Pool, { from, to }: Range): Promise<void> {
+  await fill(db, "webhook_messages", () =>
+    db.run(sql`
+      insert into webhook_messages (project_id, id, event, body, created_at)
+      select p.id, ${orderedId(sql`n`)}, 'payment.succeeded', '{"data":{}}', p.created_at
+        from projects p, generate_series(${from}::bigint, ${to}::bigint) as n`),
+  );
+  await fill(db, "webhook_attempts", () =>
+    db.run(sql`
+      insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
+                                    http_status, duration_ms, created_at)
+      select e.project_id, ${orderedId(sql`n`)}, e.id, ${orderedId(sql`n`)}, 1, 'delivered', 200,
+             3, e.created_at
+        from webhook_endpoints e, generate_series(${from}::bigint, ${to}::bigint) as n`),
   );
 }
 

@@ -1,151 +1,235 @@
-// Subscriptions closed and invoiced per second, and how many statements that takes.
+// Subscriptions closed and invoiced: against ready-made rows, by statements, with much usage
+// against little, and what callers notice meanwhile.
 
 import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { readConfig } from "../src/config.ts";
 import { testContext } from "../src/main.ts";
-import { createPlan } from "../src/operations/change-plan.ts";
+import { registerWebhook } from "../src/operations/change-webhook.ts";
 import { SCHEDULER } from "../src/operations/emit.ts";
-import { startSubscription } from "../src/operations/start-subscription.ts";
-import type { PlanCreate } from "../src/schema/plans.ts";
-import * as customers from "../src/store/customers.ts";
-import type { Db, Pool, Queryable, Tx } from "../src/store/db.ts";
-import * as metrics from "../src/store/metrics.ts";
+import type { Db } from "../src/store/db.ts";
 import { sql } from "../src/store/sql.ts";
-import { getSettingsById, type ProjectId } from "../src/store/tenants.ts";
+import type { ProjectId } from "../src/store/tenants.ts";
 import { billingJob } from "../src/workers/billing.ts";
-import { figure, openStage, print, type Stage } from "./stage.ts";
+import { addDays, addEvents, addSubscriptions, openBooks, settleTables } from "./books.ts";
+import { countStatements } from "./counting.ts";
+import { monthOf } from "./ingest.ts";
+import type { Load } from "./load.ts";
+import { mark, oneShot, openOneShot } from "./one-shot.ts";
+import { atMost, type Bench, type Figure, type Round, ratio } from "./report.ts";
+import {
+  beginLoad,
+  headersOf,
+  load,
+  median,
+  openStage,
+  type Stage,
+  startService,
+} from "./stage.ts";
 
-const SUBSCRIPTIONS = 20_000;
-const DAYS = 31;
-const JANUARY = new Date("2026-01-01T00:00:00.000Z");
-const FEBRUARY = new Date("2026-02-01T00:00:00.000Z");
+const SUBSCRIPTIONS = 100_000;
+const QUICK_SUBSCRIPTIONS = 4_000;
+const ROUNDS = 3;
+const DAYS = 10;
+const EVENTS_EACH = 1_000;
+/** Base fee and four charges. */
+const FEES = 5;
 
-export async function benchClose(): Promise<void> {
+export const benchClose: Bench = async ({ quick }) => [
+  ...(await wholeClose(quick ? QUICK_SUBSCRIPTIONS : SUBSCRIPTIONS)),
+  await muchAgainstLittle(quick ? 400 : 1_000),
+];
+
+/** The start of the month that was so many months before the one that is running. */
+export function monthsAgo(count: number): Date {
+  const now = monthOf(new Date());
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count));
+}
+
+async function wholeClose(count: number): Promise<Figure[]> {
   const stage = await openStage();
   try {
-    await makeBooks(stage);
-    const counting = countStatements(stage.db);
-    const config = readConfig({ LOG_LEVEL: "error" });
-    const clock = { now: () => FEBRUARY };
-    const context = testContext({ config, db: counting, clock, secret_key: randomBytes(32) });
-    const job = billingJob(context);
-    const start = performance.now();
-    while ((await job.tick()) > 0);
-    const seconds = (performance.now() - start) / 1_000;
-    const { invoices, fees } = await stage.db.one<{ invoices: number; fees: number }>(sql`
-      select (select count(*) from invoices) as invoices, (select count(*) from fees) as fees`);
-    assert.equal(invoices, SUBSCRIPTIONS, "one invoice each");
-    assert.equal(fees, SUBSCRIPTIONS * 5, "a base fee and four charges");
-    process.stdout.write(
-      `\nclose: ${SUBSCRIPTIONS} subscriptions, 4 charges, ${DAYS} days of use\n`,
-    );
-    print("seconds", figure(seconds));
-    print("subscriptions/s", figure(SUBSCRIPTIONS / seconds));
-    const { statements } = counting;
-    print("statements (counted around the driver)", String(statements));
-    print("statements per 1,000 invoices", figure((statements / invoices) * 1_000));
+    const { db } = stage;
+    await openBooks(stage, monthsAgo(ROUNDS + 1));
+    await addSubscriptions(db, { from: 2, to: count }, monthsAgo(ROUNDS + 1));
+    for (let period_no = 1; period_no <= ROUNDS + 1; period_no++) {
+      const start = monthsAgo(ROUNDS + 2 - period_no);
+      const range = { from: 1, to: count, period_no, start };
+      await addDays(db, { ...range, days: DAYS, each: EVENTS_EACH });
+    }
+    await listen(stage);
+    await openOneShot(db);
+    await settleTables(db);
+    const rounds: Round[] = [];
+    const counting = countStatements(db);
+    for (let period_no = 1; period_no <= ROUNDS; period_no++) {
+      const since = await mark(db);
+      const seconds = await close(stage, counting.db, monthsAgo(ROUNDS + 1 - period_no));
+      await assertClosed(stage, count, period_no);
+      rounds.push([seconds, await oneShot(db, since, period_no)]);
+    }
+    const thousands = (ROUNDS * count) / 1_000;
+    const name = `close of ${count} subscriptions, 4 charges, usage, webhooks ÷ one-shot SQL`;
+    return [
+      ratio(name, "s", rounds, atMost(2)),
+      ratio(
+        "statements per 1,000 invoices in that close",
+        "statements, thousands of invoices",
+        [[counting.statements(), thousands]],
+        atMost(20),
+      ),
+      await callersMeanwhile(stage, count),
+    ];
   } finally {
     await stage.end();
   }
 }
 
-/** One of everything by the service's own acts, then copies of it by SQL. */
-async function makeBooks({ db, profile }: Stage): Promise<void> {
+/** An endpoint that is told of every invoice and every new period. Nobody delivers here. */
+async function listen({ db, profile }: Stage): Promise<void> {
+  const policy = { allow_private: true, allow_loopback: true };
+  const events = ["invoice.created" as const, "subscription.period_renewed" as const];
+  const wanted = { url: "http://127.0.0.1:9999/hook", events };
+  const terms = { policy, secret_key: randomBytes(32) };
   const project = profile.project_id as ProjectId;
-  const settings = await getSettingsById(db, project);
-  const first = await db.tx(async (tx) => {
-    for (const code of ["calls", "storage"]) {
-      const metric = { code, name: code, aggregation_type: "sum" as const, field_name: "n" };
-      await metrics.insert(tx, project, metric, JANUARY);
-    }
-    const named = { external_id: "c", name: "C", email: "c@example.com", currency: "USD" };
-    const customer = await customers.insert(tx, project, named, JANUARY);
-    const { plan } = await createPlan(tx, project, PLAN, SCHEDULER, JANUARY);
-    assert.ok(customer);
-    const wanted = { external_id: "s1", customer_id: customer.id, plan_id: plan.id };
-    return startSubscription(
-      tx,
-      settings,
-      { ...wanted, properties: { seats: 3 } },
-      SCHEDULER,
-      JANUARY,
-    );
+  await db.tx((tx) => registerWebhook(tx, project, wanted, terms, SCHEDULER, new Date()));
+}
+
+/** Seconds until the worker's job finds nothing left to do. */
+export async function close(stage: Stage, db: Db, now: Date): Promise<number> {
+  const config = readConfig({ LOG_LEVEL: "error", DUES_DATA: stage.folder });
+  const clock = { now: () => now };
+  const job = billingJob(testContext({ config, db, clock, secret_key: randomBytes(32) }));
+  const start = performance.now();
+  while (await unclosed(job.tick));
+  return (performance.now() - start) / 1_000;
+}
+
+async function unclosed(tick: () => Promise<number>): Promise<boolean> {
+  return (await tick()) > 0;
+}
+
+async function assertClosed({ db }: Stage, count: number, period_no: number): Promise<void> {
+  const found = await db.one<Record<string, number>>(sql`
+    select count(*) as invoices, sum(total_cents)::bigint as cents,
+           (select count(*) from fees) as fees, (select count(*) from webhook_queue) as queued,
+           (select count(*) from subscriptions where period_no = ${period_no + 1}) as renewed
+      from invoices
+     where period_no = ${period_no}`);
+  // 10.00 + 5.00 + 3 seats of 1.00, 1,500 calls of 0.01 and as many of storage of 0.002.
+  const cents = 1_000 + 500 + 300 + 1_500 + 300;
+  assert.deepEqual(found, {
+    invoices: count,
+    cents: count * cents,
+    fees: count * FEES * period_no,
+    queued: count * 2 * period_no,
+    renewed: count,
   });
-  await copySubscription(db, first.id);
-  await fillDays(db);
-  await db.run(sql`analyze`);
 }
 
-const PLAN: PlanCreate = {
-  code: "p",
-  name: "P",
-  interval: "monthly",
-  amount_cents: 1_000,
-  amount_currency: "USD",
-  charges: [
-    { type: "standard", metric_ref: "calls", rate: "0.01" },
-    { type: "standard", metric_ref: "storage", rate: "0.002" },
-    { type: "flat_fee", amount_override_cents: 500 },
-    {
-      type: "flat_fee",
-      amount_override_cents: 100,
-      quantity_from: "subscription_property.seats",
-    },
-  ],
-};
-
-async function copySubscription(db: Pool, id: string): Promise<void> {
-  await db.run(sql`
-    insert into subscriptions (project_id, id, external_id, customer_id, plan_id, status,
-                               properties, started_at, period_no, current_period_start,
-                               current_period_next, plan_version, recurring_cents, created_at,
-                               updated_at)
-    select project_id, gen_random_uuid(), 's' || n, customer_id, plan_id, status, properties,
-           started_at, period_no, current_period_start, current_period_next, plan_version,
-           recurring_cents, created_at, updated_at
-      from subscriptions, generate_series(2, ${SUBSCRIPTIONS}::integer) as n
-     where id = ${id}`);
-}
-
-async function fillDays(db: Pool): Promise<void> {
-  await db.run(sql`
-    insert into usage_days (project_id, subscription_id, period_no, metric_id, day, events, sum,
-                            max, latest, uniques, last_at, last_arrival)
-    select s.project_id, s.id, 1, m.id, '2026-01-01'::date + d, 100, 250.5, 9, 3, 0,
-           '2026-01-01T12:00:00Z'::timestamptz + d * interval '1 day', d
-      from subscriptions s
-      join metrics m on m.project_id = s.project_id
-     cross join generate_series(0, ${DAYS - 1}::integer) as d`);
-}
-
-/** Begin and commit count as well. */
-function countStatements(db: Db): Db & { readonly statements: number } {
-  let statements = 0;
-  const counting = <A extends unknown[], R>(add: number, call: (...given: A) => R) => {
-    return (...given: A): R => {
-      statements += add;
-      return call(...given);
+/**
+ * A worker of its own closes the last period while callers read and send events at a pace. Without
+ * webhooks: their receiver would take a core of the machine that is measured.
+ */
+async function callersMeanwhile(stage: Stage, count: number): Promise<Figure> {
+  const { db } = stage;
+  await db.run(sql`truncate webhook_queue`);
+  await db.run(sql`update webhook_endpoints set enabled = false`);
+  await settleTables(db);
+  const api = await startService(stage, "api");
+  try {
+    const ids = await db.many<{ id: string; customer_id: string }>(sql`
+      select id, customer_id from subscriptions order by random() limit 500`);
+    const paths = ids.flatMap(({ id, customer_id }) => [
+      `/v1/customers/${customer_id}`,
+      `/v1/subscriptions/${id}/usage`,
+      `/v1/invoices?customer_id=${customer_id}`,
+    ]);
+    const calls: Load = {
+      url: api.url,
+      headers: headersOf(stage),
+      connections: 32,
+      seconds: 5,
+      per_second: 150,
+      mix: [
+        { ask: { kind: "paths", paths }, times: 2 },
+        { ask: { kind: "events", batch: 1, subscriptions: 100 }, times: 1 },
+      ],
     };
-  };
-  const counted = (inner: Queryable): Queryable => ({
-    many: counting(1, inner.many.bind(inner)) as Queryable["many"],
-    maybeOne: counting(1, inner.maybeOne.bind(inner)) as Queryable["maybeOne"],
-    one: counting(1, inner.one.bind(inner)) as Queryable["one"],
-    run: counting(1, inner.run.bind(inner)),
-  });
-  return {
-    ...counted(db),
-    tx<T>(work: (tx: Tx) => Promise<T>) {
-      statements += 2;
-      return db.tx((tx) => work({ ...counted(tx), last: tx.last.bind(tx) } as Tx));
-    },
-    snapshot<T>(work: (tx: Queryable) => Promise<T>) {
-      statements += 2;
-      return db.snapshot((tx) => work(counted(tx)));
-    },
-    get statements() {
-      return statements;
-    },
-  };
+    await load({ ...calls, seconds: 2 });
+    const before = await load(calls);
+    const during = beginLoad({ ...calls, seconds: 600 });
+    const worker = await startService(stage, "worker");
+    try {
+      while ((await countClosed(stage)) < count) await pause(250);
+      during.stop();
+    } finally {
+      await worker.stop();
+    }
+    const busy = await during.result;
+    const after = await load(calls);
+    assert.equal(before.refused + busy.refused + after.refused, 0, "nobody is refused");
+    await assertInvoiced(stage, count);
+    const idle = median([before.p99_ms, after.p99_ms]);
+    const name = `API p99 while a close of ${count} runs ÷ idle`;
+    return ratio(name, "ms", [[busy.p99_ms, idle]], atMost(3));
+  } finally {
+    await api.stop();
+  }
+}
+
+async function countClosed({ db }: Stage): Promise<number> {
+  const { closed } = await db.one<{ closed: number }>(sql`
+    select count(*) as closed from subscriptions where period_no = ${ROUNDS + 2}`);
+  return closed;
+}
+
+async function assertInvoiced({ db }: Stage, count: number): Promise<void> {
+  const { invoices } = await db.one<{ invoices: number }>(sql`
+    select count(*) as invoices from invoices where period_no = ${ROUNDS + 1}`);
+  assert.equal(invoices, count, "one invoice each");
+}
+
+/** The same subscriptions with 1,000 events each and with 10, their events in the table. */
+async function muchAgainstLittle(count: number): Promise<Figure> {
+  const shapes = [
+    { each: 1_000, days: 25 },
+    { each: 10, days: 5 },
+  ];
+  const stages: Stage[] = [];
+  try {
+    for (const shape of shapes) {
+      const stage = await openStage();
+      stages.push(stage);
+      await openBooks(stage, monthsAgo(ROUNDS + 1));
+      await addSubscriptions(stage.db, { from: 2, to: count }, monthsAgo(ROUNDS + 1));
+      for (let period_no = 1; period_no <= ROUNDS + 1; period_no++) {
+        const start = monthsAgo(ROUNDS + 2 - period_no);
+        const usage = { from: 1, to: count, period_no, start, ...shape };
+        await addDays(stage.db, usage);
+        await addEvents(stage.db, usage);
+      }
+      await settleTables(stage.db);
+    }
+    const rounds: number[][] = [];
+    for (let period_no = 1; period_no <= ROUNDS + 1; period_no++) {
+      const round: number[] = [];
+      for (const stage of stages) {
+        round.push(await close(stage, stage.db, monthsAgo(ROUNDS + 1 - period_no)));
+      }
+      // The first one warms up.
+      if (period_no > 1) rounds.push(round);
+    }
+    for (const { db } of stages) {
+      const { invoices } = await db.one<{ invoices: number }>(sql`
+        select count(*) as invoices from invoices`);
+      assert.equal(invoices, count * (ROUNDS + 1), "one invoice each");
+    }
+    const pairs = rounds.map(([much = 0, little = 1]): Round => [much, little]);
+    const name = `close of ${count} at 1,000 events each ÷ at 10`;
+    return ratio(name, "s", pairs, atMost(1.2));
+  } finally {
+    for (const stage of stages) await stage.end();
+  }
 }

@@ -1,18 +1,29 @@
-// Events per second through the front door, durable and counted, over a route that does nothing.
+// Events through the front door, durable and counted: against a route that does nothing, against
+// COPY of the same rows, with repeats, and what they take on disk.
 
 import { strict as assert } from "node:assert";
+import { randomUUID } from "node:crypto";
 import { sql } from "../src/store/sql.ts";
+import { addSubscriptions, openBooks } from "./books.ts";
+import { copyIn } from "./copy.ts";
+import type { Ask, LoadResult } from "./load.ts";
 import {
-  databaseUrl,
-  figure,
-  type Load,
-  type LoadResult,
+  amount,
+  atLeast,
+  atMost,
+  type Bench,
+  type Figure,
+  type Options,
+  type Round,
+  ratio,
+} from "./report.ts";
+import {
+  headersOf,
   load,
-  median,
   openStage,
-  print,
   type Side,
   type Stage,
+  startService,
   startSide,
 } from "./stage.ts";
 
@@ -20,117 +31,158 @@ const CONNECTIONS = 64;
 const SUBSCRIPTIONS = 100;
 const ROUNDS = 3;
 const SECONDS = 4;
-const WARM_SECONDS = 1;
 const BATCH = 1_000;
 const BATCH_CONNECTIONS = 4;
+const COPY_ROWS = 100_000;
+const SINGLE: Ask = { kind: "events", batch: 1, subscriptions: SUBSCRIPTIONS };
+const BATCHED: Ask = { kind: "events", batch: BATCH, subscriptions: SUBSCRIPTIONS };
+const REPEATED: Ask = { ...BATCHED, repeats: true };
 
-export async function benchIngest(): Promise<void> {
+export const benchIngest: Bench = async (options) => {
   const stage = await openStage();
-  const service = await startSide("service", {
-    DATABASE_URL: databaseUrl(stage.connection),
-    DUES_DATA: stage.folder,
-    PORT: "0",
-    LOG_LEVEL: "error",
-  });
+  const service = await startService(stage, "api");
   const bare = await startSide("bare", {});
   try {
-    await makeTenant(stage, service);
-    await singles(stage, service, bare);
-    await batches(stage, service);
+    const start = monthOf(new Date());
+    await openBooks(stage, start);
+    await addSubscriptions(stage.db, { from: 2, to: SUBSCRIPTIONS }, start);
+    return [
+      ...(await singles(stage, service, bare, options)),
+      ...(await batches(stage, service, options)),
+    ];
   } finally {
     await service.stop();
     await bare.stop();
     await stage.end();
   }
+};
+
+/** The start of the month that is running. */
+export function monthOf(at: Date): Date {
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth()));
 }
 
-function headersOf({ profile }: Stage): Record<string, string> {
-  return { authorization: `Bearer ${profile.token}`, "x-project-id": profile.project_id };
-}
-
-async function makeTenant(stage: Stage, service: Side): Promise<void> {
-  const post = async (path: string, body: object) => {
-    const answer = await fetch(`${service.url}${path}`, {
-      method: "POST",
-      headers: { ...headersOf(stage), "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    assert.ok(answer.ok, `${path}: ${answer.status}`);
-    return (await answer.json()) as Record<string, { id: string }>;
-  };
-  const metric = { code: "calls", name: "Calls", aggregation_type: "sum", field_name: "n" };
-  await post("/v1/metrics", metric);
-  const charges = [{ type: "standard", metric_ref: "calls", rate: "0.01" }];
-  const terms = { code: "p", name: "P", interval: "monthly", amount_currency: "USD", charges };
-  const { plan } = await post("/v1/plans", terms);
-  const named = { external_id: "c", name: "C", email: "c@example.com", currency: "USD" };
-  const { customer } = await post("/v1/customers", named);
-  for (let n = 1; n <= SUBSCRIPTIONS; n++) {
-    const ids = { customer_id: customer?.id, plan_id: plan?.id };
-    await post("/v1/subscriptions", { external_id: `s${n}`, ...ids });
-  }
-}
-
-async function singles(stage: Stage, service: Side, bare: Side): Promise<void> {
-  const wanted: Omit<Load, "url" | "seconds"> = {
-    path: "/v1/events",
-    headers: headersOf(stage),
-    connections: CONNECTIONS,
-    batch: 1,
-    subscriptions: SUBSCRIPTIONS,
-  };
-  for (const { url } of [service, bare]) await load({ ...wanted, url, seconds: WARM_SECONDS });
+async function singles(stage: Stage, service: Side, bare: Side, { quick }: Options) {
+  const seconds = quick ? 1 : SECONDS;
+  for (const side of [service, bare]) await send(stage, side, SINGLE, CONNECTIONS, 1);
   const before = await stored(stage);
   const ours: LoadResult[] = [];
   const theirs: LoadResult[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    ours.push(await load({ ...wanted, url: service.url, seconds: SECONDS }));
-    theirs.push(await load({ ...wanted, url: bare.url, seconds: SECONDS }));
+    ours.push(await send(stage, service, SINGLE, CONNECTIONS, seconds));
+    theirs.push(await send(stage, bare, SINGLE, CONNECTIONS, seconds));
   }
   const after = await stored(stage);
-  const accepted = ours.reduce((sum, { requests }) => sum + requests, 0);
+  const accepted = ours.reduce((sum, { events }) => sum + events, 0);
   assert.equal(after.events - before.events, accepted, "every answered event is stored once");
   assert.equal(after.counted - before.counted, accepted, "and counted once");
-  assert.equal(ours.concat(theirs).filter(({ refused }) => refused > 0).length, 0);
-
-  const middle = (side: LoadResult[], field: keyof LoadResult) =>
-    median(side.map((result) => result[field]));
-  const ratio = median(ours.map((one, i) => one.per_second / (theirs[i]?.per_second ?? 1)));
-  process.stdout.write(`\ningest: POST /v1/events, ${CONNECTIONS} connections, ${ROUNDS} rounds\n`);
-  print("events/s, durable, deduplicated, summed up", figure(middle(ours, "per_second")));
-  print("requests/s of the bare route", figure(middle(theirs, "per_second")));
-  print("ratio (median of the rounds)", figure(ratio));
-  const times = (side: LoadResult[]) =>
-    `${figure(middle(side, "p50_ms"))} / ${figure(middle(side, "p99_ms"))} ms`;
-  print("p50 / p99", times(ours));
-  print("p50 / p99 of the bare route", times(theirs));
-  const commits = after.commits - before.commits;
-  print("commits per event (distinct xmin of its rows)", figure(commits / accepted));
+  const rounds = (field: "per_second" | "p99_ms") =>
+    ours.map((one, i): Round => [one[field], theirs[i]?.[field] ?? 0]);
+  const commits: Round = [after.commits - before.commits, accepted];
+  return [
+    ratio(
+      `POST /v1/events ÷ bare Fastify POST, ${CONNECTIONS} connections`,
+      "requests/s",
+      rounds("per_second"),
+      atLeast(0.8),
+    ),
+    ratio("its p99 ÷ p99 of the bare route", "ms", rounds("p99_ms"), atMost(1.5)),
+    // Every transaction leaves its own mark (xmin) on the rows it wrote.
+    ratio("commits per accepted event", "commits, events", [commits], atMost(0.06)),
+  ];
 }
 
-async function batches(stage: Stage, service: Side): Promise<void> {
-  const before = await stored(stage);
-  const result = await load({
-    url: service.url,
-    path: "/v1/events/batch",
-    headers: headersOf(stage),
-    connections: BATCH_CONNECTIONS,
-    seconds: SECONDS,
-    batch: BATCH,
-    subscriptions: SUBSCRIPTIONS,
+async function batches(stage: Stage, service: Side, { quick }: Options): Promise<Figure[]> {
+  const seconds = quick ? 1 : SECONDS;
+  const through = async (ask: Ask): Promise<number> => {
+    const before = await stored(stage);
+    const result = await send(stage, service, ask, BATCH_CONNECTIONS, seconds);
+    const after = await stored(stage);
+    assert.equal(after.events - before.events, result.events, "every new event is stored once");
+    assert.equal(after.counted - before.counted, result.events, "and counted once");
+    return result.per_second * BATCH;
+  };
+  await through(BATCHED);
+  const unique: number[] = [];
+  const repeated: number[] = [];
+  const copied: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    unique.push(await through(BATCHED));
+    copied.push(await copy(stage, quick ? COPY_ROWS / 10 : COPY_ROWS));
+    repeated.push(await through(REPEATED));
+  }
+  const against = (above: number[], below: number[]) =>
+    above.map((one, i): Round => [one, below[i] ?? 0]);
+  return [
+    ratio(
+      `batches of ${BATCH} over HTTP ÷ COPY of the same rows into the same table`,
+      "events/s",
+      against(unique, copied),
+      atLeast(0.35),
+    ),
+    ratio(
+      "batches with 50 % duplicates ÷ all unique",
+      "events/s",
+      against(repeated, unique),
+      atLeast(0.8),
+    ),
+    await bytesPerEvent(stage),
+  ];
+}
+
+/** Rows as the service writes them, of a tenant that nobody asks for: same table, same indexes. */
+async function copy({ connection, db }: Stage, count: number): Promise<number> {
+  const project = randomUUID();
+  const { subscription_id, metric_id } = await db.one<Record<string, string>>(sql`
+    select subscription_id, metric_id from usage_events limit 1`);
+  const start = randomUUID().slice(0, 13);
+  const at = new Date().toISOString();
+  const rows = Array.from({ length: count }, (_, n) => {
+    const key = `${start}-7000-8000-${n.toString(16).padStart(12, "0")}`;
+    const fields = [project, key, "\\N", subscription_id, metric_id, 1, at, at, n, 3];
+    return `${fields.join("\t")}\t\\N\t\\N\t{"n": "3", "region": "eu-west"}\t\\N\n`;
   });
-  const after = await stored(stage);
-  assert.equal(result.refused, 0);
-  assert.equal(after.events - before.events, result.requests * BATCH);
-  process.stdout.write(`\ningest: POST /v1/events/batch, bodies of ${BATCH}\n`);
-  print("events/s", figure(result.per_second * BATCH));
-  print("p50 / p99", `${figure(result.p50_ms)} / ${figure(result.p99_ms)} ms`);
+  const bytes = Buffer.from(rows.join(""));
+  const from = performance.now();
+  await copyIn(connection, "copy usage_events from stdin", bytes);
+  const seconds = (performance.now() - from) / 1_000;
+  const found = await db.one<{ rows: number }>(sql`
+    select count(*) as rows from usage_events where project_id = ${project}`);
+  assert.equal(found.rows, count, "every row was copied");
+  return count / seconds;
+}
+
+async function bytesPerEvent({ db }: Stage): Promise<Figure> {
+  const { bytes, events } = await db.one<{ bytes: number; events: number }>(sql`
+    select pg_total_relation_size('usage_events') as bytes, count(*) as events
+      from usage_events`);
+  return amount("disk per event, all indexes", "bytes", bytes / events, atMost(400));
+}
+
+async function send(
+  stage: Stage,
+  side: Side,
+  ask: Ask,
+  connections: number,
+  seconds: number,
+): Promise<LoadResult> {
+  const mix = [{ ask, times: 1 }];
+  const result = await load({
+    url: side.url,
+    headers: headersOf(stage),
+    connections,
+    seconds,
+    mix,
+  });
+  assert.equal(result.refused, 0, "nothing is refused");
+  return result;
 }
 
 /** Rows as they are: what was answered must be there, once. */
-function stored({ db }: Stage) {
+function stored({ db, profile }: Stage) {
   return db.one<{ events: number; counted: number; commits: number }>(sql`
     select count(*) as events, count(distinct xmin::text) as commits,
            (select coalesce(sum(events), 0)::bigint from usage_days) as counted
-      from usage_events`);
+      from usage_events
+     where project_id = ${profile.project_id}`);
 }

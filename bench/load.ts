@@ -111,7 +111,7 @@ class Generator {
   }
 }
 
-async function run(load: Load): Promise<LoadResult> {
+async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   const generator = new Generator(load);
   const times: number[][] = load.mix.map(() => []);
   const waiting: number[] = [];
@@ -153,7 +153,7 @@ async function run(load: Load): Promise<LoadResult> {
   let due = 0;
   for (;;) {
     const now = performance.now();
-    over ||= now >= end || begun + waiting.length >= most;
+    over ||= stopped() || now >= end || begun + waiting.length >= most;
     while (paced && !over && start + (due * 1_000) / load.per_second <= now) {
       const at = start + (due++ * 1_000) / load.per_second;
       const lane = idle.pop();
@@ -206,8 +206,12 @@ function timesOf(times: readonly number[]): Times {
 }
 
 if (process.env.LOAD !== undefined) {
+  let stopped = false;
   process.once("message", async (wanted) => {
-    const result = await run(wanted as Load);
+    process.on("message", () => {
+      stopped = true;
+    });
+    const result = await run(wanted as Load, () => stopped);
     process.send?.(result, () => process.exit(0));
   });
   process.on("disconnect", () => process.exit(0));

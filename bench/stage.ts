@@ -167,14 +167,25 @@ function memoryOf(pid: number | undefined, field: "VmRSS" | "VmHWM"): number | u
   }
 }
 
+export type Loading = {
+  readonly result: Promise<LoadResult>;
+  /** Ends it before its time; what is under way is still answered. */
+  stop(): void;
+};
+
 /** The load comes from a process of its own, so that it does not slow what it measures. */
-export function load(wanted: Load): Promise<LoadResult> {
+export function beginLoad(wanted: Load): Loading {
   const child = run("load", { LOAD: "1" });
   child.send(wanted);
-  return new Promise((resolve, reject) => {
+  const result = new Promise<LoadResult>((resolve, reject) => {
     child.on("message", (message) => resolve(message as LoadResult));
     child.on("exit", (code) => code !== 0 && reject(new Error(`load ended with ${code}.`)));
   });
+  return { result, stop: () => child.send("stop") };
+}
+
+export function load(wanted: Load): Promise<LoadResult> {
+  return beginLoad(wanted).result;
 }
 
 export function headersOf({ profile }: Stage): Record<string, string> {

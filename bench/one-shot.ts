@@ -1,0 +1,92 @@
+// What a close is measured against: the rows it wrote, ready made, put by one transaction into
+// tables with the same keys, indexes and constraints. Nobody can bill in less time than that.
+
+import { strict as assert } from "node:assert";
+import type { Pool } from "../src/store/db.ts";
+import { type Sql, sql } from "../src/store/sql.ts";
+
+/** Every table a close writes to, in the order of their references. */
+const WRITTEN = [
+  "subscriptions",
+  "closed_periods",
+  "invoices",
+  "fees",
+  "billing_events",
+  "webhook_messages",
+  "webhook_queue",
+] as const;
+
+const plain = (text: string): Sql => ({ text, values: [] });
+
+/** Like tables beside the real ones, with the subscriptions as they are before the first close. */
+export async function openOneShot(db: Pool): Promise<void> {
+  await db.run(plain("create schema one_shot"));
+  for (const table of WRITTEN) {
+    await db.run(plain(`create table one_shot.${table} (like public.${table} including all)`));
+  }
+  await db.run(plain("alter table one_shot.subscriptions alter column seq drop identity"));
+  await db.run(plain("insert into one_shot.subscriptions select * from public.subscriptions"));
+  for (const table of WRITTEN) {
+    const keys = await db.many<{ definition: string }>(sql`
+      select pg_get_constraintdef(oid) as definition
+        from pg_constraint
+       where conrelid = ${`public.${table}`}::regclass and contype = 'f'`);
+    for (const { definition } of keys) {
+      const own = definition.replace(/REFERENCES (\w+)/, (all, target: string) =>
+        (WRITTEN as readonly string[]).includes(target) ? `REFERENCES one_shot.${target}` : all,
+      );
+      await db.run(plain(`alter table one_shot.${table} add ${own}`));
+    }
+  }
+  await db.run(plain("analyze"));
+}
+
+/** A mark before which everything was written by others. */
+export async function mark(db: Pool): Promise<string> {
+  const { xid } = await db.one<{ xid: string }>(sql`select pg_current_xact_id()::text as xid`);
+  return xid;
+}
+
+/** Seconds for the rows that were written behind the mark. */
+export async function oneShot(db: Pool, since: string, period_no: number): Promise<number> {
+  const rows: Record<(typeof WRITTEN)[number], string> = {
+    subscriptions: `select * from public.subscriptions where period_no = ${period_no + 1}`,
+    closed_periods: `select * from public.closed_periods where period_no = ${period_no}`,
+    invoices: `select * from public.invoices where period_no = ${period_no}`,
+    fees: `select f.* from public.fees f join public.invoices i
+             on i.project_id = f.project_id and i.id = f.invoice_id and i.period_no = ${period_no}`,
+    billing_events: `select * from public.billing_events where xid >= '${since}'`,
+    webhook_messages: `select * from public.webhook_messages where xid >= '${since}'`,
+    webhook_queue: `select q.* from public.webhook_queue q join public.webhook_messages m
+                      on m.project_id = q.project_id and m.id = q.message_id
+                     where m.xid >= '${since}'`,
+  };
+  for (const table of WRITTEN) {
+    await db.run(plain(`create unlogged table one_shot.ready_${table} as ${rows[table]}`));
+  }
+  await db.run(plain("analyze"));
+  const start = performance.now();
+  await db.tx(async (tx) => {
+    await tx.run(
+      plain(`update one_shot.subscriptions s
+                set period_no = r.period_no, current_period_start = r.current_period_start,
+                    current_period_next = r.current_period_next, plan_version = r.plan_version,
+                    recurring_cents = r.recurring_cents, parked_reason = null, parked_until = null,
+                    updated_at = r.updated_at
+               from one_shot.ready_subscriptions r
+              where s.project_id = r.project_id and s.id = r.id`),
+    );
+    for (const table of WRITTEN.slice(1)) {
+      await tx.run(plain(`insert into one_shot.${table} select * from one_shot.ready_${table}`));
+    }
+  });
+  const seconds = (performance.now() - start) / 1_000;
+  for (const table of WRITTEN) await db.run(plain(`drop table one_shot.ready_${table}`));
+  const { same } = await db.one<{ same: boolean }>(sql`
+    select (select count(*) from one_shot.invoices) = (select count(*) from public.invoices)
+       and (select count(*) from one_shot.fees) = (select count(*) from public.fees)
+       and (select count(*) from one_shot.webhook_queue)
+           = (select count(*) from public.webhook_queue) as same`);
+  assert.ok(same, "the one shot wrote what the closes wrote");
+  return seconds;
+}
