@@ -38,13 +38,19 @@ export type LoadResult = Times & {
   /** Answers other than 2xx. */
   readonly refused: number;
   readonly per_second: number;
-  /** Different events that were sent: all are answered when this is told. */
+  /** Different events in what was answered with 2xx. */
   readonly events: number;
   /** By entry of the mix. */
   readonly each: readonly Times[];
 };
 
-type Sent = { readonly entry: number; readonly text: string; readonly due: number };
+type Sent = {
+  readonly entry: number;
+  readonly text: string;
+  readonly due: number;
+  /** How many events it has that were never sent before. */
+  readonly fresh: number;
+};
 type Lane = { readonly socket: Socket; sent: Sent | undefined };
 
 /** Far enough back that what is repeated has been answered. */
@@ -58,7 +64,7 @@ class Generator {
   readonly #turns: readonly number[];
   readonly #asked: number[];
   #turn = 0;
-  made = 0;
+  #made = 0;
 
   constructor(load: Load) {
     this.#load = load;
@@ -78,20 +84,25 @@ class Generator {
     this.#asked[entry] = nth + 1;
     const ask = this.#load.mix[entry]?.ask;
     if (ask === undefined) throw new Error("The mix is empty.");
-    if (ask.kind === "events") return { entry, text: this.#post(ask), due };
+    if (ask.kind === "events") {
+      const before = this.#made;
+      const text = this.#post(ask);
+      return { entry, text, due, fresh: this.#made - before };
+    }
     // An address of its own each time: what limits one visitor is not what is measured.
     const visitor = `10.${(nth >> 16) & 255}.${(nth >> 8) & 255}.${nth & 255}`;
     const path = ask.paths[nth % ask.paths.length];
-    return { entry, text: `GET ${path}${this.#head}x-forwarded-for: ${visitor}\r\n\r\n`, due };
+    const text = `GET ${path}${this.#head}x-forwarded-for: ${visitor}\r\n\r\n`;
+    return { entry, text, due, fresh: 0 };
   }
 
   #post(ask: Ask & { kind: "events" }): string {
     const body =
       ask.batch === 1
-        ? this.#event(this.made++, ask.subscriptions)
+        ? this.#event(this.#made++, ask.subscriptions)
         : `{"events":[${Array.from({ length: ask.batch }, (_, i) => {
-            const repeat = ask.repeats === true && i % 2 === 1 && this.made > REPEAT_BACK;
-            return this.#event(repeat ? this.made - REPEAT_BACK : this.made++, ask.subscriptions);
+            const repeat = ask.repeats === true && i % 2 === 1 && this.#made > REPEAT_BACK;
+            return this.#event(repeat ? this.#made - REPEAT_BACK : this.#made++, ask.subscriptions);
           }).join(",")}]}`;
     const path = ask.batch === 1 ? "/v1/events" : "/v1/events/batch";
     return (
@@ -117,6 +128,7 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   const waiting: number[] = [];
   const idle: Lane[] = [];
   let refused = 0;
+  let events = 0;
   let begun = 0;
   let open = 0;
   let over = false;
@@ -135,7 +147,8 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
     if (sent === undefined) throw new Error("An answer came that nobody had asked for.");
     // From when it was due, so that a request that had to wait for its turn counts the wait.
     times[sent.entry]?.push(performance.now() - sent.due);
-    if (!ok) refused += 1;
+    if (ok) events += sent.fresh;
+    else refused += 1;
     open -= 1;
     lane.sent = undefined;
     const next = paced ? waiting.shift() : over || begun >= most ? undefined : performance.now();
@@ -167,7 +180,7 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   for (const { socket } of lanes) socket.end();
   const all = timesOf(times.flat());
   const per_second = all.requests / seconds;
-  return { ...all, refused, per_second, events: generator.made, each: times.map(timesOf) };
+  return { ...all, refused, per_second, events, each: times.map(timesOf) };
 }
 
 function openLane(
