@@ -144,38 +144,43 @@ export type Bills = Range & {
 /** A monthly invoice each, month by month. Without fees: no list shows them. */
 export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<void> {
   const count = bills.to - bills.from + 1;
-  const month = sql`(${end}::timestamptz - (${bills.each}::integer - m) * interval '1 month')::date`;
-  const paid = sql`m < ${bills.each - 1}::integer`;
   await fill(db, "invoices", () =>
     db.run(sql`
+      with month as materialized (
+        select m, start, (start + interval '1 month')::date as issued,
+               (start + interval '45 days')::date as due, (start + interval '27 days')::date as last,
+               start + interval '1 month' as created, m < ${bills.each - 1}::integer as paid
+          from generate_series(0, ${bills.each - 1}::integer) as m
+         cross join lateral (
+           select (${end}::timestamptz - (${bills.each}::integer - m) * interval '1 month')::date
+                  as start) d)
       insert into invoices (project_id, id, number_year, number_seq, customer_id, subscription_id,
                             cause, period_no, invoice_type, status, payment_status, currency,
                             subtotal_cents, total_cents, amount_paid_cents, issuing_date, due_date,
                             period_start, period_end, created_at)
       select s.project_id, ${orderedId(sql`(i + ${bills.after}::bigint)`)}, 2025,
              i + ${bills.after}::bigint + 1, s.customer_id, s.id, 'period', m + 1, 'subscription',
-             case when ${paid} then 'succeeded' else 'outstanding' end,
-             case when ${paid} then 'succeeded' else 'pending' end, 'USD',
+             case when paid then 'succeeded' else 'outstanding' end,
+             case when paid then 'succeeded' else 'pending' end, 'USD',
              ${INVOICE_CENTS}::bigint, ${INVOICE_CENTS}::bigint,
-             case when ${paid} then ${INVOICE_CENTS}::bigint else 0 end,
-             (${month} + interval '1 month')::date, (${month} + interval '45 days')::date,
-             ${month}, (${month} + interval '27 days')::date, ${month} + interval '1 month'
+             case when paid then ${INVOICE_CENTS}::bigint else 0 end, issued, due, start, last,
+             created
         from generate_series(0, ${count * bills.each - 1}::bigint) as i
         join (${numbered(sql`project_id, id, customer_id`, bills)}) s
           on s.n = ${bills.from}::integer + i % ${count}::bigint
-       cross join lateral (select (i / ${count}::bigint)::integer as m) e`),
+        join month on m = i / ${count}::bigint`),
   );
 }
 
-/** A payment for every paid invoice that has none, ten days after its issue. */
+/** A payment for every paid invoice that has none, forty days after its issue. */
 export async function addPayments(db: Pool): Promise<void> {
   await fill(db, "payments", () =>
     db.run(sql`
       insert into payments (project_id, id, invoice_id, customer_id, amount_cents, currency,
                             provider, provider_payment_id, status, paid_at, created_at)
       select project_id, ${orderedId(sql`number_seq`)}, id, customer_id, total_cents, currency,
-             'bank', 'p' || number_seq, 'succeeded', created_at + interval '10 days',
-             created_at + interval '10 days'
+             'bank', 'p' || number_seq, 'succeeded', created_at + interval '40 days',
+             created_at + interval '40 days'
         from invoices i
        where status = 'succeeded'
          and not exists (select 1 from payments p

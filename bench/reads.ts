@@ -40,6 +40,8 @@ const START = new Date("2026-01-01T00:00:00.000Z");
 const NOW = new Date("2026-01-31T12:00:00.000Z");
 const ROUNDS = 3;
 const SECONDS = 2;
+const QUICK_SECONDS = 0.5;
+const PATIENCE_SECONDS = 600;
 const CONNECTIONS = 64;
 /** Few, so that it is the answer that takes time and not the queue for it. */
 const CALM_CONNECTIONS = 4;
@@ -60,7 +62,13 @@ const LARGE: Size = { customers: 100_000, events_each: 100 };
 const QUICK: Size = { customers: 2_000, events_each: 100 };
 const QUICK_LARGE: Size = { customers: 4_000, events_each: 100 };
 
-type Books = { readonly stage: Stage; readonly service: Side; readonly size: Size };
+type Books = {
+  readonly stage: Stage;
+  readonly service: Side;
+  readonly size: Size;
+  /** How long one side of a round is asked. */
+  readonly seconds: number;
+};
 
 export const benchReads: Bench = async (options) => {
   const stages = [await openStage(), await openStage()] as const;
@@ -68,8 +76,9 @@ export const benchReads: Bench = async (options) => {
   const closing = [() => bare.stop(), ...stages.map((stage) => () => stage.end())];
   try {
     const sizes = sizesOf(options);
-    const small = await openBoth(stages[0], SMALL, closing);
-    const middle = await openBoth(stages[1], sizes.middle, closing);
+    const seconds = options.quick ? QUICK_SECONDS : SECONDS;
+    const small = await openAt(stages[0], SMALL, seconds, closing);
+    const middle = await openAt(stages[1], sizes.middle, seconds, closing);
     const analytics = await compareAnalytics(middle, small);
     const large = { ...middle, size: sizes.large };
     await grow(large, sizes.middle);
@@ -90,9 +99,10 @@ function sizesOf({ quick }: Options) {
   return quick ? { middle: QUICK, large: QUICK_LARGE } : { middle: MIDDLE, large: LARGE };
 }
 
-async function openBoth(
+async function openAt(
   stage: Stage,
   size: Size,
+  seconds: number,
   closing: (() => Promise<void>)[],
 ): Promise<Books> {
   const { db } = stage;
@@ -106,7 +116,7 @@ async function openBoth(
   await settleTables(db);
   const service = await startService(stage, "api", { TRUST_PROXY: "1" });
   closing.push(() => service.stop());
-  return { stage, service, size };
+  return { stage, service, size, seconds };
 }
 
 /** More customers with the same books; no payments, which only those of before are asked for. */
@@ -129,7 +139,8 @@ async function addUsage(
   await addEvents(db, usage);
 }
 
-async function byId({ stage, service }: Books, bare: Side): Promise<Figure> {
+async function byId(books: Books, bare: Side): Promise<Figure> {
+  const { stage, service } = books;
   const rows = await stage.db.many<{ id: string; name: string }>(sql`
     select id, name from customers order by random() limit 1000`);
   const [one] = rows;
@@ -142,8 +153,8 @@ async function byId({ stage, service }: Books, bare: Side): Promise<Figure> {
   assert.equal(customer.name, one.name, "the customer asked for");
   const paths = rows.map(({ id }) => `/v1/customers/${id}`);
   const rounds = await interleave(
-    () => ask(stage, service, paths, CONNECTIONS),
-    () => ask(stage, bare, paths, CONNECTIONS),
+    () => ask(books, paths, { connections: CONNECTIONS }),
+    () => ask(books, paths, { connections: CONNECTIONS, side: bare }),
   );
   return ratio(
     `GET by id ÷ bare Fastify GET, ${CONNECTIONS} connections`,
@@ -156,8 +167,8 @@ async function byId({ stage, service }: Books, bare: Side): Promise<Figure> {
 async function compareLists(large: Books, small: Books): Promise<Figure> {
   const paths = [await cursorPaths(large), await cursorPaths(small)] as const;
   const rounds = await interleave(
-    () => ask(large.stage, large.service, paths[0]),
-    () => ask(small.stage, small.service, paths[1]),
+    () => ask(large, paths[0]),
+    () => ask(small, paths[1]),
   );
   return ratio(
     `cursor list p99 at ${invoicesOf(large)} invoices ÷ at ${invoicesOf(small)}`,
@@ -190,12 +201,12 @@ async function cursorPaths({ stage, service, size }: Books): Promise<string[]> {
   return paths;
 }
 
-async function compareOffsets({ stage, service, size }: Books): Promise<Figure> {
-  const offset = Math.min(DEEP, size.customers * INVOICES_EACH - 10);
+async function compareOffsets(large: Books): Promise<Figure> {
+  const offset = Math.min(DEEP, large.size.customers * INVOICES_EACH - 10);
   const path = `/v1/invoices?limit=10&offset=`;
   const rounds = await interleave(
-    () => ask(stage, service, [`${path}${offset}`]),
-    () => ask(stage, service, [`${path}0`]),
+    () => ask(large, [`${path}${offset}`]),
+    () => ask(large, [`${path}0`]),
   );
   return ratio(
     `list at offset ${offset} ÷ at offset 0, p50`,
@@ -223,8 +234,8 @@ async function compareUsage(large: Books, small: Books): Promise<Figure> {
   };
   const [ours, theirs] = [await paths(large), await paths(small)];
   const rounds = await interleave(
-    () => ask(large.stage, large.service, ours),
-    () => ask(small.stage, small.service, theirs),
+    () => ask(large, ours),
+    () => ask(small, theirs),
   );
   const name = `running usage p99 at ${eventsOf(large)} events ÷ at ${eventsOf(small)}`;
   return ratio(name, "ms", rounds.map(p99s), atMost(1.5));
@@ -232,14 +243,15 @@ async function compareUsage(large: Books, small: Books): Promise<Figure> {
 
 /** Views are dropped before every round, so that each is computed. */
 async function comparePortals(large: Books, small: Books): Promise<Figure> {
-  const once = async ({ stage, service }: Books) => {
+  const once = async (books: Books) => {
+    const { stage } = books;
     await stage.db.run(sql`truncate portal_views`);
     const rows = await stage.db.many<{ id: string }>(sql`
       select id from customers
        where substr(external_id, 2)::integer <= 20000
        order by random() limit ${PORTALS}`);
     const paths = rows.map(({ id }) => `/v1/portal/${id}`);
-    const result = await ask(stage, service, paths, CALM_CONNECTIONS, PORTALS);
+    const result = await ask(books, paths, { requests: PORTALS });
     const { views } = await stage.db.one<{ views: number }>(sql`
       select count(*) as views from portal_views where jsonb_array_length(body::jsonb->'invoices') = 50`);
     assert.equal(views, PORTALS, "each was computed, and kept");
@@ -259,10 +271,11 @@ async function compareAnalytics(large: Books, small: Books): Promise<Figure> {
     assert.equal(shown.active_subscriptions, size.customers);
     assert.equal(shown.outstanding_invoice_count, size.customers);
     assert.equal(shown.outstanding_total_cents, size.customers * INVOICE_CENTS);
+    assert.equal(shown.payments_30d_count, size.customers);
   }
   const rounds = await interleave(
-    () => ask(large.stage, large.service, ["/v1/analytics"]),
-    () => ask(small.stage, small.service, ["/v1/analytics"]),
+    () => ask(large, ["/v1/analytics"]),
+    () => ask(small, ["/v1/analytics"]),
   );
   const name = `analytics p99 at ${invoicesOf(large)} invoices ÷ at ${invoicesOf(small)}`;
   return ratio(name, "ms", rounds.map(p99s), atMost(2));
@@ -284,18 +297,21 @@ function p99s([above, below]: readonly [LoadResult, LoadResult]): Round {
   return [above.p99_ms, below.p99_ms];
 }
 
-async function ask(
-  stage: Stage,
-  side: Side,
-  paths: readonly string[],
-  connections = CALM_CONNECTIONS,
-  requests?: number,
-): Promise<LoadResult> {
+type Asking = {
+  readonly side?: Side;
+  readonly connections?: number;
+  /** So many instead of for so long. */
+  readonly requests?: number;
+};
+
+async function ask(books: Books, paths: readonly string[], how: Asking = {}): Promise<LoadResult> {
+  const { stage, service, seconds } = books;
+  const { side = service, connections = CALM_CONNECTIONS, requests } = how;
   const result = await load({
     url: side.url,
     headers: headersOf(stage),
     connections,
-    seconds: requests === undefined ? SECONDS : 600,
+    seconds: requests === undefined ? seconds : PATIENCE_SECONDS,
     mix: [{ ask: { kind: "paths", paths }, times: 1 }],
     ...(requests !== undefined && { requests }),
   });
