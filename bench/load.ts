@@ -53,8 +53,8 @@ type Sent = {
 };
 type Lane = { readonly socket: Socket; sent: Sent | undefined };
 
-/** Far enough back that what is repeated has been answered. */
-const REPEAT_BACK = 20_000;
+/** Far enough back that what is repeated has mostly been answered. */
+const REPEAT_BACK = 5_000;
 
 class Generator {
   readonly #load: Load;

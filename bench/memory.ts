@@ -20,6 +20,8 @@ import {
 const WARM = { events: 20_000, closes: 2_000 };
 const FULL = { events: 1_000_000, closes: 100_000 };
 const QUICK = { events: 20_000, closes: 4_000 };
+/** Those that events are of. */
+const SUBSCRIPTIONS = 100;
 const BATCH = 1_000;
 const RSS_MAX_MB = 350;
 
@@ -28,12 +30,13 @@ export const benchMemory: Bench = async ({ quick }) => {
   const thisMonth = monthOf(new Date());
   const lastMonth = new Date(Date.UTC(thisMonth.getUTCFullYear(), thisMonth.getUTCMonth() - 1));
   await openBooks(stage, lastMonth);
+  await addSubscriptions(stage.db, { from: 2, to: SUBSCRIPTIONS }, lastMonth);
   const service = await startService(stage, "all");
   try {
-    await work(stage, service, WARM, { after: 1, start: lastMonth });
+    await work(stage, service, WARM, { after: SUBSCRIPTIONS, start: lastMonth });
     const warm = service.rssMb();
     const day = quick ? QUICK : FULL;
-    await work(stage, service, day, { after: WARM.closes + 1, start: lastMonth });
+    await work(stage, service, day, { after: SUBSCRIPTIONS + WARM.closes, start: lastMonth });
     const later = service.rssMb();
     if (warm === undefined || later === undefined) return [];
     const name = `RSS after ${day.events} events and ${day.closes} closes ÷ after warm-up`;
@@ -44,7 +47,7 @@ export const benchMemory: Bench = async ({ quick }) => {
   }
 };
 
-/** Subscriptions that are due join while events come in; all of it is done when this returns. */
+/** Events first, then periods that have ended; all of it is done when this returns. */
 async function work(
   stage: Stage,
   service: Side,
@@ -52,16 +55,16 @@ async function work(
   { after, start }: { after: number; start: Date },
 ): Promise<void> {
   const before = await counts(stage);
-  await addSubscriptions(stage.db, { from: after + 1, to: after + closes }, start);
   const sent = await load({
     url: service.url,
     headers: headersOf(stage),
     connections: 4,
     seconds: 600,
     requests: events / BATCH,
-    mix: [{ ask: { kind: "events", batch: BATCH, subscriptions: 100 }, times: 1 }],
+    mix: [{ ask: { kind: "events", batch: BATCH, subscriptions: SUBSCRIPTIONS }, times: 1 }],
   });
   assert.equal(sent.refused, 0, "nothing is refused");
+  await addSubscriptions(stage.db, { from: after + 1, to: after + closes }, start);
   let now = await counts(stage);
   while (now.open > 0) {
     await pause(500);

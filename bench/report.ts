@@ -15,11 +15,11 @@ export type Bar = {
 export type Figure = {
   readonly name: string;
   readonly bar: Bar;
-  /** Of numerator and denominator. */
   readonly unit: string;
   readonly numerator: number;
   /** Null for a figure that is a plain amount. */
   readonly denominator: number | null;
+  readonly denominator_unit: string;
   readonly value: number;
   readonly met: boolean;
 };
@@ -45,15 +45,23 @@ export function atMost(goal: number): Bar {
 export type Round = readonly [numerator: number, denominator: number];
 
 /** Each round has both sides next to each other in time, so the ratios are taken round by round. */
-export function ratio(name: string, unit: string, rounds: readonly Round[], bar: Bar): Figure {
+export function ratio(
+  name: string,
+  unit: string,
+  rounds: readonly Round[],
+  bar: Bar,
+  denominator_unit = unit,
+): Figure {
   const numerator = median(rounds.map(([above]) => above));
   const denominator = median(rounds.map(([, below]) => below));
   const value = median(rounds.map(([above, below]) => above / below));
-  return { name, bar, unit, numerator, denominator, value, met: meets(value, bar) };
+  const met = meets(value, bar);
+  return { name, bar, unit, numerator, denominator, denominator_unit, value, met };
 }
 
 export function amount(name: string, unit: string, value: number, bar: Bar): Figure {
-  return { name, bar, unit, numerator: value, denominator: null, value, met: meets(value, bar) };
+  const plain = { numerator: value, denominator: null, denominator_unit: "" };
+  return { name, bar, unit, ...plain, value, met: meets(value, bar) };
 }
 
 function meets(value: number, { goal, at }: Bar): boolean {
@@ -62,11 +70,12 @@ function meets(value: number, { goal, at }: Bar): boolean {
 
 export function printFigures(bench: string, figures: readonly Figure[]): void {
   process.stdout.write(`\n${bench}\n`);
-  for (const { name, bar, unit, numerator, denominator, value, met } of figures) {
+  for (const one of figures) {
+    const { name, bar, unit, numerator, denominator, denominator_unit, value, met } = one;
     process.stdout.write(` ${name}\n`);
     if (denominator !== null) {
       print("numerator", `${figure(numerator)} ${unit}`);
-      print("denominator", `${figure(denominator)} ${unit}`);
+      print("denominator", `${figure(denominator)} ${denominator_unit}`);
     }
     print(denominator === null ? unit : "ratio", figure(value));
     print("bar", `${bar.text}, ${met ? "met" : "missed"}`);
@@ -130,12 +139,11 @@ export function markdownOf({ date, quick, machine, figures }: Results): string {
   const about = Object.entries(machine).map(
     ([name, value]) => `${name.replaceAll("_", " ")} ${value}`,
   );
-  const lines = figures.map(({ name, unit, numerator, denominator, value, bar, met }) => {
-    const parts =
-      denominator === null
-        ? [`${figure(numerator)} ${unit}`, ""]
-        : [`${figure(numerator)} ${unit}`, `${figure(denominator)} ${unit}`];
-    return `| ${[name, ...parts, figure(value), bar.text, met ? "met" : "missed"].join(" | ")} |`;
+  const lines = figures.map((one) => {
+    const { name, unit, numerator, denominator, denominator_unit, value, bar, met } = one;
+    const below = denominator === null ? "" : `${figure(denominator)} ${denominator_unit}`;
+    const cells = [name, `${figure(numerator)} ${unit}`, below, figure(value), bar.text];
+    return `| ${cells.join(" | ")} | ${met ? "met" : "missed"} |`;
   });
   return [
     `Measured ${date}${quick ? " with --quick, so not to be quoted" : ""}: ${about.join(", ")}.`,

@@ -72,7 +72,13 @@ async function measure(): Promise<void> {
   };
   for (const name of names) {
     const start = performance.now();
-    take(name, (await benches[name]?.(options)) ?? []);
+    try {
+      take(name, (await benches[name]?.(options)) ?? []);
+    } catch (error) {
+      // A wrong answer, not a slow one. The others are still worth knowing.
+      process.stderr.write(`\n${name} failed: ${error instanceof Error ? error.stack : error}\n`);
+      process.exitCode = 1;
+    }
     peaks.push(...takePeaks());
     const seconds = Math.round((performance.now() - start) / 1_000);
     process.stdout.write(` (${name} took ${seconds} s)\n`);

@@ -91,9 +91,9 @@ async function administer(connection: Connection, statement: string): Promise<vo
 
 function within(base: Connection, database: string): Connection {
   if (base.connectionString === undefined) return { ...base, database };
-  const url = new URL(base.connectionString);
-  url.pathname = `/${database}`;
-  return { connectionString: url.href };
+  const [, server] = /^(\w+:\/\/[^/?#]*)/.exec(base.connectionString) ?? [];
+  const [, query = ""] = base.connectionString.split(/(?=\?)/);
+  return { connectionString: `${server}/${database}${query}` };
 }
 
 /** Of the server that the stages stood on. */
