@@ -6,7 +6,7 @@ export type Line = { readonly name: string; readonly costs_ms: number[] };
 const WIDTH = 860;
 const HEIGHT = 440;
 const PLOT = { left: 64, right: 600, top: 56, bottom: 380 };
-const COLOURS = ["#4269d0", "#d9730d", "#2f9e6e", "#c4407a", "#8a63d2"];
+const COLOURS = ["#4269d0", "#d9730d", "#2f9e6e", "#c4407a", "#8a63d2", "#8a93a3"];
 const LABEL_GAP = 34;
 
 export function drawGrowth(sizes: readonly number[], lines: readonly Line[]): string {

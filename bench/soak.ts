@@ -216,10 +216,11 @@ function verdict(told: readonly Minute[]): Figure[] {
       worst(({ waiting }) => waiting),
       atMost(WAITING_MAX),
     ),
+    // What is dead has been found by then and is used again.
     ratio(
-      "size of the queue's table at most ÷ at minute 2",
+      "size of the queue's table at the end ÷ at half-time",
       "kB",
-      [[worst(({ queue_kb }) => queue_kb), first.queue_kb]],
+      [[steady.at(-1)?.queue_kb ?? 0, steady[Math.floor(steady.length / 2)]?.queue_kb ?? 1]],
       atMost(1.5),
     ),
     amount(
