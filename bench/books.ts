@@ -36,6 +36,12 @@ const PLAN: PlanCreate = {
   ],
 };
 
+/** The start of the month that was so many months before the one that is running. */
+export function monthsAgo(count: number): Date {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count));
+}
+
 /** A plan with four charges, a customer c1, and its subscription s1 from `start` on. */
 export async function openBooks({ db, profile }: Stage, start: Date): Promise<void> {
   const project = profile.project_id as ProjectId;

@@ -12,9 +12,15 @@ import type { Db } from "../src/store/db.ts";
 import { sql } from "../src/store/sql.ts";
 import type { ProjectId } from "../src/store/tenants.ts";
 import { billingJob } from "../src/workers/billing.ts";
-import { addDays, addEvents, addSubscriptions, openBooks, settleTables } from "./books.ts";
+import {
+  addDays,
+  addEvents,
+  addSubscriptions,
+  monthsAgo,
+  openBooks,
+  settleTables,
+} from "./books.ts";
 import { countStatements } from "./counting.ts";
-import { monthOf } from "./ingest.ts";
 import type { Load } from "./load.ts";
 import { mark, oneShot, openOneShot } from "./one-shot.ts";
 import { atMost, type Bench, type Figure, type Round, ratio } from "./report.ts";
@@ -42,12 +48,6 @@ export const benchClose: Bench = async ({ quick }) => [
   ...(await wholeClose(quick ? QUICK_SUBSCRIPTIONS : SUBSCRIPTIONS)),
   await muchAgainstLittle(quick ? 100 : 1_000),
 ];
-
-/** The start of the month that was so many months before the one that is running. */
-export function monthsAgo(count: number): Date {
-  const now = monthOf(new Date());
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count));
-}
 
 async function wholeClose(count: number): Promise<Figure[]> {
   const stage = await openStage();
@@ -105,12 +105,8 @@ export async function close(stage: Stage, db: Db, now: Date): Promise<number> {
   const clock = { now: () => now };
   const job = billingJob(testContext({ config, db, clock, secret_key: randomBytes(32) }));
   const start = performance.now();
-  while (await unclosed(job.tick));
+  while ((await job.tick()) > 0);
   return (performance.now() - start) / 1_000;
-}
-
-async function unclosed(tick: () => Promise<number>): Promise<boolean> {
-  return (await tick()) > 0;
 }
 
 async function assertClosed({ db }: Stage, count: number, period_no: number): Promise<void> {

@@ -14,11 +14,12 @@ import {
   addEvents,
   addInvoices,
   addSubscriptions,
+  monthsAgo,
   openBooks,
   settleTables,
 } from "./books.ts";
 import { drawGrowth, type Line } from "./chart.ts";
-import { close, monthsAgo } from "./close.ts";
+import { close } from "./close.ts";
 import type { Ask } from "./load.ts";
 import { atMost, type Bench, ratio } from "./report.ts";
 import {

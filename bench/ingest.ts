@@ -4,7 +4,7 @@
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
 import { sql } from "../src/store/sql.ts";
-import { addSubscriptions, openBooks } from "./books.ts";
+import { addSubscriptions, monthsAgo, openBooks } from "./books.ts";
 import { copyIn } from "./copy.ts";
 import type { Ask, LoadResult } from "./load.ts";
 import {
@@ -43,7 +43,7 @@ export const benchIngest: Bench = async (options) => {
   const service = await startService(stage, "api");
   const bare = await startSide("bare", {});
   try {
-    const start = monthOf(new Date());
+    const start = monthsAgo(0);
     await openBooks(stage, start);
     await addSubscriptions(stage.db, { from: 2, to: SUBSCRIPTIONS }, start);
     return [
@@ -56,11 +56,6 @@ export const benchIngest: Bench = async (options) => {
     await stage.end();
   }
 };
-
-/** The start of the month that is running. */
-export function monthOf(at: Date): Date {
-  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth()));
-}
 
 async function singles(stage: Stage, service: Side, bare: Side, { quick }: Options) {
   const seconds = quick ? 1 : SECONDS;

@@ -4,8 +4,7 @@
 import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "../src/store/sql.ts";
-import { addSubscriptions, openBooks } from "./books.ts";
-import { monthOf } from "./ingest.ts";
+import { addSubscriptions, monthsAgo, openBooks } from "./books.ts";
 import { amount, atMost, type Bench, type Figure, ratio } from "./report.ts";
 import {
   headersOf,
@@ -27,8 +26,7 @@ const RSS_MAX_MB = 350;
 
 export const benchMemory: Bench = async ({ quick }) => {
   const stage = await openStage();
-  const thisMonth = monthOf(new Date());
-  const lastMonth = new Date(Date.UTC(thisMonth.getUTCFullYear(), thisMonth.getUTCMonth() - 1));
+  const lastMonth = monthsAgo(1);
   await openBooks(stage, lastMonth);
   await addSubscriptions(stage.db, { from: 2, to: SUBSCRIPTIONS }, lastMonth);
   const service = await startService(stage, "all");
@@ -86,6 +84,6 @@ function counts({ db }: Stage) {
 export function memoryFigure(peaks: readonly Peak[]): Figure[] {
   const mine = peaks.filter(({ file }) => file === "service").map(({ peak_mb }) => peak_mb);
   if (mine.length === 0) return [];
-  const name = `RSS of the service, the most in ${mine.length} processes of all benches`;
+  const name = `RSS of the service, the most of ${mine.length} processes in all benches`;
   return [amount(name, "MB", Math.max(...mine), atMost(RSS_MAX_MB))];
 }

@@ -20,7 +20,7 @@ import {
   writeResults,
 } from "./report.ts";
 import { benchSoak } from "./soak.ts";
-import { postgresVersion, takePeaks } from "./stage.ts";
+import { figure, type Peak, postgresVersion, print, takePeaks } from "./stage.ts";
 
 const benches: Readonly<Record<string, Bench>> = {
   ingest: benchIngest,
@@ -65,7 +65,7 @@ async function measure(): Promise<void> {
   const date = new Date().toISOString();
   const machine = describeMachine();
   const figures: Told[] = [];
-  const peaks: ReturnType<typeof takePeaks> = [];
+  const peaks: Peak[] = [];
   const take = (bench: string, found: Awaited<ReturnType<Bench>>) => {
     printFigures(bench, found);
     figures.push(...found.map((one) => ({ bench, ...one })));
@@ -79,7 +79,9 @@ async function measure(): Promise<void> {
       process.stderr.write(`\n${name} failed: ${error instanceof Error ? error.stack : error}\n`);
       process.exitCode = 1;
     }
-    peaks.push(...takePeaks());
+    const held = takePeaks();
+    peaks.push(...held);
+    for (const { file, peak_mb } of held) print(`memory of ${file} at most, MB`, figure(peak_mb));
     const seconds = Math.round((performance.now() - start) / 1_000);
     process.stdout.write(` (${name} took ${seconds} s)\n`);
   }
