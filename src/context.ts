@@ -3,11 +3,13 @@
 import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import type { Db } from "./store/db.ts";
+import type { Db, Queryable } from "./store/db.ts";
 
 export type Context = {
   readonly config: Config;
   readonly db: Db;
+  /** For reads of a row or two by their key, and nothing else: callers share its connections. */
+  readonly point: Queryable;
   readonly clock: Clock;
   readonly log: Logger;
   /** Signs cursors and encrypts what must not be read at rest. */

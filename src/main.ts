@@ -14,11 +14,12 @@ import { routeTable } from "./http/table.ts";
 import { createToken } from "./operations/create-token.ts";
 import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
-import { type Connection, type Db, Pool } from "./store/db.ts";
+import { type Connection, type Db, Pool, type Queryable } from "./store/db.ts";
 import { reachEmbedded, startEmbedded } from "./store/embedded.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
 import { listen as listenTo } from "./store/listen.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
+import { Pipeline } from "./store/pipeline.ts";
 import { dropOnEveryChange } from "./store/portal.ts";
 import { countOrganizations } from "./store/tenants.ts";
 import { CHANNEL } from "./store/webhooks.ts";
@@ -31,6 +32,7 @@ import { sweepJob, webhookSweepJob } from "./workers/sweep.ts";
 const STATEMENT_MS = 5_000;
 const LOCK_MS = 2_000;
 const WORKER_POOL = { max: 4, statement_timeout_ms: 60_000, lock_timeout_ms: 10_000 };
+const PIPELINES = 2;
 const LAST_USED_PAUSE_MS = 30_000;
 const DRAIN_MS = 20_000;
 const LEAVE_MS = 1_000;
@@ -111,13 +113,14 @@ export function migrateStore(store: Store): Promise<string[]> {
   return migrate(store.connection);
 }
 
+const REQUESTS = {
+  statement_timeout_ms: STATEMENT_MS,
+  lock_timeout_ms: LOCK_MS,
+  application_name: "dues api",
+};
+
 export function requestPool(connection: Connection, config: Config): Pool {
-  return new Pool(connection, {
-    max: config.pool_max,
-    statement_timeout_ms: STATEMENT_MS,
-    lock_timeout_ms: LOCK_MS,
-    application_name: "dues api",
-  });
+  return new Pool(connection, { ...REQUESTS, max: config.pool_max });
 }
 
 export async function checkSecretKey(db: Db, secret_key: Buffer, now: Date): Promise<void> {
@@ -192,14 +195,16 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
       warnings: startWarnings(given),
     };
     for (const warning of readiness.warnings) log.warn(warning);
-    const context = { config: given, db: pool, clock: systemClock, log, secret_key };
+    const point = new Pipeline(store.connection, { ...REQUESTS, max: PIPELINES });
+    undo.push(() => point.end());
+    const context = { config: given, db: pool, point, clock: systemClock, log, secret_key };
     if (role !== "api") {
       const workers = new Pool(store.connection, {
         ...WORKER_POOL,
         application_name: "dues worker",
       });
       undo.push(() => workers.end());
-      undo.push(startWorkers({ ...context, db: workers }, store.connection));
+      undo.push(startWorkers({ ...context, db: workers, point: workers }, store.connection));
     }
     const { door, base_url } = await listen(context, readiness, role);
     undo.push(() => drain(door, readiness));
@@ -264,10 +269,11 @@ export function openDoor(context: Context, readiness: Readiness, role: Role): Do
 export function testContext(parts: {
   config: Config;
   db: Db;
+  point?: Queryable;
   clock: Clock;
   secret_key: Buffer;
 }): Context {
-  return { ...parts, log: makeLog(parts.config) };
+  return { ...parts, point: parts.point ?? parts.db, log: makeLog(parts.config) };
 }
 
 async function drain(door: Door, readiness: Readiness): Promise<void> {

@@ -77,7 +77,7 @@ export class Gate {
     if (token === undefined || !isWellFormedToken(token)) throw unauthorized();
     const now = this.#context.clock.now();
     const actor = await this.#callers.get(header ?? "", now, () =>
-      keys.getCaller(this.#context.db, tokenHash(token)),
+      keys.getCaller(this.#context.point, tokenHash(token)),
     );
     if (actor === undefined || hasExpired(actor, now)) throw unauthorized();
     this.#noteUse(actor, now);
@@ -102,8 +102,8 @@ export class Gate {
     if (id === undefined) {
       throw refuseField("X-Project-Id", "format", "The header X-Project-Id must be one UUID.");
     }
-    const { db, clock } = this.#context;
-    const ask = () => getSettings(db, actor.organization_id, id);
+    const { point, clock } = this.#context;
+    const ask = () => getSettings(point, actor.organization_id, id);
     let settings = await this.#projects.get(projectKey(actor, id), clock.now(), ask);
     // A sandbox clock may have moved a moment ago, in another process: always asked afresh.
     if (settings?.mode === "sandbox") settings = await ask();

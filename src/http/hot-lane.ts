@@ -1,6 +1,7 @@
 // The lane for routes that are called far more often than all others: straight from the socket to
 // the route's own function, past the framework. Takes only what is plain (a known token, a live
-// project, a small JSON body); everything else goes the ordinary way, and answers are the same.
+// project, a small JSON body or an id in the path); everything else goes the ordinary way, and the
+// answers are the same.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { monotonicMs } from "../clock.ts";
@@ -14,6 +15,8 @@ import type { Buckets } from "./rates.ts";
 import type { Route } from "./route.ts";
 import { type Check, checker } from "./validation.ts";
 
+/** Needs no decoding and is no longer than any id. */
+const PLAIN_ID = /^[\w:.@-]{1,255}$/;
 const JSON_BODY = /^application\/json(?:\s*;|$)/i;
 
 type Shared = {
@@ -25,7 +28,9 @@ type Shared = {
 type Lane = Shared & {
   readonly route: Route;
   readonly limit: Buckets | undefined;
-  readonly check: Check;
+  /** Of a route with a body. */
+  readonly check: Check | undefined;
+  readonly render: (answer: unknown) => string;
 };
 type Passenger = {
   readonly actor: Actor;
@@ -33,6 +38,12 @@ type Passenger = {
   readonly request_id: string;
   readonly started: number;
   readonly now: Date;
+  readonly params: Readonly<Record<string, string>>;
+};
+
+type Parts = {
+  readonly limitOf: (route: Route) => Buckets | undefined;
+  readonly renderOf: (route: Route) => (answer: unknown) => string;
 };
 
 /** Puts the lane before the framework's own listener. */
@@ -40,23 +51,31 @@ export function openHotLane(
   server: Server,
   shared: Shared,
   routes: readonly Route[],
-  limitOf: (route: Route) => Buckets | undefined,
+  { limitOf, renderOf }: Parts,
 ): void {
   const lanes = new Map<string, Lane>();
   for (const route of routes) {
-    if (route.hot !== true || route.body === undefined) continue;
-    const check = checker(route.body, "body");
-    lanes.set(route.path, { ...shared, route, limit: limitOf(route), check });
+    if (route.hot !== true && route.kind !== "point") continue;
+    const check = route.body && checker(route.body, "body");
+    const lane = { ...shared, route, limit: limitOf(route), check, render: renderOf(route) };
+    lanes.set(`${route.method} ${route.path.replace(/:.*/, "")}`, lane);
   }
   const [ordinary] = server.listeners("request");
   if (ordinary === undefined || lanes.size === 0) return;
   server.removeAllListeners("request");
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    const lane = lanes.get(request.url ?? "");
+    const lane = laneFor(lanes, request);
     const passenger = lane && admit(lane, request);
     if (lane === undefined || passenger === undefined) ordinary.call(server, request, response);
     else void ride(lane, passenger, request, response);
   });
+}
+
+/** Writes by their whole path, reads by what stands before the id. */
+function laneFor(lanes: ReadonlyMap<string, Lane>, request: IncomingMessage): Lane | undefined {
+  const { method, url = "" } = request;
+  if (method === "POST") return lanes.get(`POST ${url}`);
+  return method === "GET" ? lanes.get(`GET ${url.slice(0, url.lastIndexOf("/") + 1)}`) : undefined;
 }
 
 function isJson(type = ""): boolean {
@@ -64,26 +83,43 @@ function isJson(type = ""): boolean {
 }
 
 /** Who may ride; undefined for whoever must be looked at more closely. */
-function admit({ gate, route, context }: Lane, request: IncomingMessage): Passenger | undefined {
+function admit(lane: Lane, request: IncomingMessage): Passenger | undefined {
+  const { gate, route, context } = lane;
   const { headers } = request;
-  const length = Number(headers["content-length"]);
-  const plain =
-    request.method === route.method &&
-    length > 0 &&
-    length <= (route.body_max ?? 0) &&
-    headers.host !== undefined &&
-    headers.expect === undefined &&
-    headers["transfer-encoding"] === undefined &&
-    headers[DOOR_HEADER] === undefined &&
-    isJson(headers["content-type"]);
-  if (!plain || route.scope === "public") return undefined;
+  const params = isPlain(lane, request) ? paramsOf(route, request.url ?? "") : undefined;
+  if (params === undefined || route.scope === "public") return undefined;
   const now = context.clock.now();
   const actor = gate.recallActor(headers.authorization, now);
   if (actor === undefined || !mayDo(actor, route.scope)) return undefined;
   const settings = gate.recallProject(actor, headers["x-project-id"], now);
   if (settings === undefined) return undefined;
   const request_id = requestId(headers["x-request-id"]);
-  return { actor, settings, request_id, started: monotonicMs(), now };
+  return { actor, settings, request_id, started: monotonicMs(), now, params };
+}
+
+function isPlain({ route, check }: Lane, { headers }: IncomingMessage): boolean {
+  const length = Number(headers["content-length"] ?? 0);
+  const fits =
+    check === undefined
+      ? length === 0
+      : length > 0 && length <= (route.body_max ?? 0) && isJson(headers["content-type"]);
+  return (
+    fits &&
+    headers.host !== undefined &&
+    headers.expect === undefined &&
+    headers["transfer-encoding"] === undefined &&
+    headers[DOOR_HEADER] === undefined
+  );
+}
+
+const NO_PARAMS = {};
+
+/** The last part of the path when the route names one; undefined when it must be decoded. */
+function paramsOf({ path }: Route, url: string): Passenger["params"] | undefined {
+  const colon = path.indexOf(":");
+  if (colon < 0) return NO_PARAMS;
+  const value = url.slice(colon);
+  return PLAIN_ID.test(value) ? { [path.slice(colon + 1)]: value } : undefined;
 }
 
 async function ride(
@@ -96,12 +132,14 @@ async function ride(
   const { actor, settings, request_id, now } = passenger;
   try {
     lane.limit?.take(actor.token_id);
-    const body = parseJson(await bytesOf(request));
-    lane.check(body);
-    const call = { context, db: context.db, actor, project: settings.id, settings, now, body };
+    const body = lane.check && parseJson(await bytesOf(request));
+    lane.check?.(body);
+    const db = route.kind === "point" ? context.point : context.db;
+    const { params } = passenger;
+    const call = { context, db, actor, project: settings.id, settings, now, params, body };
     // A hot route uses neither the framework's request nor its reply.
     const answer = await route.handle(call as never, undefined as never);
-    send(lane, passenger, response, route.reply[0], JSON.stringify(answer));
+    send(lane, passenger, response, route.reply[0], lane.render(answer));
   } catch (error) {
     if (response.destroyed) return;
     const refusal = asRefusal(context, error, request_id, route.path);

@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TSchema } from "typebox";
 import type { Context } from "../context.ts";
-import type { Db, Tx } from "../store/db.ts";
+import type { Db, Queryable, Tx } from "../store/db.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import type { Actor, Gate, Needed } from "./auth.ts";
 
@@ -26,6 +26,9 @@ export type Call<Query, Body> = {
 
 /** A write is handed the transaction that the door opened: it and its answer commit together. */
 export type WriteCall<Query, Body> = Omit<Call<Query, Body>, "db"> & { readonly tx: Tx };
+
+/** A read of a row or two by their key is handed what only takes such. */
+export type PointCall<Query, Body> = Omit<Call<Query, Body>, "db"> & { readonly db: Queryable };
 
 export type Answer = unknown;
 
@@ -57,7 +60,7 @@ type Shape = {
   readonly body_max?: number;
   /** The body is handed over as bytes: the route speaks a protocol with parse errors of its own. */
   readonly unparsed?: true;
-  /** May take the hot lane: its function needs no query, no framework, no idempotency key. */
+  /** May take the hot lane, as point reads do: needs no query, framework or idempotency key. */
   readonly hot?: true;
   /** A body may be left out altogether. */
   readonly body_optional?: boolean;
@@ -71,7 +74,7 @@ type Shape = {
 };
 
 export type Route = Shape & {
-  readonly kind: "read" | "write" | "own";
+  readonly kind: "point" | "read" | "write" | "own";
   readonly query?: TSchema;
   readonly body?: TSchema;
   readonly handle: (call: never, reply: FastifyReply) => Promise<Answer>;
@@ -89,6 +92,15 @@ export function read<Q extends TSchema = TSchema, B extends TSchema = TSchema>(
   },
 ): Route {
   return { ...route, kind: "read" } as unknown as Route;
+}
+
+/** Reads of a row or two by their key, of which there are many: they share connections. */
+export function point<Q extends TSchema = TSchema, B extends TSchema = TSchema>(
+  route: Typed<Q, B> & {
+    handle(call: PointCall<Static<Q>, Static<B>>, reply: FastifyReply): Promise<Answer>;
+  },
+): Route {
+  return { ...route, kind: "point" } as unknown as Route;
 }
 
 /** Writes: one request is one transaction, opened at the door, with the idempotency key inside. */

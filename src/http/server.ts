@@ -101,7 +101,10 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
   });
   const limits = tokenLimits(context);
   for (const route of routes) mount(app, context, gate, route, limits);
-  openHotLane(app.server, { context, gate, leaving }, routes, (route) => limitOf(limits, route));
+  openHotLane(app.server, { context, gate, leaving }, routes, {
+    limitOf: (route) => limitOf(limits, route),
+    renderOf: (route) => renderer(app, route),
+  });
   const stopListening = () => {
     leaving.now = true;
     // The HTTP server's own close would cut idle connections on which a request is arriving.
@@ -136,6 +139,17 @@ function addHooks(app: FastifyInstance, context: Context, leaving: { now: boolea
   });
 }
 
+/** The framework's own serializer of a route's answer, made at its first use. */
+function renderer(app: FastifyInstance, { method, path: url, reply }: Route) {
+  const [httpStatus, schema] = reply;
+  let render: ((answer: unknown) => string) | undefined;
+  return (answer: unknown): string => {
+    const of = { schema, method, url, httpStatus: String(httpStatus) };
+    render ??= app.serializerCompiler?.(of as never) ?? JSON.stringify;
+    return render(answer);
+  };
+}
+
 type TokenLimits = Readonly<Record<"reads" | "writes" | "events", Buckets | undefined>>;
 
 function tokenLimits({ config }: Context): TokenLimits {
@@ -149,7 +163,7 @@ function tokenLimits({ config }: Context): TokenLimits {
 }
 
 function limitOf(limits: TokenLimits, route: Route): Buckets | undefined {
-  if (route.kind === "read") return limits.reads;
+  if (route.kind === "read" || route.kind === "point") return limits.reads;
   return limits[route.scope === "events" ? "events" : "writes"];
 }
 
@@ -219,7 +233,7 @@ async function answerOf(
   const { actor, settings } = request.caller;
   const call = {
     context,
-    db: context.db,
+    db: route.kind === "point" ? context.point : context.db,
     gate,
     actor,
     project: settings?.id as ProjectId,

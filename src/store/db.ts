@@ -85,7 +85,9 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
 }
 
 // Statements go out when they are made, not when the answer to the one before is in.
-const PIPELINED = { pipeline: true };
+export const PIPELINED = { pipeline: true };
+/** Whatever the role or the database is set to: dates are read in this form. */
+export const SESSION = "set datestyle = 'ISO'";
 
 export class Pool implements Db {
   readonly #pool: pg.Pool;
@@ -97,9 +99,8 @@ export class Pool implements Db {
       max: options.max,
       maxLifetimeSeconds: CONNECTION_LIFETIME_S,
     });
-    // Whatever the role or the database is set to: dates are read in this form.
     this.#pool.on("connect", (client) => {
-      client.query("set datestyle = 'ISO'").catch(() => {});
+      client.query(SESSION).catch(() => {});
     });
     // An idle connection that breaks is replaced at its next use; the query then tells the caller.
     this.#pool.on("error", () => {});
@@ -235,16 +236,16 @@ class Transaction implements Queryable {
   }
 }
 
-function prepared(query: Sql) {
+export function prepared(query: Sql) {
   return { text: query.text, values: query.values as unknown[], name: statementName(query.text) };
 }
 
-function atMostOne<T>(rows: T[], query: Sql): T | undefined {
+export function atMostOne<T>(rows: T[], query: Sql): T | undefined {
   if (rows.length > 1) throw new Error(`Expected at most one row of: ${query.text}`);
   return rows[0];
 }
 
-function exactlyOne<T>(rows: T[], query: Sql): T {
+export function exactlyOne<T>(rows: T[], query: Sql): T {
   const [row] = rows;
   if (row === undefined || rows.length > 1) throw new Error(`Expected one row of: ${query.text}`);
   return row;
@@ -267,7 +268,7 @@ export function codeOf(error: unknown): string {
 }
 
 /** Lost connections and full disks become 503, in this one place. */
-async function translated<T>(work: () => Promise<T>): Promise<T> {
+export async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,11 +1,21 @@
-// Usage events may take a lane past the framework. Nobody may be able to tell: every request gets
+// Usage events and reads by id may take a lane past the framework. Nobody may be able to tell: every request gets
 // the answer that the ordinary way gives, which the same path with an empty query always takes.
 
 import { request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
-import { code, makeMetric, makePlan, makeSubscription } from "../support/records.ts";
+import {
+  code,
+  makeAddOn,
+  makeCustomer,
+  makeInvoice,
+  makeItem,
+  makeMetric,
+  makePlan,
+  makeSubscription,
+  paymentOf,
+} from "../support/records.ts";
 
 let app: App;
 let port: number;
@@ -129,6 +139,46 @@ test.each(Object.entries(REQUESTS))("%s is answered alike on both ways", async (
   await send("/v1/events", { body: good() });
   const ordinary = await send("/v1/events?", make());
   expect(await send("/v1/events", make())).toEqual(ordinary);
+});
+
+test("every record by its id is answered alike on both ways", async () => {
+  const customer = await makeCustomer(app);
+  const invoice = await makeInvoice(app, { customer_id: customer.id });
+  const payment = await app.post("/v1/payments", paymentOf(invoice));
+  const item = await makeItem(app);
+  const addOn = await makeAddOn(app);
+  const metric = await makeMetric(app);
+  const plan = await makePlan(app);
+  const sent = good();
+  await send("/v1/events", { body: sent });
+  const paths = [
+    `/v1/customers/${customer.id}`,
+    `/v1/customers/${customer.id.toUpperCase()}`,
+    `/v1/customers/${customer.short_id}`,
+    `/v1/customers/ext:${customer.external_id}`,
+    `/v1/customers/ext%3A${customer.external_id}`,
+    "/v1/customers/nobody",
+    "/v1/customers/%00",
+    "/v1/customers/",
+    `/v1/invoices/${invoice.id}`,
+    `/v1/payments/${payment.payment.id}`,
+    `/v1/catalog/${item.id}`,
+    `/v1/addons/${addOn.id}`,
+    `/v1/metrics/${metric.id}`,
+    `/v1/plans/${plan.id}`,
+    `/v1/subscriptions/${event.subscription_id}`,
+    `/v1/events/${JSON.parse(sent).transaction_id}`,
+    "/v1/events/unknown",
+    "/v1/events/batch",
+  ];
+  for (const path of paths) {
+    const ordinary = await send(`${path}?`, { method: "GET" });
+    expect(await send(path, { method: "GET" }), path).toEqual(ordinary);
+  }
+  const asked = vi.spyOn(app.door.gate, "authenticate");
+  expect((await send(`/v1/customers/${customer.id}`, { method: "GET" })).status).toBe(200);
+  expect(asked).toHaveBeenCalledTimes(0);
+  asked.mockRestore();
 });
 
 test("an event that is sent twice is told so, whichever way it came first", async () => {

@@ -9,6 +9,7 @@ import type { Door } from "../../src/http/server.ts";
 import { initTenant, openDoor, type Profile, readSecretKey, testContext } from "../../src/main.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
+import { Pipeline } from "../../src/store/pipeline.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { testDatabase } from "./database.ts";
 
@@ -132,7 +133,13 @@ export async function startApp(options: Options = {}): Promise<App> {
     application_name: "dues test",
   });
   const secret_key = config.secret_key === undefined ? randomBytes(32) : readSecretKey(config);
-  const context = testContext({ config, db: pool, clock, secret_key });
+  const point = new Pipeline(connection, {
+    max: 2,
+    statement_timeout_ms: 20_000,
+    lock_timeout_ms: 5_000,
+    application_name: "dues test",
+  });
+  const context = testContext({ config, db: pool, point, clock, secret_key });
   const readiness = { draining: false, schema_version: await schemaVersion(), warnings: [] };
   const door = openDoor(context, readiness, "all");
   await door.app.ready();
@@ -141,6 +148,7 @@ export async function startApp(options: Options = {}): Promise<App> {
   const profile = await initTenant(pool, slugs, mode, config.base_url, clock.now());
   const close = async () => {
     await door.app.close();
+    await point.end();
     await pool.end();
     await database.drop();
   };

@@ -8,7 +8,7 @@ import { emit } from "../../operations/emit.ts";
 import { AddOn, AddOnUpsert, AppliedAddOn } from "../../schema/addons.ts";
 import { ListOrOne, OneOf, Uuid, Wrapped } from "../../schema/common.ts";
 import * as addons from "../../store/addons.ts";
-import { type Route, read, WithStatus, write } from "../route.ts";
+import { point, type Route, read, WithStatus, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
 
 const tag = "Add-ons";
@@ -56,7 +56,7 @@ const list = read({
   },
 });
 
-const get = read({
+const get = point({
   method: "GET",
   path: "/v1/addons/:id",
   tag,

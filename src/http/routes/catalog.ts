@@ -6,7 +6,7 @@ import { archiveCatalogItem, upsertCatalogItem } from "../../operations/change-c
 import { CatalogItem, CatalogUpsert } from "../../schema/catalog.ts";
 import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
 import * as catalog from "../../store/catalog.ts";
-import { type Route, read, WithStatus, write } from "../route.ts";
+import { point, type Route, read, WithStatus, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
 
 const tag = "Catalog";
@@ -54,7 +54,7 @@ const listItems = read({
   },
 });
 
-const getItem = read({
+const getItem = point({
   method: "GET",
   path: "/v1/catalog/:id",
   tag,

@@ -8,7 +8,7 @@ import { Credit, Customer, CustomerCreate, CustomerPatch } from "../../schema/cu
 import * as credits from "../../store/credits.ts";
 import * as customers from "../../store/customers.ts";
 import { pageOf } from "../paging.ts";
-import { type Route, read, write } from "../route.ts";
+import { point, type Route, read, write } from "../route.ts";
 import { byCaller } from "../views.ts";
 
 const tag = "Customers";
@@ -67,7 +67,7 @@ const listCustomers = read({
   },
 });
 
-const getCustomer = read({
+const getCustomer = point({
   method: "GET",
   path: "/v1/customers/:id",
   tag,

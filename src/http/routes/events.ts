@@ -20,7 +20,7 @@ import type { ProjectSettings } from "../../store/tenants.ts";
 import * as usage from "../../store/usage.ts";
 import { IngestQueue } from "../ingest.ts";
 import { Cursors } from "../paging.ts";
-import { own, type Route, read } from "../route.ts";
+import { own, point, type Route, read } from "../route.ts";
 import { checker } from "../validation.ts";
 
 const tag = "Usage events";
@@ -180,7 +180,7 @@ const list = read({
   },
 });
 
-const get = read({
+const get = point({
   method: "GET",
   path: "/v1/events/:transaction_id",
   tag,

@@ -23,7 +23,7 @@ import {
 import { matchesCustomer } from "../../store/customers.ts";
 import * as invoices from "../../store/invoices.ts";
 import { Cursors } from "../paging.ts";
-import { own, type Route, read, write } from "../route.ts";
+import { own, point, type Route, read, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
 
 const tag = "Invoices";
@@ -75,7 +75,7 @@ const list = read({
   },
 });
 
-const get = read({
+const get = point({
   method: "GET",
   path: "/v1/invoices/:id",
   tag,

@@ -6,7 +6,7 @@ import { emit } from "../../operations/emit.ts";
 import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
 import { FIELD_REQUIRED, Metric, MetricCreate, MetricPatch } from "../../schema/metrics.ts";
 import * as metrics from "../../store/metrics.ts";
-import { type Route, read, write } from "../route.ts";
+import { point, type Route, read, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
 
 const tag = "Metrics";
@@ -65,7 +65,7 @@ const listMetrics = read({
   },
 });
 
-const getMetric = read({
+const getMetric = point({
   method: "GET",
   path: "/v1/metrics/:id",
   tag,

@@ -8,7 +8,7 @@ import { Payment, PaymentCreate } from "../../schema/payments.ts";
 import { matchesCustomer } from "../../store/customers.ts";
 import * as payments from "../../store/payments.ts";
 import { Cursors } from "../paging.ts";
-import { type Route, read, WithStatus, write } from "../route.ts";
+import { point, type Route, read, WithStatus, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
 
 const tag = "Payments";
@@ -65,7 +65,7 @@ const list = read({
   },
 });
 
-const get = read({
+const get = point({
   method: "GET",
   path: "/v1/payments/:id",
   tag,

@@ -7,7 +7,7 @@ import { addCharge, createPlan, patchPlan } from "../../operations/change-plan.t
 import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
 import { Charge, ChargeInput, Plan, PlanCreate, PlanPatch } from "../../schema/plans.ts";
 import * as plans from "../../store/plans.ts";
-import { type Route, read, write } from "../route.ts";
+import { point, type Route, read, write } from "../route.ts";
 import { byCaller, chargeView, pathId, planView } from "../views.ts";
 
 const tag = "Plans";
@@ -70,7 +70,7 @@ const list = read({
   },
 });
 
-const get = read({
+const get = point({
   method: "GET",
   path: "/v1/plans/:id",
   tag,

@@ -16,7 +16,7 @@ import {
 } from "../../schema/subscriptions.ts";
 import * as subscriptions from "../../store/subscriptions.ts";
 import { pageOf } from "../paging.ts";
-import { type Route, read, write } from "../route.ts";
+import { point, type Route, read, write } from "../route.ts";
 import { byCaller, subscriptionView } from "../views.ts";
 
 const tag = "Subscriptions";
@@ -61,7 +61,7 @@ const list = read({
   },
 });
 
-const get = read({
+const get = point({
   method: "GET",
   path: "/v1/subscriptions/:id",
   tag,

@@ -29,7 +29,7 @@ import {
 import * as deliveries from "../../store/deliveries.ts";
 import * as webhooks from "../../store/webhooks.ts";
 import { Cursors } from "../paging.ts";
-import { type Route, read, write } from "../route.ts";
+import { point, type Route, read, write } from "../route.ts";
 import { byCaller, deliveryView, endpointView, pathId } from "../views.ts";
 
 const tag = "Webhooks";
@@ -84,7 +84,7 @@ const list = read({
   },
 });
 
-const get = read({
+const get = point({
   method: "GET",
   path: "/v1/webhooks/:id",
   tag,
