@@ -2,8 +2,8 @@
 // be it with a refusal, would otherwise ask thousands of times a second, and everybody else's calls
 // would wait behind theirs.
 
-/** Two hundred who never stop asking are told after two seconds each. */
-const EVERY_MS = 10;
+/** Two hundred who never stop asking are told after four seconds each. */
+const EVERY_MS = 20;
 /** Who comes beyond this is let through at once: holding connections must have a bound. */
 const HELD_MAX = 500;
 

@@ -26,18 +26,18 @@ test("a single caller goes through at once, and so does the next one when the fi
   while (!(await isAtOnce(turnstile.turn())));
 });
 
-test("many go through one after the other, in the order in which they came, at most 100 a second", async () => {
+test("many go through one after the other, in the order in which they came, at most 50 a second", async () => {
   const turnstile = new Turnstile();
   const through: number[] = [];
   const start = monotonicMs();
   await Promise.all(
-    Array.from({ length: 30 }, async (_, i) => {
+    Array.from({ length: 20 }, async (_, i) => {
       await turnstile.turn();
       through.push(i);
     }),
   );
-  expect(through).toEqual(Array.from({ length: 30 }, (_, i) => i));
-  expect(monotonicMs() - start).toBeGreaterThan(200);
+  expect(through).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  expect(monotonicMs() - start).toBeGreaterThan(300);
 });
 
 test("no more than 500 are kept waiting: who comes then goes through at once", async () => {
