@@ -1,9 +1,8 @@
-// Subscriptions closed and invoiced: against ready-made rows, by statements, with much usage
-// against little, and what callers notice meanwhile.
+// Subscriptions closed and invoiced: against ready-made rows, by statements, and with much usage
+// against little.
 
 import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
 import { readConfig } from "../src/config.ts";
 import { testContext } from "../src/main.ts";
 import { registerWebhook } from "../src/operations/change-webhook.ts";
@@ -21,20 +20,9 @@ import {
   settleTables,
 } from "./books.ts";
 import { countStatements } from "./counting.ts";
-import type { Load } from "./load.ts";
 import { mark, oneShot, openOneShot } from "./one-shot.ts";
 import { atMost, type Bench, type Figure, type Round, ratio } from "./report.ts";
-import {
-  beginLoad,
-  figure,
-  headersOf,
-  load,
-  median,
-  openStage,
-  print,
-  type Stage,
-  startService,
-} from "./stage.ts";
+import { openStage, type Stage } from "./stage.ts";
 
 const SUBSCRIPTIONS = 100_000;
 const QUICK_SUBSCRIPTIONS = 4_000;
@@ -53,10 +41,10 @@ async function wholeClose(count: number): Promise<Figure[]> {
   const stage = await openStage();
   try {
     const { db } = stage;
-    await openBooks(stage, monthsAgo(ROUNDS + 1));
-    await addSubscriptions(db, { from: 2, to: count }, monthsAgo(ROUNDS + 1));
-    for (let period_no = 1; period_no <= ROUNDS + 1; period_no++) {
-      const start = monthsAgo(ROUNDS + 2 - period_no);
+    await openBooks(stage, monthsAgo(ROUNDS));
+    await addSubscriptions(db, { from: 2, to: count }, monthsAgo(ROUNDS));
+    for (let period_no = 1; period_no <= ROUNDS; period_no++) {
+      const start = monthsAgo(ROUNDS + 1 - period_no);
       const range = { from: 1, to: count, period_no, start };
       await addDays(db, { ...range, days: DAYS, each: EVENTS_EACH });
     }
@@ -67,7 +55,7 @@ async function wholeClose(count: number): Promise<Figure[]> {
     const counting = countStatements(db);
     for (let period_no = 1; period_no <= ROUNDS; period_no++) {
       const since = await mark(db);
-      const seconds = await close(stage, counting.db, monthsAgo(ROUNDS + 1 - period_no));
+      const seconds = await close(stage, counting.db, monthsAgo(ROUNDS - period_no));
       await assertClosed(stage, count, period_no);
       rounds.push([seconds, await oneShot(db, since, period_no)]);
     }
@@ -82,7 +70,6 @@ async function wholeClose(count: number): Promise<Figure[]> {
         atMost(20),
         "thousands",
       ),
-      await callersMeanwhile(stage, count),
     ];
   } finally {
     await stage.end();
@@ -125,72 +112,6 @@ async function assertClosed({ db }: Stage, count: number, period_no: number): Pr
     queued: count * 2 * period_no,
     renewed: count,
   });
-}
-
-/**
- * A worker of its own closes the last period while callers read and send events at a pace. Without
- * webhooks: their receiver would take a core of the machine that is measured.
- */
-async function callersMeanwhile(stage: Stage, count: number): Promise<Figure> {
-  const { db } = stage;
-  await db.run(sql`truncate webhook_queue`);
-  await db.run(sql`update webhook_endpoints set enabled = false`);
-  await settleTables(db);
-  const api = await startService(stage, "api");
-  try {
-    const ids = await db.many<{ id: string; customer_id: string }>(sql`
-      select id, customer_id from subscriptions order by random() limit 500`);
-    const paths = ids.flatMap(({ id, customer_id }) => [
-      `/v1/customers/${customer_id}`,
-      `/v1/subscriptions/${id}/usage`,
-      `/v1/invoices?customer_id=${customer_id}`,
-    ]);
-    const calls: Load = {
-      url: api.url,
-      headers: headersOf(stage),
-      connections: 32,
-      seconds: 5,
-      per_second: 150,
-      mix: [
-        { ask: { kind: "paths", paths }, times: 2 },
-        { ask: { kind: "events", batch: 1, subscriptions: 100 }, times: 1 },
-      ],
-    };
-    await load({ ...calls, seconds: 2 });
-    const before = await load(calls);
-    const during = beginLoad({ ...calls, seconds: 600 });
-    const worker = await startService(stage, "worker");
-    try {
-      while ((await countClosed(stage)) < count) await pause(250);
-      during.stop();
-    } finally {
-      await worker.stop();
-    }
-    const busy = await during.result;
-    const after = await load(calls);
-    assert.equal(before.refused + busy.refused + after.refused, 0, "nobody is refused");
-    await assertInvoiced(stage, count);
-    for (const [when, { each }] of Object.entries({ idle: before, closing: busy })) {
-      print(`p99 of reads / events, ${when}`, each.map((one) => figure(one.p99_ms)).join(" / "));
-    }
-    const idle = median([before.p99_ms, after.p99_ms]);
-    const name = `API p99 while a close of ${count} runs ÷ idle`;
-    return ratio(name, "ms", [[busy.p99_ms, idle]], atMost(3));
-  } finally {
-    await api.stop();
-  }
-}
-
-async function countClosed({ db }: Stage): Promise<number> {
-  const { closed } = await db.one<{ closed: number }>(sql`
-    select count(*) as closed from subscriptions where period_no = ${ROUNDS + 2}`);
-  return closed;
-}
-
-async function assertInvoiced({ db }: Stage, count: number): Promise<void> {
-  const { invoices } = await db.one<{ invoices: number }>(sql`
-    select count(*) as invoices from invoices where period_no = ${ROUNDS + 1}`);
-  assert.equal(invoices, count, "one invoice each");
 }
 
 /** The same subscriptions with 1,000 events each and with 10, their events in the table. */

@@ -2,6 +2,7 @@
 // their bars, each a ratio inside one run on one machine, or a count.
 
 import { parseArgs } from "node:util";
+import { benchCallers } from "./callers.ts";
 import { benchClose } from "./close.ts";
 import { benchDeliver } from "./deliver.ts";
 import { benchGrowth } from "./growth.ts";
@@ -26,6 +27,7 @@ const benches: Readonly<Record<string, Bench>> = {
   ingest: benchIngest,
   reads: benchReads,
   close: benchClose,
+  callers: benchCallers,
   deliver: async () => {
     await benchDeliver();
     return [];
