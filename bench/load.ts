@@ -51,8 +51,10 @@ type Sent = {
   /** How many events it has that were never sent before. */
   readonly fresh: number;
 };
-type Lane = { readonly socket: Socket; sent: Sent | undefined };
+type Lane = { readonly socket: Socket; sent: Sent | undefined; idle_since: number };
 
+/** A server may close what is idle for long, just when it is used again. */
+const IDLE_MAX_MS = 2_000;
 /** Far enough back that what is repeated has mostly been answered. */
 const REPEAT_BACK = 5_000;
 
@@ -131,6 +133,7 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   let events = 0;
   let begun = 0;
   let open = 0;
+  let connecting = 0;
   let over = false;
   const { hostname, port } = new URL(load.url);
   const most = load.requests ?? Number.POSITIVE_INFINITY;
@@ -152,28 +155,49 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
     open -= 1;
     lane.sent = undefined;
     const next = paced ? waiting.shift() : over || begun >= most ? undefined : performance.now();
-    if (next !== undefined) send(lane, next);
-    else idle.push(lane);
+    if (next !== undefined) return send(lane, next);
+    lane.idle_since = performance.now();
+    idle.push(lane);
   };
-  const lanes = await Promise.all(
-    Array.from({ length: load.connections }, () => openLane(hostname, Number(port), answered)),
-  );
+  const lanes: Lane[] = [];
+  let opened = 0;
+  const openOne = async () => {
+    opened += 1;
+    const lane = await openLane(hostname, Number(port), answered);
+    lanes.push(lane);
+    return lane;
+  };
+  /** One that is warm, else a new one; none when all are busy. */
+  const begin = (at: number) => {
+    const lane = idle.pop();
+    if (lane !== undefined && performance.now() - lane.idle_since < IDLE_MAX_MS) {
+      return send(lane, at);
+    }
+    // The last one in is the warmest: the others are cold as well.
+    for (const cold of lane === undefined ? [] : [lane, ...idle.splice(0)]) {
+      cold.socket.destroy();
+      opened -= 1;
+    }
+    if (opened === load.connections) return void waiting.push(at);
+    connecting += 1;
+    openOne().then((fresh) => {
+      connecting -= 1;
+      send(fresh, at);
+    });
+  };
+  if (!paced) await Promise.all(Array.from({ length: load.connections }, openOne));
   const start = performance.now();
   const end = start + load.seconds * 1_000;
-  if (paced) idle.push(...lanes);
-  else for (const lane of lanes) send(lane, performance.now());
+  for (const lane of lanes) send(lane, performance.now());
 
   let due = 0;
   for (;;) {
     const now = performance.now();
     over ||= stopped() || now >= end || begun + waiting.length >= most;
     while (paced && !over && start + (due * 1_000) / load.per_second <= now) {
-      const at = start + (due++ * 1_000) / load.per_second;
-      const lane = idle.pop();
-      if (lane === undefined) waiting.push(at);
-      else send(lane, at);
+      begin(start + (due++ * 1_000) / load.per_second);
     }
-    if (over && open === 0 && waiting.length === 0) break;
+    if (over && open + connecting + waiting.length === 0) break;
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   const seconds = (performance.now() - start) / 1_000;
@@ -190,7 +214,7 @@ function openLane(
 ): Promise<Lane> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host);
-    const lane: Lane = { socket, sent: undefined };
+    const lane: Lane = { socket, sent: undefined, idle_since: 0 };
     let received = "";
     socket.setNoDelay(true);
     socket.setEncoding("latin1");

@@ -181,6 +181,8 @@ export function beginLoad(wanted: Load): Loading {
     child.on("message", (message) => resolve(message as LoadResult));
     child.on("exit", (code) => code !== 0 && reject(new Error(`load ended with ${code}.`)));
   });
+  // Who began it asks for the result later, and then hears of a failure.
+  result.catch(() => {});
   return { result, stop: () => child.send("stop") };
 }
 
