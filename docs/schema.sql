@@ -221,6 +221,26 @@ create table fees (
   constraint fees_fee_type_check CHECK ((fee_type = ANY (ARRAY['subscription'::text, 'charge'::text, 'adjustment'::text, 'add_on'::text])))
 );
 
+create table figure_changes (
+  project_id uuid not null,
+  kind text not null,
+  key text not null,
+  count bigint not null,
+  cents numeric not null
+);
+CREATE INDEX figure_changes_by_project ON public.figure_changes USING btree (project_id);
+
+create table figures (
+  project_id uuid not null,
+  kind text not null,
+  key text not null,
+  count bigint not null,
+  cents numeric not null,
+  constraint figures_pkey PRIMARY KEY (project_id, kind, key),
+  constraint figures_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint figures_kind_check CHECK ((kind = ANY (ARRAY['active'::text, 'due'::text])))
+);
+
 create table idempotency_keys (
   scope_id uuid not null,
   key text not null,
@@ -293,9 +313,11 @@ create table invoices (
   constraint invoices_status_check CHECK ((status = ANY (ARRAY['outstanding'::text, 'overdue'::text, 'succeeded'::text, 'voided'::text])))
 );
 CREATE INDEX invoices_by_customer ON public.invoices USING btree (project_id, customer_id, id);
+CREATE INDEX invoices_by_status ON public.invoices USING btree (project_id, status, id);
 CREATE UNIQUE INDEX invoices_cause_key ON public.invoices USING btree (project_id, subscription_id, period_no, cause, cause_no) WHERE (subscription_id IS NOT NULL);
 CREATE INDEX invoices_dunning ON public.invoices USING btree (project_id, dunning_on) WHERE (dunning_on IS NOT NULL);
 CREATE INDEX invoices_open ON public.invoices USING btree (project_id, due_date, id) INCLUDE (status, currency, total_cents, amount_paid_cents, credit_applied_cents) WHERE (status = ANY (ARRAY['outstanding'::text, 'overdue'::text]));
+CREATE INDEX invoices_partially_paid ON public.invoices USING btree (project_id, id) WHERE (payment_status = 'partially_paid'::text);
 
 create table metrics (
   project_id uuid not null,
@@ -468,6 +490,7 @@ create table subscriptions (
 CREATE INDEX subscriptions_by_customer ON public.subscriptions USING btree (project_id, customer_id, id);
 CREATE INDEX subscriptions_by_external_id ON public.subscriptions USING btree (project_id, external_id, id);
 CREATE INDEX subscriptions_by_plan ON public.subscriptions USING btree (project_id, plan_id) WHERE (status = 'active'::text);
+CREATE INDEX subscriptions_by_status ON public.subscriptions USING btree (project_id, status, id);
 CREATE INDEX subscriptions_due ON public.subscriptions USING btree (project_id, current_period_next, id) WHERE (status = ANY (ARRAY['active'::text, 'suspended'::text]));
 CREATE UNIQUE INDEX subscriptions_live_external_id_key ON public.subscriptions USING btree (project_id, external_id) WHERE (status = ANY (ARRAY['active'::text, 'suspended'::text]));
 
@@ -632,3 +655,75 @@ create table workspaces (
   constraint workspaces_slug_key UNIQUE (organization_id, slug),
   constraint workspaces_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
+
+CREATE OR REPLACE FUNCTION public.note_active()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    insert into figure_changes
+    select project_id, 'active', plan_id, count(*), sum(recurring_cents)
+      from after where status = 'active' group by project_id, plan_id;
+  elsif tg_op = 'DELETE' then
+    insert into figure_changes
+    select project_id, 'active', plan_id, -count(*), -sum(recurring_cents)
+      from before where status = 'active' group by project_id, plan_id;
+  else
+    insert into figure_changes
+    select project_id, 'active', plan_id, sum(n), sum(n * recurring_cents)
+      from (select project_id, plan_id, 1 as n, recurring_cents from after
+             where status = 'active'
+             union all
+            select project_id, plan_id, -1, recurring_cents from before
+             where status = 'active') c
+     group by project_id, plan_id
+    having sum(n) <> 0 or sum(n * recurring_cents) <> 0;
+  end if;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.note_due()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    insert into figure_changes
+    select project_id, 'due', currency, count(*),
+           sum(total_cents - amount_paid_cents - credit_applied_cents)
+      from after where status in ('outstanding', 'overdue') group by project_id, currency;
+  elsif tg_op = 'DELETE' then
+    insert into figure_changes
+    select project_id, 'due', currency, -count(*),
+           -sum(total_cents - amount_paid_cents - credit_applied_cents)
+      from before where status in ('outstanding', 'overdue') group by project_id, currency;
+  else
+    insert into figure_changes
+    select project_id, 'due', currency, sum(n), sum(n * cents)
+      from (select project_id, currency, 1 as n,
+                   total_cents - amount_paid_cents - credit_applied_cents as cents
+              from after where status in ('outstanding', 'overdue')
+             union all
+            select project_id, currency, -1,
+                   total_cents - amount_paid_cents - credit_applied_cents
+              from before where status in ('outstanding', 'overdue')) c
+     group by project_id, currency
+    having sum(n) <> 0 or sum(n * cents) <> 0;
+  end if;
+  return null;
+end $function$
+;
+
+CREATE TRIGGER invoices_changed AFTER UPDATE ON public.invoices REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_due();
+
+CREATE TRIGGER invoices_made AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_due();
+
+CREATE TRIGGER invoices_removed AFTER DELETE ON public.invoices REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION note_due();
+
+CREATE TRIGGER subscriptions_changed AFTER UPDATE ON public.subscriptions REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_active();
+
+CREATE TRIGGER subscriptions_made AFTER INSERT ON public.subscriptions REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_active();
+
+CREATE TRIGGER subscriptions_removed AFTER DELETE ON public.subscriptions REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION note_active();

@@ -27,7 +27,7 @@ import { billingJob } from "./workers/billing.ts";
 import { Deliverer } from "./workers/deliver-webhooks.ts";
 import { type Job, type Loop, startLoop } from "./workers/loop.ts";
 import { Sender } from "./workers/send.ts";
-import { sweepJob, webhookSweepJob } from "./workers/sweep.ts";
+import { figuresJob, sweepJob, webhookSweepJob } from "./workers/sweep.ts";
 
 const STATEMENT_MS = 5_000;
 const LOCK_MS = 2_000;
@@ -221,7 +221,12 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
 /** Starts every job of a worker; returns what stops them, in order. */
 export function startWorkers(context: Context, connection: Connection): () => Promise<void> {
   const { log } = context;
-  const jobs: Job[] = [billingJob(context), sweepJob(context), webhookSweepJob(context)];
+  const jobs: Job[] = [
+    billingJob(context),
+    sweepJob(context),
+    webhookSweepJob(context),
+    figuresJob(context),
+  ];
   const loops = jobs.map((job) => startLoop(job, log));
   const deliverer = new Deliverer(context, new Sender(addressPolicy(context)));
   const claims = startLoop(deliverer.jobs.claims, log);

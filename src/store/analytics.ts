@@ -1,11 +1,46 @@
-// The sums behind the figures of a project.
+// The sums behind the figures of a project, kept as they change: the database notes each change of
+// a subscription or an invoice, a worker adds the notes up.
 
 import type { Interval } from "../domain/periods.ts";
-import type { Queryable } from "./db.ts";
-import { sql } from "./sql.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 const TOP_PLANS = 10;
+
+/** Added up and not yet added up; zero is as good as absent. */
+function figures(project: ProjectId, kind: "active" | "due"): Sql {
+  return sql`
+      select key, sum(count)::bigint as count, sum(cents) as cents
+        from (
+          select key, count, cents from figures
+           where project_id = ${project} and kind = ${kind}
+           union all
+          select key, count, cents from figure_changes
+           where project_id = ${project} and kind = ${kind}) f
+       group by key
+      having sum(count) <> 0`;
+}
+
+/** Adds up what was noted; returns how many notes that were. */
+export async function addUp(tx: Tx, limit: number): Promise<number> {
+  // across projects: a note carries its own.
+  return tx.run(sql`
+    with noted as (
+      delete from figure_changes
+       where ctid = any(array(
+         select ctid from figure_changes limit ${limit} for update skip locked))
+      returning project_id, kind, key, count, cents),
+    added as (
+      insert into figures as f (project_id, kind, key, count, cents)
+      select project_id, kind, key, sum(count), sum(cents)
+        from noted
+       group by project_id, kind, key
+       order by project_id, kind, key
+      on conflict (project_id, kind, key) do update
+         set count = f.count + excluded.count, cents = f.cents + excluded.cents)
+    select 1 from noted`);
+}
 
 export type RecurringSum = {
   readonly interval: Interval;
@@ -19,12 +54,8 @@ export function recurring(db: Queryable, project: ProjectId) {
   return db.many<RecurringSum>(sql`
     select p.interval, p.amount_currency as currency, sum(s.cents)::text as cents,
            sum(s.count)::bigint as count
-      from (
-        select plan_id, sum(recurring_cents) as cents, count(*) as count
-          from subscriptions
-         where project_id = ${project} and status = 'active'
-         group by plan_id) s
-      join plans p on p.project_id = ${project} and p.id = s.plan_id
+      from (${figures(project, "active")}) s
+      join plans p on p.project_id = ${project} and p.id = s.key::uuid
      group by p.interval, p.amount_currency`);
 }
 
@@ -37,11 +68,8 @@ export type MoneySum = {
 /** What is still due, by currency. */
 export function outstanding(db: Queryable, project: ProjectId) {
   return db.many<MoneySum>(sql`
-    select currency, sum(total_cents - amount_paid_cents - credit_applied_cents)::bigint as cents,
-           count(*) as count
-      from invoices
-     where project_id = ${project} and status in ('outstanding', 'overdue')
-     group by currency`);
+    select key as currency, cents::bigint as cents, count
+      from (${figures(project, "due")}) d`);
 }
 
 /** Payments with paid_at in (from, to]. */
@@ -55,14 +83,9 @@ export function paid(db: Queryable, project: ProjectId, span: { from: Date; to: 
 
 export function topPlans(db: Queryable, project: ProjectId) {
   return db.many<{ plan_code: string; plan_name: string; active_count: number }>(sql`
-    select p.code as plan_code, p.name as plan_name, s.active_count
-      from (
-        select plan_id, count(*) as active_count
-          from subscriptions
-         where project_id = ${project} and status = 'active'
-         group by plan_id
-         order by count(*) desc, plan_id
-         limit ${TOP_PLANS}) s
-      join plans p on p.project_id = ${project} and p.id = s.plan_id
-     order by s.active_count desc, p.code`);
+    select p.code as plan_code, p.name as plan_name, s.count as active_count
+      from (${figures(project, "active")}) s
+      join plans p on p.project_id = ${project} and p.id = s.key::uuid
+     order by s.count desc, p.code
+     limit ${TOP_PLANS}`);
 }

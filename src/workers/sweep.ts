@@ -1,7 +1,8 @@
-// Removes what has outlived its use, a little at a time.
+// Removes what has outlived its use and adds up what was noted, a little at a time.
 
 import type { Context } from "../context.ts";
 import { DAY_MS } from "../domain/dates.ts";
+import * as analytics from "../store/analytics.ts";
 import * as idempotency from "../store/idempotency.ts";
 import { removeFinished } from "../store/webhook-retention.ts";
 import type { Job } from "./loop.ts";
@@ -9,6 +10,7 @@ import type { Job } from "./loop.ts";
 const PAUSE_MS = 60_000;
 const KEYS_KEPT_DAYS = 30;
 const BATCH_MAX = 1_000;
+const FIGURES_PAUSE_MS = 2_000;
 const WEBHOOKS_PAUSE_MS = 600_000;
 const WEBHOOKS_KEPT_DAYS = 90;
 
@@ -32,5 +34,14 @@ export function webhookSweepJob({ db, clock }: Context): Job {
       const before = new Date(clock.now().getTime() - WEBHOOKS_KEPT_DAYS * DAY_MS);
       return db.tx((tx) => removeFinished(tx, before, BATCH_MAX));
     },
+  };
+}
+
+/** Notes of changed figures, added up before there are so many that reading them takes time. */
+export function figuresJob({ db }: Context): Job {
+  return {
+    name: "figures",
+    pause_ms: FIGURES_PAUSE_MS,
+    tick: () => db.tx((tx) => analytics.addUp(tx, BATCH_MAX)),
   };
 }

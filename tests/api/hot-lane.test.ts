@@ -1,5 +1,5 @@
-// Usage events and reads by id may take a lane past the framework. Nobody may be able to tell: every request gets
-// the answer that the ordinary way gives, which the same path with an empty query always takes.
+// Usage events and reads by id may take a lane past the framework. Nobody may be able to tell: each
+// gets the answer of the ordinary way, which the same path with an empty query always takes.
 
 import { request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -52,6 +52,13 @@ const CORRUPTIONS: readonly [rule: string, how: string, ...statements: string[]]
       where id = (select id from fees order by id limit 1)`,
   ],
   [
+    "the figures of a project are the sums of what they count",
+    "an unpaid invoice is counted twice",
+    `insert into figure_changes
+     select project_id, 'due', currency, 1, total_cents from invoices
+      where status = 'outstanding' limit 1`,
+  ],
+  [
     "the periods of a subscription tile its time, but for what lies after an end",
     "a period ends a millisecond early",
     `update closed_periods set ends_at = ends_at - interval '1 ms'

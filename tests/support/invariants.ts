@@ -67,6 +67,28 @@ const RULES: readonly Rule[] = [
           or not f.same`,
   },
   {
+    name: "the figures of a project are the sums of what they count",
+    broken: sql`
+      with kept as (
+        select project_id, kind, key, sum(count) as count, sum(cents) as cents
+          from (select * from figures union all select * from figure_changes) f
+         group by project_id, kind, key
+        having sum(count) <> 0 or sum(cents) <> 0),
+      counted as (
+        select project_id, 'active' as kind, plan_id::text as key, count(*) as count,
+               sum(recurring_cents) as cents
+          from subscriptions where status = 'active' group by project_id, plan_id
+        union all
+        select project_id, 'due', currency, count(*),
+               sum(total_cents - amount_paid_cents - credit_applied_cents)
+          from invoices where status in ('outstanding', 'overdue') group by project_id, currency)
+      select k.*, c.*
+        from kept k
+        full join counted c
+          on c.project_id = k.project_id and c.kind = k.kind and c.key = k.key
+       where k.count is distinct from c.count or k.cents is distinct from c.cents`,
+  },
+  {
     name: "the periods of a subscription tile its time, but for what lies after an end",
     broken: sql`
       with periods as (
