@@ -89,8 +89,9 @@ async function callsOf(stage: Stage, api: Side): Promise<Load> {
   };
 }
 
+/** By the counter of invoices: to count the rows would slow down what is measured. */
 async function closed({ db }: Stage): Promise<number> {
   const { count } = await db.one<{ count: number }>(sql`
-    select count(*) from subscriptions where period_no = 2`);
+    select coalesce(sum(last), 0)::bigint as count from invoice_counters`);
   return count;
 }

@@ -2,6 +2,7 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { type DestinationStream, type Logger, pino } from "pino";
 import { type Clock, systemClock } from "./clock.ts";
@@ -198,6 +199,8 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     const point = new Pipeline(store.connection, { ...REQUESTS, max: PIPELINES });
     undo.push(() => point.end());
     const context = { config: given, db: pool, point, clock: systemClock, log, secret_key };
+    // Alone in its process, a worker gives way to those who answer callers on the same machine.
+    if (role === "worker") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
     if (role !== "api") {
       const workers = new Pool(store.connection, {
         ...WORKER_POOL,
