@@ -26,7 +26,7 @@ import { openStage, type Stage } from "./stage.ts";
 
 const SUBSCRIPTIONS = 100_000;
 const QUICK_SUBSCRIPTIONS = 4_000;
-const ROUNDS = 3;
+const ROUNDS = 2;
 const DAYS = 10;
 const EVENTS_EACH = 1_000;
 /** Base fee and four charges. */

@@ -7,22 +7,21 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { readConfig } from "../src/config.ts";
 import type { Context } from "../src/context.ts";
+import { newId } from "../src/ids.ts";
 import { startWorkers, testContext } from "../src/main.ts";
 import { registerWebhook } from "../src/operations/change-webhook.ts";
 import { emit, SCHEDULER } from "../src/operations/emit.ts";
 import { Pool } from "../src/store/db.ts";
-import * as deliveries from "../src/store/deliveries.ts";
 import { sql } from "../src/store/sql.ts";
 import type { ProjectId } from "../src/store/tenants.ts";
-import { figure, median, openStage, print, type Side, type Stage, startSide } from "./stage.ts";
+import { amount, atLeast, atMost, type Bench, type Figure, type Round, ratio } from "./report.ts";
+import { figure, openStage, print, type Side, type Stage, startSide } from "./stage.ts";
 
 const MESSAGES = 10_000;
 const ROUNDS = 3;
 const CONNECTIONS = 32;
 const PACED = 1_000;
 const PER_SECOND = 200;
-const QUEUE_ROWS = 50_000;
-const CLAIM_ROWS = 500;
 const WORKER_POOL = {
   max: 4,
   statement_timeout_ms: 60_000,
@@ -35,7 +34,7 @@ const BODY = JSON.stringify({
   data: { payment: { id: "x".repeat(36), amount_cents: 4_900 }, pad: "x".repeat(400) },
 });
 
-export async function benchDeliver(): Promise<void> {
+export const benchDeliver: Bench = async () => {
   const stage = await openStage();
   const sink = await startSide("sink", {});
   const closing = [() => stage.end(), () => sink.stop()];
@@ -45,14 +44,11 @@ export async function benchDeliver(): Promise<void> {
     closing.push(() => db.end());
     const context = contextOf(db);
     const endpoint_id = await register(stage, context, sink);
-    process.stdout.write(`\ndeliver: ${MESSAGES} messages to one endpoint, ${ROUNDS} rounds\n`);
-    await compare(stage, context, sink, endpoint_id);
-    await paced(stage, context, sink);
-    await queueAlone(stage, context, endpoint_id);
+    return [await compare(stage, context, sink, endpoint_id), await paced(stage, context, sink)];
   } finally {
     for (const close of closing.reverse()) await close();
   }
-}
+};
 
 function contextOf(db: Pool): Context {
   const config = readConfig({ LOG_LEVEL: "error", WEBHOOK_ALLOW_PRIVATE: "1" });
@@ -72,16 +68,13 @@ async function register(stage: Stage, { db, secret_key }: Context, sink: Side): 
 
 /** Interleaved, so that both meet the same moods of the machine. */
 async function compare(stage: Stage, context: Context, sink: Side, endpoint_id: string) {
-  const bare: number[] = [];
-  const queued: number[] = [];
+  const rounds: Round[] = [];
   await bareLoop(sink, MESSAGES / 5);
   for (let round = 0; round < ROUNDS; round++) {
-    bare.push(await bareLoop(sink, MESSAGES));
-    queued.push(await throughQueue(stage, context, sink, endpoint_id));
+    const bare = await bareLoop(sink, MESSAGES);
+    rounds.push([await throughQueue(stage, context, sink, endpoint_id), bare]);
   }
-  print("bare undici loop, posts/s", figure(median(bare)));
-  print("through the queue, deliveries/s", figure(median(queued)));
-  print("ratio", figure(median(queued) / median(bare)));
+  return ratio("deliveries/s ÷ bare undici loop", "deliveries/s", rounds, atLeast(0.7));
 }
 
 /** What any sender must do at the least: sign and post, so many at a time. */
@@ -137,9 +130,8 @@ async function fill({ db, profile }: Stage, endpoint_id: string, count: number):
   await db.run(sql`
     with message as (
       insert into webhook_messages (project_id, id, event, body, created_at)
-      select ${profile.project_id}, uuidv7(), 'payment.succeeded', ${BODY},
-             clock_timestamp()
-        from generate_series(1, ${count}::integer)
+      select ${profile.project_id}, id, 'payment.succeeded', ${BODY}, clock_timestamp()
+        from unnest(${Array.from({ length: count }, newId)}::uuid[]) as id
       returning project_id, id)
     insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
     select project_id, ${endpoint_id}, id, clock_timestamp()
@@ -152,7 +144,7 @@ async function countAt(sink: Side): Promise<number> {
 }
 
 /** Commits at a steady pace; the receiver notes when each came in. */
-async function paced(stage: Stage, context: Context, sink: Side): Promise<void> {
+async function paced(stage: Stage, context: Context, sink: Side): Promise<Figure> {
   const project = stage.profile.project_id as ProjectId;
   const stop = startWorkers(context, stage.connection);
   const committed = new Map<number, number>();
@@ -178,36 +170,7 @@ async function paced(stage: Stage, context: Context, sink: Side): Promise<void> 
   }
   await stop();
   const waits = arrived.map(([no, at]) => at - (committed.get(no) ?? 0)).toSorted((a, b) => a - b);
-  const at = (share: number) => figure(waits[Math.floor(waits.length * share)] ?? 0);
-  print(`commit to receipt at ${PER_SECOND}/s, p50 ms`, at(0.5));
-  print(`commit to receipt at ${PER_SECOND}/s, p95 ms`, at(0.95));
-  print(`commit to receipt at ${PER_SECOND}/s, p99 ms`, at(0.99));
-}
-
-/** Claims and results without any sending: what the queue itself can do. */
-async function queueAlone(stage: Stage, { db }: Context, endpoint_id: string): Promise<void> {
-  const project = stage.profile.project_id as ProjectId;
-  await fill(stage, endpoint_id, QUEUE_ROWS);
-  const room = { total: CLAIM_ROWS, each: CLAIM_ROWS, endpoints: [] };
-  const start = performance.now();
-  let done = 0;
-  for (;;) {
-    const rows = await deliveries.claim(db, project, room);
-    if (rows.length === 0) break;
-    const results = rows.map(({ endpoint_id, message_id, claim, attempt }) => ({
-      endpoint_id,
-      message_id,
-      claim,
-      attempt: attempt + 1,
-      status: "delivered" as const,
-      http_status: 200,
-      error: null,
-      duration_ms: 0,
-      response_excerpt: null,
-      retry_ms: null,
-    }));
-    done += await deliveries.recordDelivered(db, project, results);
-  }
-  assert.equal(done, QUEUE_ROWS, "each was recorded");
-  print("claim and record alone, rows/s", figure((done / (performance.now() - start)) * 1_000));
+  const at = (share: number) => waits[Math.floor(waits.length * share)] ?? 0;
+  print("p50 / p99 of that, ms", `${figure(at(0.5))} / ${figure(at(0.99))}`);
+  return amount(`commit to receipt at ${PER_SECOND}/s, p95`, "ms", at(0.95), atMost(50));
 }

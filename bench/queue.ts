@@ -4,13 +4,15 @@
 import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
 import { Logger, run, runMigrations } from "graphile-worker";
+import { newId } from "../src/ids.ts";
 import { registerWebhook } from "../src/operations/change-webhook.ts";
 import { SCHEDULER } from "../src/operations/emit.ts";
 import { Pool } from "../src/store/db.ts";
 import * as deliveries from "../src/store/deliveries.ts";
 import { sql } from "../src/store/sql.ts";
 import type { ProjectId } from "../src/store/tenants.ts";
-import { databaseUrl, figure, median, openStage, print, type Stage } from "./stage.ts";
+import { atLeast, type Bench, type Round, ratio } from "./report.ts";
+import { databaseUrl, openStage, type Stage } from "./stage.ts";
 
 const JOBS = 20_000;
 const ROUNDS = 3;
@@ -18,7 +20,7 @@ const ROUNDS = 3;
 const BATCH = 500;
 const CONNECTIONS = 4;
 
-export async function benchQueue(): Promise<void> {
+export const benchQueue: Bench = async () => {
   const stage = await openStage();
   const db = new Pool(stage.connection, {
     max: CONNECTIONS,
@@ -29,22 +31,18 @@ export async function benchQueue(): Promise<void> {
   try {
     const endpoint_id = await register(stage);
     await runMigrations(graphileOptions(stage));
-    process.stdout.write(`\nqueue: ${JOBS} jobs claimed and completed, ${ROUNDS} rounds\n`);
-    const theirs: number[] = [];
-    const ours: number[] = [];
+    const rounds: Round[] = [];
     // Interleaved, so that both meet the same moods of the machine.
     for (let round = 0; round < ROUNDS; round++) {
-      theirs.push(await throughGraphile(stage));
-      ours.push(await throughOurs(stage, db, endpoint_id));
+      const theirs = await throughGraphile(stage);
+      rounds.push([await throughOurs(stage, db, endpoint_id), theirs]);
     }
-    print("graphile-worker, jobs/s", figure(median(theirs)));
-    print("queue of webhooks, deliveries/s", figure(median(ours)));
-    print("ratio", figure(median(ours) / median(theirs)));
+    return [ratio("claim and complete ÷ graphile-worker", "jobs/s", rounds, atLeast(1))];
   } finally {
     await db.end();
     await stage.end();
   }
-}
+};
 
 async function register({ db, profile }: Stage): Promise<string> {
   const policy = { allow_private: true, allow_loopback: true };
@@ -133,9 +131,9 @@ async function fill({ db, profile }: Stage, endpoint_id: string): Promise<void> 
   await db.run(sql`
     with message as (
       insert into webhook_messages (project_id, id, event, body, created_at)
-      select ${profile.project_id}, uuidv7(), 'payment.succeeded',
+      select ${profile.project_id}, id, 'payment.succeeded',
              json_build_object('no', no)::text, clock_timestamp()
-        from generate_series(1, ${JOBS}::integer) as no
+        from unnest(${Array.from({ length: JOBS }, newId)}::uuid[]) with ordinality as n (id, no)
       returning project_id, id)
     insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
     select project_id, ${endpoint_id}, id, clock_timestamp()

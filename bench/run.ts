@@ -28,14 +28,8 @@ const benches: Readonly<Record<string, Bench>> = {
   reads: benchReads,
   close: benchClose,
   callers: benchCallers,
-  deliver: async () => {
-    await benchDeliver();
-    return [];
-  },
-  queue: async () => {
-    await benchQueue();
-    return [];
-  },
+  deliver: benchDeliver,
+  queue: benchQueue,
   memory: benchMemory,
   growth: benchGrowth,
   soak: benchSoak,

@@ -215,7 +215,8 @@ function run(file: string, env: Record<string, string>): ChildProcess {
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const [low, high] = [Math.floor((sorted.length - 1) / 2), Math.floor(sorted.length / 2)];
+  return ((sorted[low] ?? 0) + (sorted[high] ?? 0)) / 2;
 }
 
 export function print(label: string, value: string): void {

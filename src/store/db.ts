@@ -267,22 +267,24 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** Lost connections and full disks become 503, in this one place. */
-export async function translated<T>(work: () => Promise<T>): Promise<T> {
+async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const message = error instanceof Error ? error.message : "";
-    if (UNAVAILABLE.test(codeOf(error)) || UNAVAILABLE_TEXT.test(message)) {
-      throw Object.assign(
-        refuse("unavailable", "The database cannot be reached just now. Try again.", {
-          headers: { "retry-after": "1" },
-        }),
-        { cause: error },
-      );
-    }
-    throw refusalFor(error) ?? error;
+    throw told(error);
   }
+}
+
+/** Lost connections and full disks become 503, in this one place. */
+export function told(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : "";
+  if (UNAVAILABLE.test(codeOf(error)) || UNAVAILABLE_TEXT.test(message)) {
+    const refusal = refuse("unavailable", "The database cannot be reached just now. Try again.", {
+      headers: { "retry-after": "1" },
+    });
+    return Object.assign(refusal, { cause: error });
+  }
+  return refusalFor(error) ?? error;
 }
 
 function pause(): Promise<void> {

@@ -13,39 +13,50 @@ import {
   prepared,
   type Queryable,
   SESSION,
-  translated,
+  told,
 } from "./db.ts";
 import type { Sql } from "./sql.ts";
 
 export class Pipeline implements Queryable {
   readonly #config: pg.ClientConfig;
-  readonly #clients: (Promise<pg.Client> | undefined)[];
+  readonly #open: (pg.Client | undefined)[];
+  readonly #opening: (Promise<pg.Client> | undefined)[];
   readonly #gathering = new Set<Duplex>();
   #turn = 0;
 
   constructor(connection: Connection, options: PoolOptions) {
     this.#config = { ...clientConfig(connection, options), ...PIPELINED };
-    this.#clients = Array.from({ length: options.max }, () => undefined);
+    this.#open = Array.from({ length: options.max }, () => undefined);
+    this.#opening = Array.from({ length: options.max }, () => undefined);
   }
 
   many<T>(query: Sql): Promise<T[]> {
-    return translated(async () => (await this.#query(query)).rows as T[]);
+    return this.#ask(query, (result) => result.rows as T[]);
   }
 
-  async maybeOne<T>(query: Sql): Promise<T | undefined> {
-    return atMostOne(await this.many<T>(query), query);
+  maybeOne<T>(query: Sql): Promise<T | undefined> {
+    return this.#ask(query, (result) => atMostOne(result.rows as T[], query));
   }
 
-  async one<T>(query: Sql): Promise<T> {
-    return exactlyOne(await this.many<T>(query), query);
+  one<T>(query: Sql): Promise<T> {
+    return this.#ask(query, (result) => exactlyOne(result.rows as T[], query));
   }
 
   run(query: Sql): Promise<number> {
-    return translated(async () => (await this.#query(query)).rowCount ?? 0);
+    return this.#ask(query, (result) => result.rowCount ?? 0);
   }
 
-  async #query(query: Sql): Promise<pg.QueryResult> {
-    const client = await this.#next();
+  /** Without a promise more than it takes: there is one such read behind nearly every request. */
+  #ask<T>(query: Sql, read: (result: pg.QueryResult) => T): Promise<T> {
+    this.#turn = (this.#turn + 1) % this.#open.length;
+    const client = this.#open[this.#turn];
+    const asked = client === undefined ? this.#askLater(query) : this.#send(client, query);
+    return asked.then(read, (error) => {
+      throw told(error);
+    });
+  }
+
+  #send(client: pg.Client, query: Sql): Promise<pg.QueryResult> {
     this.#gather((client as unknown as { connection: { stream: Duplex } }).connection.stream);
     return client.query(prepared(query));
   }
@@ -61,35 +72,36 @@ export class Pipeline implements Queryable {
     });
   }
 
-  #next(): Promise<pg.Client> {
-    this.#turn = (this.#turn + 1) % this.#clients.length;
+  async #askLater(query: Sql): Promise<pg.QueryResult> {
     const turn = this.#turn;
-    const open = this.#clients[turn];
-    if (open !== undefined) return open;
-    const opening = this.#open(() => {
-      // Whatever waits on it is told by its query; the next one gets a new connection.
-      if (this.#clients[turn] === opening) this.#clients[turn] = undefined;
-    });
-    this.#clients[turn] = opening;
-    return opening;
+    this.#opening[turn] ??= this.#connect(turn);
+    return this.#send(await this.#opening[turn], query);
   }
 
-  async #open(onBreak: () => void): Promise<pg.Client> {
+  async #connect(turn: number): Promise<pg.Client> {
     const client = new pg.Client(this.#config);
-    client.on("error", onBreak);
-    client.on("end", onBreak);
+    // Whatever waits on it is told by its query; the next one gets a new connection.
+    const forget = () => {
+      this.#open[turn] = undefined;
+      this.#opening[turn] = undefined;
+    };
+    client.on("error", forget);
+    client.on("end", forget);
     try {
       await client.connect();
     } catch (error) {
-      onBreak();
+      forget();
       throw error;
     }
     client.query(SESSION).catch(() => {});
+    this.#open[turn] = client;
     return client;
   }
 
   async end(): Promise<void> {
-    const open = this.#clients.splice(0);
-    await Promise.allSettled(open.map(async (client) => (await client)?.end()));
+    const clients = await Promise.allSettled(this.#opening.map(async (client) => client));
+    for (const found of clients) {
+      if (found.status === "fulfilled") await found.value?.end();
+    }
   }
 }
