@@ -238,7 +238,7 @@ create table figures (
   cents numeric not null,
   constraint figures_pkey PRIMARY KEY (project_id, kind, key),
   constraint figures_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
-  constraint figures_kind_check CHECK ((kind = ANY (ARRAY['active'::text, 'due'::text])))
+  constraint figures_kind_check CHECK ((kind = ANY (ARRAY['active'::text, 'due'::text, 'paid'::text])))
 );
 
 create table idempotency_keys (
@@ -716,11 +716,31 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.note_paid()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  sign integer := case when tg_op = 'INSERT' then 1 else -1 end;
+begin
+  insert into figure_changes
+  select project_id, 'paid', (paid_at at time zone 'UTC')::date || ' ' || currency,
+         sign * count(*), sign * sum(amount_cents)
+    from changed
+   group by project_id, (paid_at at time zone 'UTC')::date, currency;
+  return null;
+end $function$
+;
+
 CREATE TRIGGER invoices_changed AFTER UPDATE ON public.invoices REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_due();
 
 CREATE TRIGGER invoices_made AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_due();
 
 CREATE TRIGGER invoices_removed AFTER DELETE ON public.invoices REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION note_due();
+
+CREATE TRIGGER payments_made AFTER INSERT ON public.payments REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_paid();
+
+CREATE TRIGGER payments_removed AFTER DELETE ON public.payments REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_paid();
 
 CREATE TRIGGER subscriptions_changed AFTER UPDATE ON public.subscriptions REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_active();
 

@@ -1,6 +1,7 @@
 // The sums behind the figures of a project, kept as they change: the database notes each change of
 // a subscription or an invoice, a worker adds the notes up.
 
+import { addDays, startOfDay, utcDate } from "../domain/dates.ts";
 import type { Interval } from "../domain/periods.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
@@ -9,15 +10,15 @@ import type { ProjectId } from "./tenants.ts";
 const TOP_PLANS = 10;
 
 /** Added up and not yet added up; zero is as good as absent. */
-function figures(project: ProjectId, kind: "active" | "due"): Sql {
+function figures(project: ProjectId, kind: "active" | "due" | "paid", keys: Sql = sql`true`): Sql {
   return sql`
       select key, sum(count)::bigint as count, sum(cents) as cents
         from (
           select key, count, cents from figures
-           where project_id = ${project} and kind = ${kind}
+           where project_id = ${project} and kind = ${kind} and ${keys}
            union all
           select key, count, cents from figure_changes
-           where project_id = ${project} and kind = ${kind}) f
+           where project_id = ${project} and kind = ${kind} and ${keys}) f
        group by key
       having sum(count) <> 0`;
 }
@@ -72,12 +73,24 @@ export function outstanding(db: Queryable, project: ProjectId) {
       from (${figures(project, "due")}) d`);
 }
 
-/** Payments with paid_at in (from, to]. */
+/** Payments with paid_at in (from, to]: whole days as they were added up, the ends one by one. */
 export function paid(db: Queryable, project: ProjectId, span: { from: Date; to: Date }) {
+  const [first, last] = [addDays(utcDate(span.from), 1), utcDate(span.to)];
   return db.many<MoneySum>(sql`
-    select currency, sum(amount_cents)::bigint as cents, count(*) as count
-      from payments
-     where project_id = ${project} and paid_at > ${span.from} and paid_at <= ${span.to}
+    select currency, sum(cents)::bigint as cents, sum(count)::bigint as count
+      from (
+        select substr(key, 12) as currency, cents, count
+          from (${figures(project, "paid", sql`key >= ${first} and key < ${last}`)}) d
+         union all
+        select currency, amount_cents, 1
+          from payments
+         where project_id = ${project} and paid_at > ${span.from}
+           and paid_at < ${startOfDay(first)}
+         union all
+        select currency, amount_cents, 1
+          from payments
+         where project_id = ${project} and paid_at >= ${startOfDay(last)}
+           and paid_at <= ${span.to}) p
      group by currency`);
 }
 

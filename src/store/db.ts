@@ -236,7 +236,7 @@ class Transaction implements Queryable {
   }
 }
 
-export function prepared(query: Sql) {
+function prepared(query: Sql) {
   return { text: query.text, values: query.values as unknown[], name: statementName(query.text) };
 }
 

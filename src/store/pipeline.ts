@@ -10,12 +10,11 @@ import {
   exactlyOne,
   PIPELINED,
   type PoolOptions,
-  prepared,
   type Queryable,
   SESSION,
   told,
 } from "./db.ts";
-import type { Sql } from "./sql.ts";
+import { type Sql, statementName } from "./sql.ts";
 
 export class Pipeline implements Queryable {
   readonly #config: pg.ClientConfig;
@@ -56,9 +55,18 @@ export class Pipeline implements Queryable {
     });
   }
 
-  #send(client: pg.Client, query: Sql): Promise<pg.QueryResult> {
+  #send(client: pg.Client, sent: Sql): Promise<pg.QueryResult> {
     this.#gather((client as unknown as { connection: { stream: Duplex } }).connection.stream);
-    return client.query(prepared(query));
+    return new Promise((resolve, reject) => {
+      // Made here because the driver copies what it is given otherwise, property by property.
+      const query = new pg.Query(sent.text, sent.values as unknown[]);
+      Object.assign(query, {
+        name: statementName(sent.text),
+        callback: (error: Error | null, result: pg.QueryResult) =>
+          error ? reject(error) : resolve(result),
+      });
+      client.query(query);
+    });
   }
 
   /** What is asked in one turn of the event loop leaves in one write, at its end. */

@@ -71,21 +71,21 @@ const RULES: readonly Rule[] = [
     broken: sql`
       with kept as (
         select project_id, kind, key, sum(count) as count, sum(cents) as cents
-          from (select * from figures union all select * from figure_changes) f
-         group by project_id, kind, key
-        having sum(count) <> 0 or sum(cents) <> 0),
+          from (table figures union all table figure_changes) f
+         group by project_id, kind, key having sum(count) <> 0 or sum(cents) <> 0),
       counted as (
-        select project_id, 'active' as kind, plan_id::text as key, count(*) as count,
-               sum(recurring_cents) as cents
+        select project_id, 'active' as kind, plan_id::text as key, count(*), sum(recurring_cents) as cents
           from subscriptions where status = 'active' group by project_id, plan_id
         union all
         select project_id, 'due', currency, count(*),
                sum(total_cents - amount_paid_cents - credit_applied_cents)
-          from invoices where status in ('outstanding', 'overdue') group by project_id, currency)
+          from invoices where status in ('outstanding', 'overdue') group by project_id, currency
+        union all
+        select project_id, 'paid', (paid_at at time zone 'UTC')::date || ' ' || currency,
+               count(*), sum(amount_cents)
+          from payments group by project_id, (paid_at at time zone 'UTC')::date, currency)
       select k.*, c.*
-        from kept k
-        full join counted c
-          on c.project_id = k.project_id and c.kind = k.kind and c.key = k.key
+        from kept k full join counted c using (project_id, kind, key)
        where k.count is distinct from c.count or k.cents is distinct from c.cents`,
   },
   {

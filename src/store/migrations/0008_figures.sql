@@ -2,11 +2,11 @@
 -- many subscriptions and invoices there are. And lists by status that read only what they show.
 
 -- Active subscriptions by plan with what they bring in each interval; unpaid invoices by currency
--- with what is due on them.
+-- with what is due on them; payments by UTC day and currency with what came in.
 create table figures (
   project_id uuid not null references projects,
-  kind text not null check (kind in ('active', 'due')),
-  -- A plan's id, or a currency.
+  kind text not null check (kind in ('active', 'due', 'paid')),
+  -- A plan's id, a currency, or a day and a currency.
   key text not null,
   count bigint not null,
   cents numeric not null,
@@ -75,6 +75,18 @@ begin
   return null;
 end $$;
 
+create function note_paid() returns trigger language plpgsql as $$
+declare
+  sign integer := case when tg_op = 'INSERT' then 1 else -1 end;
+begin
+  insert into figure_changes
+  select project_id, 'paid', (paid_at at time zone 'UTC')::date || ' ' || currency,
+         sign * count(*), sign * sum(amount_cents)
+    from changed
+   group by project_id, (paid_at at time zone 'UTC')::date, currency;
+  return null;
+end $$;
+
 create trigger subscriptions_made after insert on subscriptions
   referencing new table as after for each statement execute function note_active();
 create trigger subscriptions_changed after update on subscriptions
@@ -90,13 +102,23 @@ create trigger invoices_changed after update on invoices
 create trigger invoices_removed after delete on invoices
   referencing old table as before for each statement execute function note_due();
 
+-- A payment is made or removed; what it says of itself never changes.
+create trigger payments_made after insert on payments
+  referencing new table as changed for each statement execute function note_paid();
+create trigger payments_removed after delete on payments
+  referencing old table as changed for each statement execute function note_paid();
+
 insert into figures (project_id, kind, key, count, cents)
 select project_id, 'active', plan_id::text, count(*), sum(recurring_cents)
   from subscriptions where status = 'active' group by project_id, plan_id
  union all
 select project_id, 'due', currency, count(*),
        sum(total_cents - amount_paid_cents - credit_applied_cents)
-  from invoices where status in ('outstanding', 'overdue') group by project_id, currency;
+  from invoices where status in ('outstanding', 'overdue') group by project_id, currency
+ union all
+select project_id, 'paid', (paid_at at time zone 'UTC')::date || ' ' || currency, count(*),
+       sum(amount_cents)
+  from payments group by project_id, (paid_at at time zone 'UTC')::date, currency;
 
 create index invoices_by_status on invoices (project_id, status, id);
 create index invoices_partially_paid on invoices (project_id, id)
