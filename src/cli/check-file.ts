@@ -5,9 +5,9 @@ import { Ajv, type ErrorObject } from "ajv";
 import { CURRENCIES } from "../schema/currencies.ts";
 import { FIELD_REQUIRED } from "../schema/metrics.ts";
 import { type FileCharge, ServiceFile } from "../schema/service-file.ts";
+import { parsedUrl } from "../schema/urls.ts";
 import { hintFor, messageFor, nearest } from "./fault-words.ts";
 import { type Fault, type Parsed, type Path, readYaml } from "./read-yaml.ts";
-import { parsedUrl } from "./urls.ts";
 
 export type CheckedFile = { readonly file: ServiceFile; readonly source: Parsed };
 

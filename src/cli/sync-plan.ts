@@ -9,6 +9,7 @@ import type {
   FileWebhook,
   ServiceFile,
 } from "../schema/service-file.ts";
+import { parsedUrl } from "../schema/urls.ts";
 import {
   type Change,
   changed,
@@ -21,7 +22,6 @@ import {
   type TellFault,
 } from "./sync-plan-parts.ts";
 import { planSteps } from "./sync-plan-plans.ts";
-import { parsedUrl } from "./urls.ts";
 
 /** Sections that are absent or empty have no steps: nothing is changed and nothing deleted. */
 export function planSync(file: ServiceFile, present: Present): SyncPlan {

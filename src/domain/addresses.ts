@@ -1,6 +1,8 @@
 // Where webhooks may go: which addresses belong to the public internet, and which URLs are refused
 // before any name is looked up. What a name resolves to is classified again at the socket.
 
+import { parsedUrl } from "../schema/urls.ts";
+
 export type AddressClass =
   | "public"
   | "loopback"
@@ -95,7 +97,7 @@ export function checkWebhookUrl(text: string, policy: AddressPolicy): UrlCheck {
   if (text.length > URL_CHARS_MAX) return refused(`is longer than ${URL_CHARS_MAX} characters`);
   // The parser would drop them without a word.
   if (/[\p{Cc}\s\\]/u.test(text)) return refused("has spaces, control characters or backslashes");
-  const url = parsed(text);
+  const url = parsedUrl(text);
   if (url === undefined) return refused("is not a URL");
   if (url.protocol !== "https:" && url.protocol !== "http:") return refused("is not an https URL");
   if (url.username !== "" || url.password !== "") return refused("has a user name or password");
@@ -106,15 +108,6 @@ export function checkWebhookUrl(text: string, policy: AddressPolicy): UrlCheck {
   if (!isPortAllowed(url)) return refused("has a port other than 443 or 1024 to 65535");
   if (url.host === policy.own_host) return refused("is the address of this service itself");
   return { ok: true, url };
-}
-
-/** Not `URL.canParse`: once compiled, Node 20's answers "no" to a host name with an umlaut. */
-function parsed(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Why the URL's host is refused, or undefined when only its addresses remain to be checked. */
