@@ -18,7 +18,6 @@ import * as usageLocks from "../store/usage-locks.ts";
 import { locksOf, type Metered, recall, resolve, versionsOf } from "./metered.ts";
 
 const FUTURE_MAX_MS = DAY_MS;
-const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** An event as it came in: when by the project's clock, and its place in the order of arrival. */
 export type Arrived = {
@@ -169,7 +168,7 @@ function draft(event: Arrived, known: Metered): Draft {
   const { input, received_at } = event;
   const one: Draft = {
     event,
-    key: keyOf(input.transaction_id),
+    key: usage.usageKey(input.transaction_id),
     refusal: undefined,
     subscription: known.byRef.get(input.subscription_id),
     metric: known.byCode.get(input.code),
@@ -259,11 +258,6 @@ async function markLate(tx: Tx, settings: ProjectSettings, fresh: readonly Draft
     });
   }
   if (marks.size > 0) await closedPeriods.markLate(tx, settings.id, [...marks.values()]);
-}
-
-/** A UUID is its own key, which keeps time-ordered ids in order; other text becomes a digest. */
-function keyOf(transaction_id: string): string {
-  return CANONICAL_UUID.test(transaction_id) ? transaction_id : digestId(transaction_id);
 }
 
 function eventRow(one: Draft): usage.EventRow {

@@ -27,6 +27,12 @@ export type EventRow = {
   readonly unbillable: Unbillable | null;
 };
 
+/** A UUID is its own key, which keeps time-ordered ids in order; other text becomes a digest. */
+export function usageKey(transaction_id: string): string {
+  const isKey = canonicalUuid(transaction_id) === transaction_id;
+  return isKey ? transaction_id : digestId(transaction_id);
+}
+
 /** What recording must know about a subscription, read under its lock. */
 export type MeteredSubscription = {
   readonly id: string;
@@ -335,6 +341,13 @@ export type EventFilter = {
   readonly to?: Date;
 };
 
+const EVENT_COLUMNS: Sql = sql`coalesce(e.transaction_id, e.key::text) as transaction_id,
+  e.subscription_id, m.code, e.value, e.at as timestamp, coalesce(e.properties, '{}') as properties,
+  e.received_at, case when e.unbillable is null then 'billable' else 'unbillable' end as state,
+  e.unbillable as reason`;
+const EVENT_TABLE: Sql = sql`usage_events e
+  join metrics m on m.project_id = e.project_id and m.id = e.metric_id`;
+
 export function list(db: Queryable, project: ProjectId, filter: EventFilter, request: PageRequest) {
   const where: Sql[] = [sql`e.project_id = ${project}`];
   if (filter.subscription_id) where.push(sql`e.subscription_id = ${filter.subscription_id}`);
@@ -346,12 +359,8 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
   return page<UsageEvent>(
     db,
     {
-      columns: sql`coalesce(e.transaction_id, e.key::text) as transaction_id, e.subscription_id,
-        m.code, e.value, e.at as timestamp, coalesce(e.properties, '{}') as properties,
-        e.received_at, case when e.unbillable is null then 'billable' else 'unbillable' end
-        as state, e.unbillable as reason`,
-      from: sql`usage_events e
-        join metrics m on m.project_id = e.project_id and m.id = e.metric_id`,
+      columns: EVENT_COLUMNS,
+      from: EVENT_TABLE,
       where,
       order: [
         { column: sql`e.at`, type: sql`timestamptz` },
@@ -362,17 +371,11 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
   );
 }
 
-/** Keys are a canonical UUID as it is, other text by its digest; the text itself settles it. */
+/** The text itself settles it: a digest looks like a UUID, and may have been sent as one. */
 export function getByTransaction(db: Queryable, project: ProjectId, transaction_id: string) {
-  const is_key = canonicalUuid(transaction_id) === transaction_id;
   return db.maybeOne<UsageEvent>(sql`
-    select coalesce(e.transaction_id, e.key::text) as transaction_id, e.subscription_id, m.code,
-           e.value, e.at as timestamp, coalesce(e.properties, '{}') as properties, e.received_at,
-           case when e.unbillable is null then 'billable' else 'unbillable' end as state,
-           e.unbillable as reason
-      from usage_events e
-      join metrics m on m.project_id = e.project_id and m.id = e.metric_id
-     where e.project_id = ${project}
-       and e.key = ${is_key ? transaction_id : digestId(transaction_id)}
+    select ${EVENT_COLUMNS}
+      from ${EVENT_TABLE}
+     where e.project_id = ${project} and e.key = ${usageKey(transaction_id)}
        and coalesce(e.transaction_id, e.key::text) = ${transaction_id}`);
 }
