@@ -1,7 +1,7 @@
 // Usage events: list them, look one up, import a file of them.
 
 import type { Command } from "commander";
-import type * as T from "../client/types.ts";
+import type { UsageEvent } from "../client/types/events.ts";
 import { online, remote, wholeNumber } from "./command.ts";
 import { type Io, printJson, Told } from "./io.ts";
 import { getCommand, listCommand } from "./list-commands.ts";
@@ -15,7 +15,7 @@ export function eventCommands(io: Io): Command[] {
 }
 
 function listEvents(io: Io): Command {
-  return listCommand<T.UsageEvent>(io, {
+  return listCommand<UsageEvent>(io, {
     name: "events",
     many: "events",
     says: "List usage events of a subscription, or those that are never billed.",
@@ -41,7 +41,7 @@ function listEvents(io: Io): Command {
         ...page,
         ...(typeof subscription === "string" && { subscription_id: pathRef(subscription) }),
         ...(typeof code === "string" && { code }),
-        ...(typeof state === "string" && { state: state as T.UsageEvent["state"] }),
+        ...(typeof state === "string" && { state: state as UsageEvent["state"] }),
       }),
   });
 }

@@ -2,7 +2,10 @@
 
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
-import type * as T from "../client/types.ts";
+import type { Customer } from "../client/types/customers.ts";
+import type { Invoice } from "../client/types/invoices.ts";
+import type { Payment } from "../client/types/payments.ts";
+import type { Subscription } from "../client/types/subscriptions.ts";
 import { type Example, online, remote, wholeNumber } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
 import { type Column, fields, money, table } from "./output.ts";
@@ -12,19 +15,19 @@ import { customerId, invoiceId, pathRef, planId, subscriptionId } from "./refs.t
 const LIMIT = 20;
 const PAGE_MAX = 500;
 
-const SUBSCRIPTION_STATUSES: readonly T.Subscription["status"][] = [
+const SUBSCRIPTION_STATUSES: readonly Subscription["status"][] = [
   "active",
   "suspended",
   "terminated",
   "canceled",
 ];
-const INVOICE_STATUSES: readonly T.Invoice["status"][] = [
+const INVOICE_STATUSES: readonly Invoice["status"][] = [
   "outstanding",
   "overdue",
   "succeeded",
   "voided",
 ];
-const PAYMENT_STATUSES: readonly T.Invoice["payment_status"][] = [
+const PAYMENT_STATUSES: readonly Invoice["payment_status"][] = [
   "pending",
   "partially_paid",
   "succeeded",
@@ -149,7 +152,7 @@ const day = (at: string | null) => at?.slice(0, 10) ?? null;
 const CUSTOMER: Filter = { flag: "--customer <customer>", says: "of this customer" };
 
 export function customerReads(io: Io): Command[] {
-  const list = listCommand<T.Customer>(io, {
+  const list = listCommand<Customer>(io, {
     name: "customers",
     many: "customers",
     says: "List customers, newest first.",
@@ -175,7 +178,7 @@ export function customerReads(io: Io): Command[] {
 }
 
 export function subscriptionReads(io: Io): Command[] {
-  const list = listCommand<T.Subscription>(io, {
+  const list = listCommand<Subscription>(io, {
     name: "subscriptions",
     many: "subscriptions",
     says: "List subscriptions, newest first.",
@@ -200,7 +203,7 @@ export function subscriptionReads(io: Io): Command[] {
         ...page,
         ...(typeof customer === "string" && { customer_id: await customerId(dues, customer) }),
         ...(typeof plan === "string" && { plan_id: await planId(dues, plan) }),
-        ...(typeof status === "string" && { status: status as T.Subscription["status"] }),
+        ...(typeof status === "string" && { status: status as Subscription["status"] }),
       });
     },
   });
@@ -214,7 +217,7 @@ export function subscriptionReads(io: Io): Command[] {
 }
 
 export function invoiceReads(io: Io): Command[] {
-  const list = listCommand<T.Invoice>(io, {
+  const list = listCommand<Invoice>(io, {
     name: "invoices",
     many: "invoices",
     says: "List invoices, newest first.",
@@ -241,9 +244,9 @@ export function invoiceReads(io: Io): Command[] {
         ...(typeof subscription === "string" && {
           subscription_id: await subscriptionId(dues, subscription),
         }),
-        ...(typeof status === "string" && { status: status as T.Invoice["status"] }),
+        ...(typeof status === "string" && { status: status as Invoice["status"] }),
         ...(typeof paymentStatus === "string" && {
-          payment_status: paymentStatus as T.Invoice["payment_status"],
+          payment_status: paymentStatus as Invoice["payment_status"],
         }),
       });
     },
@@ -261,7 +264,7 @@ export function invoiceReads(io: Io): Command[] {
 }
 
 export function paymentReads(io: Io): Command[] {
-  const list = listCommand<T.Payment>(io, {
+  const list = listCommand<Payment>(io, {
     name: "payments",
     many: "payments",
     says: "List payments, newest first.",

@@ -1,7 +1,10 @@
 // `dues plans|metrics|catalog|addons list` and `get`: what a file declares, as the service has it.
 
 import type { Command } from "commander";
-import type * as T from "../client/types.ts";
+import type { AddOn } from "../client/types/addons.ts";
+import type { CatalogItem } from "../client/types/catalog.ts";
+import type { Metric } from "../client/types/metrics.ts";
+import type { Plan } from "../client/types/plans.ts";
 import type { Io } from "./io.ts";
 import { getCommand, listCommand } from "./list-commands.ts";
 import { money } from "./output.ts";
@@ -14,7 +17,7 @@ function archived(flags: { readonly [filter: string]: unknown }) {
 }
 
 export function planReads(io: Io): Command[] {
-  const list = listCommand<T.Plan>(io, {
+  const list = listCommand<Plan>(io, {
     name: "plans",
     many: "plans",
     says: "List plans.",
@@ -40,7 +43,7 @@ export function planReads(io: Io): Command[] {
 }
 
 export function metricReads(io: Io): Command[] {
-  const list = listCommand<T.Metric>(io, {
+  const list = listCommand<Metric>(io, {
     name: "metrics",
     many: "metrics",
     says: "List billable metrics.",
@@ -63,7 +66,7 @@ export function metricReads(io: Io): Command[] {
 }
 
 export function catalogReads(io: Io): Command[] {
-  const list = listCommand<T.CatalogItem>(io, {
+  const list = listCommand<CatalogItem>(io, {
     name: "catalog",
     many: "catalog_items",
     says: "List catalog items.",
@@ -85,7 +88,7 @@ export function catalogReads(io: Io): Command[] {
 }
 
 export function addOnReads(io: Io): Command[] {
-  const list = listCommand<T.AddOn>(io, {
+  const list = listCommand<AddOn>(io, {
     name: "addons",
     many: "add_ons",
     says: "List add-ons.",

@@ -1,14 +1,14 @@
 // Webhook endpoints and their deliveries, to look at. Endpoints are declared in service.yaml.
 
 import type { Command } from "commander";
-import type * as T from "../client/types.ts";
+import type { WebhookEndpoint } from "../client/types/webhooks.ts";
 import type { Io } from "./io.ts";
 import { listCommand } from "./list-commands.ts";
 import { listenCommand } from "./webhooks-listen.ts";
 
 export function webhookCommands(io: Io): Command[] {
   return [
-    listCommand<T.WebhookEndpoint>(io, {
+    listCommand<WebhookEndpoint>(io, {
       name: "webhooks",
       many: "webhook_endpoints",
       says: "List webhook endpoints.",

@@ -1,8 +1,14 @@
 // The API client: a typed method for every operation, and lists that page by themselves.
 
-import { type CallOptions, Operations, type Wanted } from "./operations.ts";
+import { Acts } from "./acts.ts";
+import type { CallOptions, Method, Sent } from "./call.ts";
 import { type DuesOptions, Transport } from "./transport.ts";
-import type * as T from "./types.ts";
+import type { BillingEvent, ListBillingEventsQuery } from "./types/billing-events.ts";
+import type { Customer, ListCustomersQuery } from "./types/customers.ts";
+import type { ListEventsQuery, UsageEvent } from "./types/events.ts";
+import type { Invoice, ListInvoicesQuery } from "./types/invoices.ts";
+import type { ListPaymentsQuery, Payment } from "./types/payments.ts";
+import type { ListSubscriptionsQuery, Subscription } from "./types/subscriptions.ts";
 
 const PAGE = 100;
 
@@ -23,38 +29,38 @@ export type Listing<Query, Row> = {
  * ```
  * A refused call throws a DuesError. Failures that are safe to repeat are repeated.
  */
-export class Dues extends Operations {
+export class Dues extends Acts {
   readonly #transport: Transport;
 
-  readonly customers: Listing<T.ListCustomersQuery, T.Customer>;
-  readonly subscriptions: Listing<T.ListSubscriptionsQuery, T.Subscription>;
-  readonly invoices: Listing<T.ListInvoicesQuery, T.Invoice>;
-  readonly payments: Listing<T.ListPaymentsQuery, T.Payment>;
-  readonly events: Listing<T.ListEventsQuery, T.UsageEvent>;
-  readonly billing_events: Listing<T.ListBillingEventsQuery, T.BillingEvent>;
+  readonly customers: Listing<ListCustomersQuery, Customer>;
+  readonly subscriptions: Listing<ListSubscriptionsQuery, Subscription>;
+  readonly invoices: Listing<ListInvoicesQuery, Invoice>;
+  readonly payments: Listing<ListPaymentsQuery, Payment>;
+  readonly events: Listing<ListEventsQuery, UsageEvent>;
+  readonly billing_events: Listing<ListBillingEventsQuery, BillingEvent>;
 
   constructor(options: DuesOptions) {
     super();
     this.#transport = new Transport(options);
-    this.customers = listing((query: T.ListCustomersQuery, options) =>
+    this.customers = listing((query: ListCustomersQuery, options) =>
       this.listCustomers(query, options).then((page) => ({ ...page, rows: page.customers })),
     );
-    this.subscriptions = listing((query: T.ListSubscriptionsQuery, options) =>
+    this.subscriptions = listing((query: ListSubscriptionsQuery, options) =>
       this.listSubscriptions(query, options).then((page) => ({
         ...page,
         rows: page.subscriptions,
       })),
     );
-    this.invoices = listing((query: T.ListInvoicesQuery, options) =>
+    this.invoices = listing((query: ListInvoicesQuery, options) =>
       this.listInvoices(query, options).then((page) => ({ ...page, rows: page.invoices })),
     );
-    this.payments = listing((query: T.ListPaymentsQuery, options) =>
+    this.payments = listing((query: ListPaymentsQuery, options) =>
       this.listPayments(query, options).then((page) => ({ ...page, rows: page.payments })),
     );
-    this.events = listing((query: T.ListEventsQuery, options) =>
+    this.events = listing((query: ListEventsQuery, options) =>
       this.listEvents(query, options).then((page) => ({ ...page, rows: page.events })),
     );
-    this.billing_events = listing((query: T.ListBillingEventsQuery, options) =>
+    this.billing_events = listing((query: ListBillingEventsQuery, options) =>
       this.listBillingEvents(query, options).then((page) => ({
         ...page,
         rows: page.billing_events,
@@ -62,8 +68,13 @@ export class Dues extends Operations {
     );
   }
 
-  protected override call<Reply>(wanted: Wanted, options?: CallOptions): Promise<Reply> {
-    return this.#transport.send<Reply>(wanted, options);
+  protected override call<Reply>(
+    method: Method,
+    path: string,
+    options?: CallOptions,
+    sent?: Sent,
+  ): Promise<Reply> {
+    return this.#transport.send<Reply>({ method, path, ...sent }, options);
   }
 }
 

@@ -1,8 +1,8 @@
 // Sends one call over fetch: headers, deadline, and repeats where repeating is safe.
 
 import { wallMs } from "../clock.ts";
+import type { CallOptions, Wanted } from "./call.ts";
 import { DuesError, errorOf } from "./error.ts";
-import type { CallOptions, Wanted } from "./operations.ts";
 
 export type DuesOptions = {
   /** Such as `http://127.0.0.1:8080`, without `/v1`. */
@@ -55,9 +55,11 @@ export class Transport {
   #request(wanted: Wanted, options: CallOptions): RequestInit {
     const headers: Record<string, string> = { authorization: `Bearer ${this.#options.token}` };
     const project = options.project_id ?? this.#options.project_id;
-    if (wanted.project && project !== undefined) headers["x-project-id"] = project;
+    if (wanted.project !== false && project !== undefined) headers["x-project-id"] = project;
     // One key for the call, whatever the number of attempts: the effect happens once.
-    if (wanted.keyed) headers["idempotency-key"] = options.idempotency_key ?? crypto.randomUUID();
+    if (isKeyed(wanted)) {
+      headers["idempotency-key"] = options.idempotency_key ?? crypto.randomUUID();
+    }
     if (wanted.body === undefined) return { method: wanted.method, headers };
     headers["content-type"] = "application/json";
     return { method: wanted.method, headers, body: JSON.stringify(wanted.body) };
@@ -131,8 +133,13 @@ function waitFor(error: unknown, wanted: Wanted, attempt: number): number | unde
 }
 
 /** Reads, keyed writes, PUT, and events, which carry their own transaction_id. */
-function isRepeatable({ method, path, keyed }: Wanted): boolean {
-  return keyed || method === "GET" || method === "PUT" || path.startsWith("/v1/events");
+function isRepeatable(wanted: Wanted): boolean {
+  const { method, path } = wanted;
+  return isKeyed(wanted) || method === "GET" || method === "PUT" || path.startsWith("/v1/events");
+}
+
+function isKeyed({ method, keyed = method !== "GET" }: Wanted): boolean {
+  return keyed;
 }
 
 function retryAfterMs(header: string | null): number | undefined {

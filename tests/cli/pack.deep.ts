@@ -70,8 +70,10 @@ test("the client is imported by its name", () => {
 
 test("its types are found, and say what a reply holds", () => {
   const text = (field: string) => `import { Dues } from "dues/client";
+     import type { InvoiceWithFees } from "dues/client/types";
      const dues = new Dues({ base_url: "", token: "" });
-     export const total: number = (await dues.getInvoice("1")).invoice.${field};\n`;
+     const invoice: InvoiceWithFees = (await dues.getInvoice("1")).invoice;
+     export const total: number = invoice.${field};\n`;
   const settings = { module: "nodenext", target: "es2023", strict: true, noEmit: true, types: [] };
   writeFileSync(
     join(folder, "app", "tsconfig.json"),

@@ -1,0 +1,53 @@
+// Writes an operation of the OpenAPI document as a method of the client.
+
+import type { ClientOperation } from "./operations.ts";
+import { doc } from "./types.ts";
+
+export function methodOf(operation: ClientOperation): string {
+  const { name, words, body, query, reply, lookup } = operation;
+  const args = [
+    ...operation.path_names.map((each) => `${camel(each)}: string`),
+    ...(body === undefined ? [] : [`body${operation.body_required ? "" : "?"}: ${body}`]),
+    ...(query === undefined ? [] : [`query?: ${query}`]),
+  ];
+  const signature = (list: readonly string[], answer: string) =>
+    `${name}(${[...list, "options?: CallOptions"].join(", ")}): Promise<${answer}>`;
+  const implementation = (answer: string) =>
+    `${signature(args, answer)} {\n  return ${callOf(operation)};\n}`;
+  if (lookup === undefined || query === undefined) {
+    return `${doc(words)}${implementation(reply)}`;
+  }
+  const one = `query: ${query} & { readonly ${lookup.key}: string }`;
+  const many = `query?: Omit<${query}, "${lookup.key}">`;
+  return [
+    `${doc(words)}${signature([one], lookup.reply)};`,
+    `${doc(words)}${signature([many], reply)};`,
+    implementation("unknown"),
+  ].join("\n");
+}
+
+/** What is as usual is not said: see the defaults of `Sent`. */
+function callOf({ method, path, body, query, project, keyed }: ClientOperation): string {
+  const sent = [
+    ...(body === undefined ? [] : ["body"]),
+    ...(query === undefined ? [] : ["query"]),
+    ...(project ? [] : ["project: false"]),
+    ...(keyed === (method !== "GET") ? [] : [`keyed: ${keyed}`]),
+  ];
+  const args = [
+    `"${method}"`,
+    pathOf(path),
+    "options",
+    ...(sent.length === 0 ? [] : [`{ ${sent.join(", ")} }`]),
+  ];
+  return `this.call(${args.join(", ")})`;
+}
+
+function pathOf(path: string): string {
+  if (!path.includes("{")) return `"${path}"`;
+  return `path\`${path.replace(/\{(\w+)\}/g, (_, name: string) => `\${${camel(name)}}`)}\``;
+}
+
+function camel(name: string): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

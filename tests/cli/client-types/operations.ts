@@ -1,0 +1,133 @@
+// Reads out of the OpenAPI document what the client has to know of each operation.
+
+import type {
+  OpenApiDocument,
+  Operation,
+  Parameter,
+  Reference,
+} from "../../../src/http/openapi.ts";
+import { nameOf, type SchemaObject } from "../../../src/http/openapi-schema.ts";
+import { type Declared, typeOf } from "./types.ts";
+
+const JSON_TYPE = "application/json";
+
+export type ClientOperation = {
+  readonly name: string;
+  readonly tag: string;
+  readonly words: string;
+  readonly method: string;
+  readonly path: string;
+  /** As they stand in the path. */
+  readonly path_names: readonly string[];
+  /** The types of what it takes and gives. */
+  readonly body: string | undefined;
+  readonly query: string | undefined;
+  readonly reply: string;
+  /** The list answers with one record when this key is given. */
+  readonly lookup: { readonly key: string; readonly reply: string } | undefined;
+  readonly body_required: boolean;
+  /** Whether X-Project-Id goes along. */
+  readonly project: boolean;
+  /** Whether the answer is kept under an Idempotency-Key. */
+  readonly keyed: boolean;
+  /** What of these types is the operation's own. */
+  readonly declared: readonly Declared[];
+};
+
+export function operationsOf(document: OpenApiDocument): ClientOperation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) =>
+      clientOperation(path, method.toUpperCase(), operation),
+    ),
+  );
+}
+
+function clientOperation(path: string, method: string, operation: Operation): ClientOperation {
+  const { operationId: name, requestBody, summary, description } = operation;
+  const prefix = name.charAt(0).toUpperCase() + name.slice(1);
+  const declared: Declared[] = [];
+  const typed = (type: string, schema: SchemaObject, in_query = false): string => {
+    const known = nameOf(schema);
+    if (known !== undefined) return known;
+    declared.push({ name: type, schema, in_query });
+    return type;
+  };
+  const body = requestBody?.content[JSON_TYPE].schema;
+  const query = querySchema(operation);
+  const lookup = lookupOf(operation);
+  const reply = lookup?.list ?? replySchema(operation);
+  const replyType = () => {
+    if (reply === undefined) return "void";
+    // One field is written where it is used.
+    if (Object.keys(reply.properties ?? {}).length === 1) return typeOf(reply);
+    return typed(`${prefix}Reply`, reply);
+  };
+  return {
+    name,
+    tag: operation.tags[0],
+    words: [summary, description].flatMap((each) => (each ? [sentence(each)] : [])).join(" "),
+    method,
+    path,
+    path_names: parameters(operation, "path").map((each) => each.name),
+    body: body && typed(`${prefix}Body`, body),
+    query: query && typed(`${prefix}Query`, query, true),
+    reply: replyType(),
+    lookup: lookup && { key: lookup.key, reply: typeOf(lookup.one) },
+    body_required: requestBody?.required === true,
+    project: hasHeader(operation, "ProjectId") || hasHeader(operation, "OptionalProjectId"),
+    keyed: hasHeader(operation, "IdempotencyKey"),
+    declared,
+  };
+}
+
+function sentence(words: string): string {
+  return words.endsWith(".") ? words : `${words}.`;
+}
+
+function replySchema(operation: Operation): SchemaObject | undefined {
+  const [first] = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
+  const response = first?.[1];
+  if (response === undefined || "$ref" in response) return undefined;
+  return response.content?.[JSON_TYPE].schema;
+}
+
+function querySchema(operation: Operation): SchemaObject | undefined {
+  const inQuery = parameters(operation, "query");
+  if (inQuery.length === 0) return undefined;
+  const properties = inQuery.map(({ name, description, schema }) => [
+    name,
+    { ...schema, ...(description === undefined ? {} : { description }) },
+  ]);
+  const required = inQuery.filter((each) => each.required).map((each) => each.name);
+  return { type: "object", properties: Object.fromEntries(properties), required };
+}
+
+/** The document has one body for the list and the one record; a caller gets either. */
+function lookupOf(operation: Operation) {
+  const { properties = {} } = replySchema(operation) ?? {};
+  for (const { name: key, description = "" } of parameters(operation, "query")) {
+    const [, one = ""] = /^Answers \{(\w+)\}/.exec(description) ?? [];
+    const { [one]: record, ...list } = properties;
+    if (record === undefined) continue;
+    const required = Object.keys(list).filter((name) => name !== "total_count");
+    return {
+      key,
+      one: { type: "object", properties: { [one]: record }, required: [one] },
+      list: { type: "object", properties: list, required },
+    };
+  }
+  return undefined;
+}
+
+function parameters(operation: Operation, place: Parameter["in"]): Parameter[] {
+  return (operation.parameters ?? []).flatMap((each) =>
+    "in" in each && each.in === place ? [each] : [],
+  );
+}
+
+function hasHeader(operation: Operation, name: string): boolean {
+  const refs = (operation.parameters ?? []).flatMap((each: Parameter | Reference) =>
+    "$ref" in each ? [each.$ref] : [],
+  );
+  return refs.includes(`#/components/parameters/${name}`);
+}
