@@ -43,8 +43,7 @@ export function widthFaults(source: Source): Fault[] {
 
 export function fileLengthFaults(source: Source): Fault[] {
   const lines = source.text.split("\n").length - 1;
-  // What is generated is as long as what it is made from.
-  if (lines <= FILE_LINES_MAX || source.text.startsWith("// Generated from")) return [];
+  if (lines <= FILE_LINES_MAX) return [];
   return [`${source.path}: ${lines} lines of ${FILE_LINES_MAX}. Look for the two things in it.`];
 }
 
