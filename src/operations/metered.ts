@@ -122,13 +122,16 @@ function byCodeOf(rows: readonly usage.MeteredMetric[]) {
   return new Map(rows.map((metric) => [metric.code, metric]));
 }
 
-export function locksOf({ byRef }: Metered): number[] {
-  return [usageLocks.SEAL_LOCK, ...[...byRef.values()].map(({ seq }) => usageLocks.usageLock(seq))];
-}
-
-/** The rows that a write may only follow if they are still the same. */
-export function versionsOf({ byRef, byCode, sealed_until }: Metered): usage.Versions {
-  const subscriptions = new Map([...byRef.values()].map((row) => [row.id, row.version]));
-  const metered = new Map([...byCode.values()].map((row) => [row.id, row.version]));
-  return { subscriptions, metrics: metered, sealed_until };
+/** All that a write may only follow if it is still the same. */
+export function rememberedOf({ byRef, byCode, sealed_until }: Metered): usage.Remembered {
+  const rows = [...byRef.values()];
+  return {
+    locks: usageLocks.inOrder([
+      usageLocks.SEAL_LOCK,
+      ...rows.map(({ seq }) => usageLocks.usageLock(seq)),
+    ]),
+    subscriptions: new Map(rows.map((row) => [row.id, row.version])),
+    metrics: new Map([...byCode.values()].map((row) => [row.id, row.version])),
+    sealed_until,
+  };
 }

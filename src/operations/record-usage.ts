@@ -12,10 +12,10 @@ import type { Metric } from "../schema/metrics.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
 import type { Db, Tx } from "../store/db.ts";
 import * as portal from "../store/portal.ts";
-import type { ProjectSettings } from "../store/tenants.ts";
+import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
 import * as usageLocks from "../store/usage-locks.ts";
-import { locksOf, type Metered, recall, resolve, versionsOf } from "./metered.ts";
+import { type Metered, recall, rememberedOf, resolve } from "./metered.ts";
 
 const FUTURE_MAX_MS = DAY_MS;
 
@@ -36,15 +36,32 @@ export async function recordUsage(
   settings: ProjectSettings,
   events: readonly Arrived[],
 ): Promise<Outcome[]> {
-  const known = recall(settings.id, events);
-  const drafts = known === undefined ? [] : events.map((event) => draft(event, known));
-  const plain =
-    drafts.some((one) => one.refusal === undefined) &&
-    !drafts.some((one) => one.late || one.sealed);
-  const recorded = plain
-    ? await db.tx((tx) => recordRemembered(tx, settings, drafts, known as Metered))
-    : undefined;
-  return recorded ?? recordCarefully(db, settings, events);
+  const recorded =
+    (await recordRemembered(db, settings, events)) ?? (await recordCarefully(db, settings, events));
+  return outcomes(db, settings, recorded);
+}
+
+type Recorded = {
+  readonly drafts: readonly Draft[];
+  readonly firsts: ReadonlyMap<string, Draft>;
+  readonly stored: ReadonlySet<string>;
+};
+
+/** In one statement, or not at all: undefined when something must be looked up. */
+async function recordRemembered(
+  db: Db,
+  { id: project }: ProjectSettings,
+  events: readonly Arrived[],
+): Promise<Recorded | undefined> {
+  const known = recall(project, events);
+  if (known === undefined) return undefined;
+  const drafts = events.map((event) => draft(event, known));
+  if (drafts.some((one) => one.late || one.sealed)) return undefined;
+  const firsts = firstCopies(drafts);
+  if (firsts.size === 0) return undefined;
+  const rows = [...firsts.values()].map(eventRow);
+  const stored = await usage.recordRemembered(db, project, rows, rememberedOf(known));
+  return stored && { drafts, firsts, stored };
 }
 
 /** Usage of periods that are being closed needs their rows, which come before any other lock. */
@@ -52,31 +69,13 @@ async function recordCarefully(
   db: Db,
   settings: ProjectSettings,
   events: readonly Arrived[],
-): Promise<Outcome[]> {
+): Promise<Recorded> {
   const rows = new Set<string>();
   for (;;) {
     const recorded = await db.tx((tx) => recordResolved(tx, settings, events, rows));
-    if (Array.isArray(recorded)) return recorded;
+    if ("stored" in recorded) return recorded;
     for (const id of recorded.sealed) rows.add(id);
   }
-}
-
-/** In one round trip, or not at all: undefined when a row is no longer what it was. */
-async function recordRemembered(
-  tx: Tx,
-  settings: ProjectSettings,
-  drafts: readonly Draft[],
-  known: Metered,
-): Promise<Outcome[] | undefined> {
-  const firsts = firstCopies(drafts);
-  const rows = [...firsts.values()].map(eventRow);
-  const versions = versionsOf(known);
-  const [, stored] = await Promise.all([
-    usageLocks.lockUsage(tx, settings.id, locksOf(known), "shared"),
-    usage.record(tx, settings.id, rows, { versions, end: "commit" }),
-  ]);
-  if (stored === "changed") return undefined;
-  return outcomes(tx, settings, drafts, firsts, stored);
 }
 
 async function recordResolved(
@@ -84,7 +83,7 @@ async function recordResolved(
   settings: ProjectSettings,
   events: readonly Arrived[],
   rows: ReadonlySet<string>,
-): Promise<Outcome[] | { sealed: string[] }> {
+): Promise<Recorded | { sealed: string[] }> {
   await usageLocks.lockRows(tx, settings.id, [...rows]);
   const known = await resolve(tx, settings.id, events);
   const drafts = events.map((event) => draft(event, known));
@@ -92,12 +91,9 @@ async function recordResolved(
   if (sealed.some((id) => !rows.has(id))) return { sealed };
   await placeLate(tx, settings, drafts);
   const firsts = firstCopies(drafts);
-  const late = drafts.some((one) => one.late);
-  const written = [...firsts.values()].map(eventRow);
-  const stored = await usage.record(tx, settings.id, written, { end: late ? "go on" : "commit" });
-  if (stored === "changed") throw new Error("Nothing was remembered that could have changed.");
-  if (late) await markLate(tx, settings, freshOf(firsts, stored));
-  return outcomes(tx, settings, drafts, firsts, stored);
+  const stored = await usage.record(tx, settings.id, [...firsts.values()].map(eventRow));
+  await markLate(tx, settings, freshOf(firsts, stored));
+  return { drafts, firsts, stored };
 }
 
 /** The first copy within the batch counts, as the first one in the table does. */
@@ -113,22 +109,16 @@ function freshOf(firsts: ReadonlyMap<string, Draft>, stored: ReadonlySet<string>
   return [...firsts.values()].filter((one) => stored.has(one.key));
 }
 
-/** After the write, which may be committed: asks only how repeats compare with what was there. */
+/** After the commit: asks only how repeats compare with what was there. */
 async function outcomes(
-  tx: Tx,
-  settings: ProjectSettings,
-  drafts: readonly Draft[],
-  firsts: ReadonlyMap<string, Draft>,
-  stored: ReadonlySet<string>,
+  db: Db,
+  { id: project }: ProjectSettings,
+  { drafts, firsts, stored }: Recorded,
 ): Promise<Outcome[]> {
-  const fresh = freshOf(firsts, stored);
-  await portal.dropUsed(
-    tx,
-    settings.id,
-    fresh.flatMap(({ subscription }) => subscription?.id ?? []),
-  );
+  // Also of repeats: the first copy's caller may have been cut off before this was done.
+  await portal.dropUsed(db, project, subscriptionsOf(drafts));
   const repeats = drafts.filter((one) => !stored.has(one.key) || firsts.get(one.key) !== one);
-  const before = await knownBefore(tx, settings, repeats, fresh);
+  const before = await knownBefore(db, project, repeats, freshOf(firsts, stored));
   return drafts.map((one) => {
     if (firsts.get(one.key) === one && stored.has(one.key)) return accepted(one.unbillable);
     const first = before.get(one.key);
@@ -140,6 +130,10 @@ async function outcomes(
       ...(!same && { warning: "payload_mismatch" as const }),
     };
   });
+}
+
+function subscriptionsOf(drafts: readonly Draft[]): string[] {
+  return drafts.flatMap(({ subscription }) => subscription?.id ?? []);
 }
 
 function accepted(warning: Unbillable | null): EventAccepted {
@@ -286,8 +280,8 @@ function eventRow(one: Draft): usage.EventRow {
 
 /** The first copies of what was repeated: from the table, or from this very batch. */
 async function knownBefore(
-  tx: Tx,
-  settings: ProjectSettings,
+  db: Db,
+  project: ProjectId,
   repeats: readonly Draft[],
   fresh: readonly Draft[],
 ): Promise<Map<string, usage.StoredEvent>> {
@@ -301,7 +295,7 @@ async function knownBefore(
     else known.set(key, eventRow(twin));
   }
   if (asked.length > 0) {
-    const rows = await usage.listByKey(tx, settings.id, [...new Set(asked)]);
+    const rows = await usage.listByKey(db, project, [...new Set(asked)]);
     for (const row of rows) known.set(row.key, row);
   }
   return known;

@@ -18,17 +18,12 @@ declare const inTransaction: unique symbol;
  * What writes need: a function that takes `Tx` cannot be called outside a transaction. Statements
  * that do not wait for one another (`Promise.all`) go out together and run in that order.
  */
-export type Tx = Queryable & {
-  readonly [inTransaction]: true;
-  /**
-   * The transaction's last write, with the commit sent right behind it: resolves once both are
-   * done. What is asked afterwards is outside the transaction.
-   */
-  last<T>(query: Sql): Promise<T[]>;
-};
+export type Tx = Queryable & { readonly [inTransaction]: true };
 
 export type Db = Queryable & {
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** A write that is a transaction by itself: nothing to begin, nothing to commit. */
+  alone<T>(query: Sql): Promise<T[]>;
   /** One consistent picture, read only. */
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
 };
@@ -123,22 +118,15 @@ export class Pool implements Db {
   }
 
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transaction("begin", work);
+    return retried(() => this.#attempt("begin", work));
+  }
+
+  alone<T>(query: Sql): Promise<T[]> {
+    return retried(() => this.many<T>(query));
   }
 
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    return this.#transaction("begin isolation level repeatable read, read only", work);
-  }
-
-  async #transaction<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#attempt(begin, work);
-      } catch (error) {
-        if (attempt >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
-        await pause();
-      }
-    }
+    return retried(() => this.#attempt("begin isolation level repeatable read, read only", work));
   }
 
   async #attempt<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -180,7 +168,6 @@ export class Pool implements Db {
 
 class Transaction implements Queryable {
   readonly #client: pg.PoolClient;
-  #committed: Promise<unknown> | undefined;
   /** What broke it: the statements sent behind that one only say that it is broken. */
   #cause: unknown;
 
@@ -204,26 +191,14 @@ class Transaction implements Queryable {
     return this.#asked(async () => (await this.#client.query(prepared(query))).rowCount ?? 0);
   }
 
-  async last<T>(query: Sql): Promise<T[]> {
-    const rows = this.many<T>(query);
-    // When the statement fails the server takes this commit as a rollback.
-    const committed = this.commit();
-    committed.catch(() => {});
-    const result = await rows;
-    await committed;
-    return result;
-  }
-
-  /** Once, whoever asks. */
-  commit(): Promise<unknown> {
-    this.#committed ??= this.#asked(async () => {
+  commit(): Promise<void> {
+    return this.#asked(async () => {
       const { command } = await this.#client.query("commit");
       // An error that someone swallowed: nothing was written, so nobody may be told it was.
       if (command === "ROLLBACK") {
         throw this.#cause ?? new Error("The transaction had failed and was rolled back.");
       }
     });
-    return this.#committed;
   }
 
   async #asked<T>(work: () => Promise<T>): Promise<T> {
@@ -285,6 +260,17 @@ export function told(error: unknown): unknown {
     return Object.assign(refusal, { cause: error });
   }
   return refusalFor(error) ?? error;
+}
+
+async function retried<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (tries >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
+      await pause();
+    }
+  }
 }
 
 function pause(): Promise<void> {

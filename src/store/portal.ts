@@ -3,7 +3,7 @@
 
 import type { UsageDay } from "../domain/aggregation.ts";
 import type { PortalPage } from "../schema/portal.ts";
-import type { Queryable, Tx } from "./db.ts";
+import type { Db, Queryable, Tx } from "./db.ts";
 import { NUMBER } from "./invoices.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -160,20 +160,17 @@ export async function dropChanged(
 
 /** Usage is not logged change by change, so it says itself whose it was. */
 export async function dropUsed(
-  tx: Tx,
+  db: Db,
   project: ProjectId,
   subscription_ids: readonly string[],
 ): Promise<void> {
   if (!everyChange || subscription_ids.length === 0) return;
-  const users = await tx.many<{ customer_id: string }>(sql`
+  const users = await db.many<{ customer_id: string }>(sql`
     select distinct customer_id
       from subscriptions
      where project_id = ${project} and id = any(${[...new Set(subscription_ids)]}::uuid[])`);
-  await drop(
-    tx,
-    project,
-    users.map(({ customer_id }) => customer_id),
-  );
+  const customer_ids = users.map(({ customer_id }) => customer_id);
+  await db.tx((tx) => drop(tx, project, customer_ids));
 }
 
 export function listProjects(db: Queryable, organization_id: string) {

@@ -20,6 +20,11 @@ export function usageLock(seq: number): number {
   return Math.floor(seq / LOCK_NEIGHBOURS) % LOCKS_MAX;
 }
 
+/** Each once, and in the order in which everyone takes them. */
+export function inOrder(locks: readonly number[]): number[] {
+  return [...new Set(locks)].sort((a, b) => a - b);
+}
+
 export async function lockUsage(
   tx: Tx,
   project: ProjectId,
@@ -27,11 +32,10 @@ export async function lockUsage(
   mode: "shared" | "alone",
 ): Promise<void> {
   if (locks.length === 0) return;
-  const sorted = [...new Set(locks)].sort((a, b) => a - b);
   const take = mode === "alone" ? sql`pg_advisory_xact_lock` : sql`pg_advisory_xact_lock_shared`;
   await tx.many(sql`
     select ${take}(hashtext(${project}::text), l)
-      from unnest(${sorted}::integer[]) as l`);
+      from unnest(${inOrder(locks)}::integer[]) as l`);
 }
 
 /** Once this is committed, usage of periods that end by then goes through `lockRows`. */

@@ -5,7 +5,7 @@ import type { UsageDay } from "../domain/aggregation.ts";
 import { canonicalUuid, digestId } from "../ids.ts";
 import type { Unbillable, UsageEvent } from "../schema/events.ts";
 import type { Metric } from "../schema/metrics.ts";
-import type { Queryable, Tx } from "./db.ts";
+import type { Db, Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -76,28 +76,54 @@ export function listMetered(
      order by live, s.id`);
 }
 
-/** Row versions by id. */
-export type Versions = {
+/** What an event was placed by: rows by id with their versions, and the locks that keep them. */
+export type Remembered = {
+  readonly locks: readonly number[];
   readonly subscriptions: ReadonlyMap<string, string>;
   readonly metrics: ReadonlyMap<string, string>;
   readonly sealed_until: Date | null;
 };
 
-/**
- * Stores what was not seen before and folds exactly that into the daily sums. Returns the keys
- * that were new, or that one of the rows is not the version it was given for: then nothing is
- * stored. Keys and days are sorted, so that two batches wait for each other in one order. `end`
- * commits with it: a round trip less.
- */
+/** Stores what was not seen before and counts exactly that. Returns the keys that were new. */
 export async function record(
   tx: Tx,
   project: ProjectId,
   events: readonly EventRow[],
-  how: { end: "commit" | "go on"; versions?: Versions },
-): Promise<ReadonlySet<string> | "changed"> {
+): Promise<ReadonlySet<string>> {
   if (events.length === 0) return new Set();
-  const query = sql`
-    with input as (
+  const rows = await tx.many<Recorded>(recording(project, events, sql`select true as ok`));
+  return newKeys(events, rows);
+}
+
+/** The same, if all is still as remembered; else nothing is stored and undefined returned. */
+export async function recordRemembered(
+  db: Db,
+  project: ProjectId,
+  events: readonly EventRow[],
+  remembered: Remembered,
+): Promise<ReadonlySet<string> | undefined> {
+  const { locks, subscriptions, metrics, sealed_until } = remembered;
+  const held = sql`
+    select hold_usage(${project}, ${locks}::integer[], ${[...subscriptions.keys()]}::uuid[],
+                      ${[...subscriptions.values()]}::xid[], ${[...metrics.keys()]}::uuid[],
+                      ${[...metrics.values()]}::xid[], ${sealed_until}::timestamptz) as ok`;
+  const rows = await db.alone<Recorded>(recording(project, events, held));
+  return rows[0]?.ok ? newKeys(events, rows) : undefined;
+}
+
+type Recorded = { readonly ok: boolean; readonly some: readonly string[] | null };
+
+/** Most often all of them are new, and need not be named. */
+function newKeys(events: readonly EventRow[], [row]: readonly Recorded[]): ReadonlySet<string> {
+  return new Set(row?.some ?? events.map((event) => event.key));
+}
+
+/** Keys and days are sorted, so that two batches wait for each other in one order. */
+function recording(project: ProjectId, events: readonly EventRow[], held: Sql): Sql {
+  const distinct = events.some((event) => event.unique_value !== null);
+  return sql`
+    with held as (${held}),
+    input as (
       select *
         from json_to_recordset(${json(events)}::json)
              as e (key uuid, transaction_id text, subscription_id uuid, metric_id uuid,
@@ -105,7 +131,6 @@ export async function record(
                    quantity numeric, unique_value uuid, value text, properties jsonb,
                    unbillable text)
        order by key),
-    ${how.versions === undefined ? sql`unchanged as (select true as ok)` : unchanged(project, how.versions)},
     stored as (
       insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
                                 period_no, at, received_at, arrival, quantity, unique_value,
@@ -113,44 +138,15 @@ export async function record(
       select ${project}, key, transaction_id, subscription_id, metric_id, period_no, at,
              received_at, arrival, quantity, unique_value, value, properties, unbillable
         from input
-       where (select ok from unchanged)
+       where (select ok from held)
       on conflict (project_id, key) do nothing
       returning key, subscription_id, metric_id, period_no, at, arrival, quantity, unique_value,
                 unbillable),
-    ${foldInto(
-      project,
-      sql`stored`,
-      events.some((event) => event.unique_value !== null),
-    )}
-    select (select ok from unchanged) as unchanged,
+    ${foldInto(project, sql`stored`, distinct)}
+    select (select ok from held) as ok,
            case when count(*) < ${events.length}
                 then coalesce(array_agg(key), '{}') end as some
       from stored`;
-  type Row = { unchanged: boolean; some: string[] | null };
-  const [row] = how.end === "commit" ? await tx.last<Row>(query) : await tx.many<Row>(query);
-  if (!row?.unchanged) return "changed";
-  return new Set(row.some ?? events.map((event) => event.key));
-}
-
-/** Under the usage locks a subscription cannot change any more once this has looked. */
-function unchanged(project: ProjectId, versions: Versions): Sql {
-  const { subscriptions, metrics, sealed_until } = versions;
-  return sql`
-    unchanged as (
-      select (select count(*)
-                from unnest(${[...subscriptions.keys()]}::uuid[],
-                            ${[...subscriptions.values()]}::xid[]) as w (id, version)
-                join subscriptions s
-                  on s.project_id = ${project} and s.id = w.id and s.xmin = w.version)
-               = ${subscriptions.size}
-             and (select count(*)
-                    from unnest(${[...metrics.keys()]}::uuid[],
-                                ${[...metrics.values()]}::xid[]) as w (id, version)
-                    join metrics m
-                      on m.project_id = ${project} and m.id = w.id and m.xmin = w.version)
-               = ${metrics.size}
-             and (select sealed_until from usage_seals where project_id = ${project})
-               is not distinct from ${sealed_until}::timestamptz as ok)`;
 }
 
 /**

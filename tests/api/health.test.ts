@@ -185,6 +185,7 @@ describe("logs", () => {
     const broken: Db = {
       ...throwing(),
       tx: () => Promise.reject(new Error("select secrets from vault")),
+      alone: () => Promise.reject(new Error("select secrets from vault")),
       snapshot: () => Promise.reject(new Error("select secrets from vault")),
     };
     const door = await doorWith({}, { log, config, db: broken });

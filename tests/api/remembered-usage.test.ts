@@ -2,12 +2,21 @@
 // count for the very next event, whichever process changed it.
 
 import { afterAll, expect, test } from "vitest";
+import { sql } from "../../src/store/sql.ts";
+import type { ProjectId } from "../../src/store/tenants.ts";
+import * as usageLocks from "../../src/store/usage-locks.ts";
 import type { Json } from "../support/app.ts";
 import { startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
 const app = await startApp();
 afterAll(() => app.close());
+
+const WAITING = sql`
+  select count(*)
+    from pg_locks
+   where locktype = 'advisory' and not granted
+     and database = (select oid from pg_database where datname = current_database())`;
 
 let sent = 0;
 
@@ -60,4 +69,18 @@ test("a change of the metric that others made is seen, and a renamed one goes on
   await story.patch(`/v1/metrics/${metric.id}`, { name: "Renamed" });
   expect((await send(story, "4")).body).toEqual({ accepted: true, duplicate: false });
   expect(await units(story, subscription)).toBe("7");
+});
+
+test("what changes while the write waits for a lock is seen", async () => {
+  const { story, metric } = await remembered(false);
+  const { db } = app.context;
+  const sending = await db.tx(async (tx) => {
+    const project = story.project_id as ProjectId;
+    await usageLocks.lockUsage(tx, project, [usageLocks.SEAL_LOCK], "alone");
+    const sent = send(story, "4");
+    await expect.poll(() => db.one(WAITING), { timeout: 10_000 }).toEqual({ count: 1 });
+    await story.call("DELETE", `/v1/metrics/${metric.id}`);
+    return { sent };
+  });
+  expect((await sending.sent).status).toBe(404);
 });

@@ -61,6 +61,11 @@ export class MortalDb implements Db {
     return this.#db.snapshot(work);
   }
 
+  /** The commit stays a step of its own: a death between the two is a case too. */
+  alone<T>(query: Sql): Promise<T[]> {
+    return this.tx((tx) => tx.many<T>(query));
+  }
+
   async tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const result = await this.#db.tx((tx) => work(this.#watched(tx)));
     this.#commits += 1;
@@ -76,9 +81,7 @@ export class MortalDb implements Db {
   }
 
   #watched(tx: Tx): Tx {
-    const watched: Queryable & Pick<Tx, "last"> = {
-      // The commit stays a step of its own: a death between the two is a case too.
-      last: (query) => this.#step(tx, () => tx.many(query)),
+    const watched: Queryable = {
       many: (query) => this.#step(tx, () => tx.many(query)),
       maybeOne: (query) => this.#step(tx, () => tx.maybeOne(query)),
       one: (query) => this.#step(tx, () => tx.one(query)),

@@ -31,6 +31,7 @@ export function jittery(db: Db, max_ms: number): Db {
   return {
     ...slowed(db, max_ms),
     tx: (work) => db.tx((tx) => work(slowed(tx, max_ms) as Tx)),
+    alone: (query) => db.tx((tx) => slowed(tx, max_ms).many(query)),
     snapshot: (work) => db.snapshot((tx) => work(slowed(tx, max_ms))),
   };
 }
