@@ -312,7 +312,7 @@ export abstract class Reads extends Calls {
     id: string,
     query?: GetInvoiceDocumentQuery,
     options?: CallOptions,
-  ): Promise<void> {
+  ): Promise<string> {
     return this.call("GET", path`/v1/invoices/${id}/document`, options, { query });
   }
 
@@ -321,7 +321,7 @@ export abstract class Reads extends Calls {
     id: string,
     query?: GetInvoiceDocumentPdfQuery,
     options?: CallOptions,
-  ): Promise<void> {
+  ): Promise<Uint8Array> {
     return this.call("GET", path`/v1/invoices/${id}/document.pdf`, options, { query });
   }
 

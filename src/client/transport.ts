@@ -74,18 +74,28 @@ export class Transport {
     const deadline = AbortSignal.timeout(this.#options.timeout_ms ?? TIMEOUT_MS);
     const either = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
     let response: Response;
-    let text: string;
+    let body: ArrayBuffer;
     try {
       response = await send(url, { ...request, signal: either, redirect: "error" });
-      text = await response.text();
+      body = await response.arrayBuffer();
     } catch (cause) {
       throw new Unanswered(this.#base, cause);
     }
-    if (!response.ok) {
-      throw new Answered(errorOf(response.status, text, url), response.headers.get("retry-after"));
-    }
-    return text === "" ? undefined : JSON.parse(text);
+    const { ok, status, headers } = response;
+    if (ok) return readAs(body, headers.get("content-type") ?? "");
+    throw new Answered(errorOf(status, textOf(body), url), headers.get("retry-after"));
   }
+}
+
+/** Records as they are; a page as its text, and a PDF as its bytes. */
+function readAs(body: ArrayBuffer, type: string): unknown {
+  if (body.byteLength === 0) return undefined;
+  if (type.startsWith("application/json")) return JSON.parse(textOf(body));
+  return type.startsWith("text/") ? textOf(body) : new Uint8Array(body);
+}
+
+function textOf(body: ArrayBuffer): string {
+  return new TextDecoder().decode(body);
 }
 
 /** No answer: the call may or may not have had its effect. */

@@ -161,7 +161,7 @@ function successes(operation: Operation): [string, Success][] {
   return Object.entries(operation.responses)
     .filter((each): each is [string, Response] => !("$ref" in each[1]))
     .map(([status, { description, content }]) => {
-      return [status, { words: description, schema: content?.["application/json"].schema }];
+      return [status, { words: description, schema: content?.["application/json"]?.schema }];
     });
 }
 

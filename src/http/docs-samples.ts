@@ -67,7 +67,7 @@ export function storyOf(document: OpenApiDocument): Story {
     const example = operation.requestBody?.content["application/json"].example;
     const [answer] = Object.values(operation.responses);
     if (typeof example !== "object" || example === null || !answer || "$ref" in answer) continue;
-    const { properties = {} } = answer.content?.["application/json"].schema ?? {};
+    const { properties = {} } = answer.content?.["application/json"]?.schema ?? {};
     const [name] = Object.values(properties).flatMap((each) => nameOf(each) ?? []);
     if (name !== undefined) requests[name] = { ...requests[name], ...example };
   }

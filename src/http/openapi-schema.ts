@@ -9,6 +9,7 @@ export type SchemaObject = {
   readonly title?: string;
   readonly description?: string;
   readonly type?: string | readonly string[];
+  readonly contentMediaType?: string;
   readonly format?: string;
   readonly pattern?: string;
   readonly enum?: readonly unknown[];

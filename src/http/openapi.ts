@@ -23,7 +23,11 @@ export type Content = {
   readonly "application/json": { readonly schema: SchemaObject; readonly example?: unknown };
 };
 
-export type Response = { readonly description: string; readonly content?: Content };
+export type Response = {
+  readonly description: string;
+  /** By media type: records are JSON, documents for people are not. */
+  readonly content?: Readonly<Record<string, { readonly schema: SchemaObject }>>;
+};
 
 export type Operation = {
   readonly operationId: string;
@@ -242,11 +246,19 @@ function successes(route: Route, schemas: Schemas): Record<string, Response> {
   ];
   const entries = all.map(([code, shape]): [string, Response] => {
     const description = STATUS_CODES[code] ?? "Success";
-    if (shape === null) return [String(code), { description }];
+    if (shape === null) return [String(code), { description, ...documents(route) }];
     const content = { "application/json": { schema: schemas.convert(shape) } };
     return [String(code), { description, content }];
   });
   return Object.fromEntries(entries);
+}
+
+function documents({ produces }: Route): Pick<Response, "content"> {
+  if (produces === undefined) return {};
+  const schemaOf = (type: string): SchemaObject =>
+    type.startsWith("text/") ? { type: "string" } : { type: "string", contentMediaType: type };
+  const content = produces.map((type) => [type, { schema: schemaOf(type) }]);
+  return { content: Object.fromEntries(content) };
 }
 
 const CHANGES: readonly Method[] = ["POST", "PUT", "PATCH", "DELETE"];

@@ -57,6 +57,8 @@ type Shape = {
   /** Status and body of success; further ones by status. `null` is an empty body. */
   readonly reply: readonly [number, TSchema | null];
   readonly also?: Readonly<Record<number, TSchema | null>>;
+  /** What the body of success is where it is no JSON; the first unless another is asked for. */
+  readonly produces?: readonly ("text/html" | "application/pdf")[];
   readonly body_max?: number;
   /** The body is handed over as bytes: the route speaks a protocol with parse errors of its own. */
   readonly unparsed?: true;

@@ -162,6 +162,22 @@ describe("repeats", () => {
     ]);
   });
 
+  test("a document comes as it is: a page as its text, a PDF as its bytes", async () => {
+    const pages: Record<string, [string, string | Uint8Array<ArrayBuffer>]> = {
+      "/v1/invoices/i1/document": ["text/html; charset=utf-8", "<p>Größe</p>"],
+      "/v1/invoices/i1/document.pdf": ["application/pdf", Uint8Array.of(37, 80, 68, 70, 255)],
+    };
+    const fetch = async (url: string | URL | Request) => {
+      const [type, body] = pages[new URL(String(url)).pathname] ?? ["", ""];
+      return new Response(body, { headers: { "content-type": type } });
+    };
+    const client = new Dues({ base_url: "http://127.0.0.1:1", token: "t", fetch });
+    const page: string = await client.getInvoiceDocument("i1");
+    const pdf: Uint8Array = await client.getInvoiceDocumentPdf("i1");
+    expect(page).toBe("<p>Größe</p>");
+    expect([...pdf]).toEqual([37, 80, 68, 70, 255]);
+  });
+
   test("an address that is none is refused at once", () => {
     expect(() => new Dues({ base_url: "example.com", token: "t" })).toThrow(/http/);
   });

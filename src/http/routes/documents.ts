@@ -36,6 +36,7 @@ const document = read({
   params,
   query,
   reply: [200, null],
+  produces: ["text/html", "application/pdf"],
   async handle({ db, project, params, query, request }, reply) {
     const id = pathId(params.id);
     const found = await ownersDocument(db, project, id);
@@ -55,6 +56,7 @@ const pdf = read({
   params,
   query,
   reply: [200, null],
+  produces: ["application/pdf"],
   async handle({ db, project, params, query }, reply) {
     const found = await ownersDocument(db, project, pathId(params.id));
     return sendPdf(reply, found, query.size);

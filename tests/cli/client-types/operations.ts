@@ -57,7 +57,7 @@ function clientOperation(path: string, method: string, operation: Operation): Cl
   const lookup = lookupOf(operation);
   const reply = lookup?.list ?? replySchema(operation);
   const replyType = () => {
-    if (reply === undefined) return "void";
+    if (reply === undefined) return documentType(operation);
     // One field is written where it is used.
     if (Object.keys(reply.properties ?? {}).length === 1) return typeOf(reply);
     return typed(`${prefix}Reply`, reply);
@@ -85,10 +85,20 @@ function sentence(words: string): string {
 }
 
 function replySchema(operation: Operation): SchemaObject | undefined {
+  return contentOf(operation)[JSON_TYPE]?.schema;
+}
+
+/** Of what is no record: a page is its text, other documents are their bytes. */
+function documentType(operation: Operation): string {
+  const [type] = Object.keys(contentOf(operation));
+  if (type === undefined) return "void";
+  return type.startsWith("text/") ? "string" : "Uint8Array";
+}
+
+function contentOf(operation: Operation): Readonly<Record<string, { schema: SchemaObject }>> {
   const [first] = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
   const response = first?.[1];
-  if (response === undefined || "$ref" in response) return undefined;
-  return response.content?.[JSON_TYPE].schema;
+  return response === undefined || "$ref" in response ? {} : (response.content ?? {});
 }
 
 function querySchema(operation: Operation): SchemaObject | undefined {
