@@ -37,7 +37,7 @@ const CATALOG_ENDS: readonly Write[] = [
   request("archive a metric", "DELETE", ({ unused_metric }) => `/v1/metrics/${unused_metric}`),
   request("archive a catalog item", "DELETE", ({ unused_item }) => `/v1/catalog/${unused_item}`),
   request("archive an add-on", "DELETE", ({ unused_addon }) => `/v1/addons/${unused_addon}`),
-  request("purge a customer's view", "DELETE", ({ c1 }) => `/v1/portal-cache/${c1}`),
+  request("purge a customer's view", "DELETE", ({ c2 }) => `/v1/portal-cache/${c2}`),
   request("purge all views", "DELETE", () => "/v1/portal-cache"),
   request(
     "change the settings",
