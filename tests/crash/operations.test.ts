@@ -9,6 +9,7 @@ import { openDoor, testContext } from "../../src/main.ts";
 import { closeDue, settleEnded } from "../../src/operations/close-periods.ts";
 import { markOverdue } from "../../src/operations/mark-overdue.ts";
 import { Pool } from "../../src/store/db.ts";
+import { sql } from "../../src/store/sql.ts";
 import { getSettingsById, type ProjectId } from "../../src/store/tenants.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { type App, startApp } from "../support/app.ts";
@@ -63,7 +64,7 @@ afterAll(async () => {
 /** An organization of its own for every case: what a write may touch is all there is in it. */
 type Target = Copy & World & { readonly project: ProjectId };
 type Outcome = { readonly ok: boolean; readonly replayed?: boolean };
-type Operation = Pick<Write, "name" | "atomic"> & {
+type Operation = Pick<Write, "name" | "atomic" | "repeats"> & {
   run(target: Target): Promise<Outcome>;
 };
 
@@ -80,14 +81,16 @@ function asked(write: Write): Operation {
   };
 }
 
-function send({ method, url, body, keyed }: Write, { project, ids, token }: Target) {
+function send({ method, url, body, keyed, project }: Write, target: Target) {
+  const { ids, token } = target;
   const payload = body?.(ids);
+  const project_id = project === undefined ? target.project : project?.(ids);
   return door.app.inject({
     method: method as "POST",
     url: url(ids),
     headers: {
       authorization: `Bearer ${token}`,
-      "x-project-id": project,
+      ...(project_id !== undefined && { "x-project-id": project_id }),
       ...(keyed !== false && { "idempotency-key": "the same key" }),
     },
     ...(payload !== undefined && { payload }),
@@ -174,8 +177,8 @@ function withoutSeals(line: string): string {
   return line.replace(/"body": "[\w+/=]+"/, '"body": "<sealed>"');
 }
 
-/** All that an organization holds, before a write and after it. */
-type States = Readonly<Record<"untouched" | "done", string[]>>;
+/** All that an organization holds, before a write, after it, and after a repeat of it. */
+type States = Readonly<Record<"untouched" | "done" | "again", string[]>>;
 
 /** One case: dies as told, leaves no trace, and is done once when it is tried again. */
 async function dieAndRetry(operation: Operation, death: Death, states: States): Promise<void> {
@@ -194,7 +197,7 @@ async function dieAndRetry(operation: Operation, death: Death, states: States): 
   const second = await operation.run(target);
   expect(second.ok, label).toBe(true);
   if (second.replayed !== undefined && !isLost) expect(second.replayed).toBe(false);
-  expect(await stateOf(target), label).toEqual(states.done);
+  expect(await stateOf(target), label).toEqual(isLost ? states.again : states.done);
 }
 
 /** What is there for repeats alone shows that a write was asked for, not what came of it. */
@@ -209,17 +212,54 @@ function sidesOf(operation: Operation, statement: number): readonly ("before" | 
   return operation.atomic !== false || statement % 4 === 0 ? ["after"] : [];
 }
 
-test("every write of a project is among them", () => {
+test("every write is among them", () => {
   const paths = WRITES.map(({ method, url }) => `${method} ${url(world.ids)}`);
   const readiness = { draining: false, schema_version: 1, warnings: [] };
-  const writes = routeTable(app.context, readiness).filter(
-    ({ kind, project }) => kind === "write" && project !== "none",
-  );
+  const writes = routeTable(app.context, readiness).filter(({ kind }) => kind === "write");
   const missing = writes.filter(({ method, path }) => {
     const pattern = new RegExp(`^${method} ${path.replace(/:\w+/g, "[^/]+")}$`);
     return !paths.some((each) => pattern.test(each));
   });
   expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+});
+
+/** Tokens made by "create a token", each with the projects whose log tells of it. */
+function newTokens({ organization }: Target) {
+  return app.context.db.many<{ id: string; told: string[] }>(sql`
+    select t.id, array_agg(b.project_id order by b.project_id) as told
+      from tokens t
+      join projects p on p.organization_id = t.organization_id
+      left join billing_events b on b.project_id = p.id and b.event_type = 'token.created'
+                                and b.resource_id = t.id and b.actor_token_id = t.id
+                                and b.payload ->> 'key_prefix' = t.key_prefix
+     where t.organization_id = ${organization} and t.name = 'new'
+     group by t.id
+     order by t.id`);
+}
+
+test("a token is there whole or not at all; a repeat after a lost answer adds one", async () => {
+  const create = WRITES.find(({ name }) => name === "create a token") as Write;
+  const target = await copy();
+  const told = [target.project, target.ids.empty].sort();
+  const rowWritten = 2;
+  mortal.arm({ statement: rowWritten, when: "after" });
+  expect((await send(create, target)).statusCode).toBe(503);
+  expect(await newTokens(target)).toEqual([]);
+
+  mortal.arm({ statement: 1, when: "lost" });
+  expect((await send(create, target)).statusCode).toBe(503);
+  const left = await newTokens(target);
+  expect(left).toEqual([{ id: expect.any(String), told }]);
+
+  // Its text was in the answer alone, so the same request makes another one.
+  mortal.arm();
+  const { id, token } = (await send(create, target)).json();
+  expect(await newTokens(target)).toEqual([...left, { id, told }]);
+  const headers = { authorization: `Bearer ${token}` };
+  const me = await door.app.inject({ url: "/v1/keys/me", headers });
+  expect(me.json().token.id).toBe(id);
+  const lines = await snapshot(app.context.db, tables, target.organization);
+  expect(lines.filter((line) => line.includes(token) || !isEffect(line))).toEqual([]);
 });
 
 describe("a death leaves no trace, and trying again does it once", () => {
@@ -234,7 +274,8 @@ describe("a death leaves no trace, and trying again does it once", () => {
       expect(statements).toBeGreaterThan(0);
       const done = await stateOf(undisturbed);
       expect(done.filter(isEffect)).not.toEqual(untouched.filter(isEffect));
-      const states = { untouched, done };
+      if (operation.repeats) await operation.run(undisturbed);
+      const states = { untouched, done, again: await stateOf(undisturbed) };
 
       for (let statement = 1; statement <= statements; statement++) {
         for (const when of sidesOf(operation, statement)) {

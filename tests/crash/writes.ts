@@ -12,6 +12,10 @@ export type Write = {
   readonly keyed?: false;
   /** False when it is several transactions on purpose: a death leaves the first of them done. */
   readonly atomic?: false;
+  /** True where nothing tells a repeat from a new wish: after a lost answer it is done again. */
+  readonly repeats?: true;
+  /** Which project it is sent for, if not the world's own; null for the whole organization. */
+  readonly project?: ((ids: World["ids"]) => string | undefined) | null;
 };
 
 function request(
@@ -19,7 +23,7 @@ function request(
   method: string,
   url: Write["url"],
   body?: Write["body"],
-  more: Pick<Write, "keyed" | "atomic"> = {},
+  more: Pick<Write, "keyed" | "atomic" | "repeats" | "project"> = {},
 ): Write {
   return { name, method, url, ...(body && { body }), ...more };
 }
@@ -86,6 +90,40 @@ const TELLING: readonly Write[] = [
       enabled: true,
       steps: [{ days_after_due: 3, webhook_event: "invoice.payment_overdue_reminder_1" }],
     }),
+  ),
+];
+
+/** What concerns more than one project, or makes one. */
+const TENANCY: readonly Write[] = [
+  request(
+    "create a token",
+    "POST",
+    () => "/v1/keys",
+    ({ organization }) => ({ name: "new", organization_id: organization, scopes: ["read"] }),
+    { repeats: true },
+  ),
+  request("revoke a token", "DELETE", ({ spare_token }) => `/v1/keys/${spare_token}`),
+  request(
+    "create a workspace",
+    "POST",
+    () => "/v1/workspaces",
+    () => ({ slug: "new" }),
+  ),
+  request(
+    "create a project",
+    "POST",
+    () => "/v1/projects",
+    () => ({ workspace: "main", slug: "new", mode: "sandbox" }),
+  ),
+  request("purge the views of every project", "DELETE", () => "/v1/portal-cache", undefined, {
+    project: null,
+  }),
+  request(
+    "freeze the clock of an empty project",
+    "POST",
+    () => "/v1/clock",
+    () => ({ frozen_at: "2025-01-01T00:00:00.000Z" }),
+    { keyed: false, repeats: true, project: ({ empty }) => empty },
   ),
 ];
 
@@ -236,6 +274,7 @@ export const WRITES: readonly Write[] = [
       allow_overpayment: true,
     }),
   ),
+  ...TENANCY,
   ...CATALOG_ENDS,
   ...TELLING,
   request("void an invoice", "POST", ({ s4_invoice }) => `/v1/invoices/${s4_invoice}/void`),
