@@ -127,6 +127,12 @@ const TENANCY: readonly Write[] = [
   ),
 ];
 
+/** Reads by their method, and a view is kept of what they answer. */
+const VIEWS: readonly Write[] = [
+  request("read a customer's view", "GET", ({ c1 }) => `/v1/portal/${c1}`),
+  request("read a customer's view as a page", "GET", ({ c1 }) => `/portal/${c1}`),
+];
+
 export const WRITES: readonly Write[] = [
   request(
     "create a customer",
@@ -274,9 +280,21 @@ export const WRITES: readonly Write[] = [
       allow_overpayment: true,
     }),
   ),
+  request(
+    "record a payment by a tool",
+    "POST",
+    () => "/v1/mcp",
+    ({ s4_invoice, s4_due }) => ({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "record_payment", arguments: payment(s4_invoice, Number(s4_due)) },
+    }),
+  ),
   ...TENANCY,
   ...CATALOG_ENDS,
   ...TELLING,
+  ...VIEWS,
   request("void an invoice", "POST", ({ s4_invoice }) => `/v1/invoices/${s4_invoice}/void`),
   request(
     "advance the clock over a month",
