@@ -1,10 +1,14 @@
-// A project with a bit of everything: what the crash tests start from. Made through the API.
+// An organization whose project has a bit of everything: what the crash tests start from. Made
+// through the API.
 
 import { sql } from "../../src/store/sql.ts";
 import type { App, Json } from "../support/app.ts";
 
 export type World = {
+  readonly organization: string;
   readonly project: string;
+  /** The token that it was made with. */
+  readonly token_id: string;
   readonly ids: Readonly<Record<string, string>>;
 };
 
@@ -46,7 +50,20 @@ export async function makeWorld(app: App): Promise<World> {
   await makeLateUsage(app);
   await makeCredit(app, ids);
   ids.attempt = await giveUpOne(app);
-  return { project: app.profile.project_id, ids };
+  return makeRest(app, ids);
+}
+
+/** A view to be purged, a token to be revoked, and a project in which nothing has happened. */
+async function makeRest(app: App, ids: Record<string, string>): Promise<World> {
+  const { organization_id: organization, project_id: project } = app.profile;
+  await app.get(`/v1/portal/${ids.c2}`);
+  const spare = { name: "spare", organization_id: organization, scopes: ["read"] };
+  const { id: spare_token } = await app.post("/v1/keys", spare);
+  const wanted = { workspace: "main", slug: "empty", mode: "sandbox" };
+  const { project: empty } = await app.post("/v1/projects", wanted);
+  const { token } = await app.get("/v1/keys/me");
+  const all = { ...ids, organization, spare_token, empty: empty.id };
+  return { organization, project, token_id: token.id, ids: all };
 }
 
 async function makeCatalog(app: App, ids: Record<string, string>): Promise<void> {

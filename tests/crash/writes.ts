@@ -12,6 +12,10 @@ export type Write = {
   readonly keyed?: false;
   /** False when it is several transactions on purpose: a death leaves the first of them done. */
   readonly atomic?: false;
+  /** True where nothing tells a repeat from a new wish: after a lost answer it is done again. */
+  readonly repeats?: true;
+  /** Which project it is sent for, if not the world's own; null for the whole organization. */
+  readonly project?: ((ids: World["ids"]) => string | undefined) | null;
 };
 
 function request(
@@ -19,7 +23,7 @@ function request(
   method: string,
   url: Write["url"],
   body?: Write["body"],
-  more: Pick<Write, "keyed" | "atomic"> = {},
+  more: Pick<Write, "keyed" | "atomic" | "repeats" | "project"> = {},
 ): Write {
   return { name, method, url, ...(body && { body }), ...more };
 }
@@ -37,7 +41,7 @@ const CATALOG_ENDS: readonly Write[] = [
   request("archive a metric", "DELETE", ({ unused_metric }) => `/v1/metrics/${unused_metric}`),
   request("archive a catalog item", "DELETE", ({ unused_item }) => `/v1/catalog/${unused_item}`),
   request("archive an add-on", "DELETE", ({ unused_addon }) => `/v1/addons/${unused_addon}`),
-  request("purge a customer's view", "DELETE", ({ c1 }) => `/v1/portal-cache/${c1}`),
+  request("purge a customer's view", "DELETE", ({ c2 }) => `/v1/portal-cache/${c2}`),
   request("purge all views", "DELETE", () => "/v1/portal-cache"),
   request(
     "change the settings",
@@ -87,6 +91,46 @@ const TELLING: readonly Write[] = [
       steps: [{ days_after_due: 3, webhook_event: "invoice.payment_overdue_reminder_1" }],
     }),
   ),
+];
+
+/** What concerns more than one project, or makes one. */
+const TENANCY: readonly Write[] = [
+  request(
+    "create a token",
+    "POST",
+    () => "/v1/keys",
+    ({ organization }) => ({ name: "new", organization_id: organization, scopes: ["read"] }),
+    { repeats: true },
+  ),
+  request("revoke a token", "DELETE", ({ spare_token }) => `/v1/keys/${spare_token}`),
+  request(
+    "create a workspace",
+    "POST",
+    () => "/v1/workspaces",
+    () => ({ slug: "new" }),
+  ),
+  request(
+    "create a project",
+    "POST",
+    () => "/v1/projects",
+    () => ({ workspace: "main", slug: "new", mode: "sandbox" }),
+  ),
+  request("purge the views of every project", "DELETE", () => "/v1/portal-cache", undefined, {
+    project: null,
+  }),
+  request(
+    "freeze the clock of an empty project",
+    "POST",
+    () => "/v1/clock",
+    () => ({ frozen_at: "2025-01-01T00:00:00.000Z" }),
+    { keyed: false, repeats: true, project: ({ empty }) => empty },
+  ),
+];
+
+/** Reads by their method, and a view is kept of what they answer. */
+const VIEWS: readonly Write[] = [
+  request("read a customer's view", "GET", ({ c1 }) => `/v1/portal/${c1}`),
+  request("read a customer's view as a page", "GET", ({ c1 }) => `/portal/${c1}`),
 ];
 
 export const WRITES: readonly Write[] = [
@@ -236,8 +280,21 @@ export const WRITES: readonly Write[] = [
       allow_overpayment: true,
     }),
   ),
+  request(
+    "record a payment by a tool",
+    "POST",
+    () => "/v1/mcp",
+    ({ s4_invoice, s4_due }) => ({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "record_payment", arguments: payment(s4_invoice, Number(s4_due)) },
+    }),
+  ),
+  ...TENANCY,
   ...CATALOG_ENDS,
   ...TELLING,
+  ...VIEWS,
   request("void an invoice", "POST", ({ s4_invoice }) => `/v1/invoices/${s4_invoice}/void`),
   request(
     "advance the clock over a month",

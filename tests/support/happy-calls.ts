@@ -185,6 +185,8 @@ async function* showing(api: Client) {
   const portal = `/v1/portal/${customer_id}`;
   yield await called(api, "GET /v1/portal/:customerId", portal);
   yield await called(api, "GET /v1/portal/:customerId", `${portal}?refresh=1`);
+  const page = `/portal/${customer_id}?refresh=1`;
+  yield await called(api, "GET /portal/:customerId", page);
   const cached = `/v1/portal-cache/${customer_id}`;
   yield await called(api, "DELETE /v1/portal-cache/:customerId", cached);
   yield await called(api, "DELETE /v1/portal-cache", "/v1/portal-cache");

@@ -1,16 +1,18 @@
-// Everything a project has in the database: read as text to be compared, and copied to a project
-// of its own. Ids are unique within a project, so a copy keeps them all.
+// Everything an organization has in the database, its projects with it: read as text to be
+// compared, and copied to an organization of its own.
 
 import { randomUUID } from "node:crypto";
+import { newToken, tokenHash } from "../../src/ids.ts";
 import type { Db } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
 
 type Table = {
   readonly name: string;
   readonly columns: readonly string[];
+  readonly ids: readonly string[];
   /** Numbers of transactions, which no two runs share. */
   readonly xids: readonly string[] | null;
-  /** The column that names the project. */
+  /** The column that names the project, or the organization where a row has no project. */
   readonly owner: string;
 };
 
@@ -18,23 +20,34 @@ type Table = {
 const UNSTABLE = [
   ...["seq", "short_id", "arrival", "last_arrival", "parked_until", "due_at"],
   ...["secret", "secret_hint", "previous_secret", "previous_secret_until", "next_retry_at"],
+  // Hashes of a random token, and of a request that may name a customer of the copy.
+  ...["hash", "request_hash"],
 ];
 /** Written by the database itself as other rows are. */
 const NOTED = new Set(["figures", "figure_changes"]);
+/** What must differ between any two organizations, and is no id. */
+const UNIQUE: Readonly<Record<string, string>> = {
+  "organizations.slug": "'copy-' || gen_random_uuid()",
+  "tokens.hash": "sha256(uuid_send(gen_random_uuid()))",
+};
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** Ids, short ids of customers, and the beginnings of tokens by which they are listed. */
+const MADE_UP = new RegExp(`${UUID.source}|cust_[0-9a-z]{4}|dues_[0-9A-Za-z]{8}`, "g");
 
-/** Tables with rows of a project, what is referred to before what refers to it. */
-export async function projectTables(db: Db): Promise<Table[]> {
+/** Tables with rows of a tenant, what is referred to before what refers to it. */
+export async function tenantTables(db: Db): Promise<Table[]> {
   const tables = await db.many<Table>(sql`
     select c.table_name as name, array_agg(c.column_name::text order by c.ordinal_position)
              filter (where c.is_generated = 'NEVER') as columns,
+           array_agg(c.column_name::text) filter (where c.data_type = 'uuid') as ids,
            array_agg(c.column_name::text) filter (where c.data_type = 'xid8') as xids,
-           max(case when c.column_name in ('project_id', 'scope_id') then c.column_name end) as owner
+           coalesce(max(c.column_name::text) filter (where c.column_name in
+             ('organization_id', 'project_id', 'scope_id')), 'id') as owner
       from information_schema.columns c
       join information_schema.tables t using (table_schema, table_name)
      where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
+       and c.table_name not in ('installation', 'schema_migrations')
      group by c.table_name
-    having bool_or(c.column_name in ('project_id', 'scope_id'))
      order by c.table_name`);
   const references = await db.many<{ child: string; parent: string }>(sql`
     select conrelid::regclass::text as child, confrelid::regclass::text as parent
@@ -53,19 +66,25 @@ export async function projectTables(db: Db): Promise<Table[]> {
   return sorted;
 }
 
-/** Every row of the project, one line each. */
-export async function snapshot(db: Db, tables: readonly Table[], project: string) {
-  const parts = [
-    `select 'projects' as name, to_jsonb(t)::text as line from projects t where id = $1::uuid`,
-    ...tables.map(({ name, owner, xids }) => {
-      const left = [...UNSTABLE, ...(xids ?? [])].join(",");
-      return `(select '${name}', (to_jsonb(t) - '{${left}}'::text[])::text
-                 from ${name} t where ${owner} = $1::uuid order by to_jsonb(t)::text)`;
-    }),
-  ];
-  const query = { text: parts.join(" union all "), values: [project] };
+/** Every row of the organization and its projects, one line each, ids as `shown` has them. */
+export async function snapshot(
+  db: Db,
+  tables: readonly Table[],
+  organization: string,
+  shown: ReadonlyMap<string, string> = new Map(),
+): Promise<string[]> {
+  const owners = await db.many<{ id: string }>(sql`
+    select ${organization}::uuid as id
+    union all
+    select id from projects where organization_id = ${organization}`);
+  const parts = tables.map(({ name, owner, xids }) => {
+    const left = [...UNSTABLE, ...(xids ?? [])].join(",");
+    return `(select '${name}' as name, (to_jsonb(t) - '{${left}}'::text[])::text as line
+               from ${name} t where ${owner} = any($1::uuid[]) order by to_jsonb(t)::text)`;
+  });
+  const query = { text: parts.join(" union all "), values: [owners.map(({ id }) => id)] };
   const rows = await db.many<{ name: string; line: string }>(query);
-  return rows.map(({ name, line }) => `${name} ${line.replaceAll(project, "<project>")}`);
+  return rows.map(({ name, line }) => `${name} ${line.replace(UUID, (id) => shown.get(id) ?? id)}`);
 }
 
 /**
@@ -73,12 +92,8 @@ export async function snapshot(db: Db, tables: readonly Table[], project: string
  * two runs that did the same read the same.
  */
 export function normalised(lines: readonly string[], before: readonly string[]): string[] {
-  const known = new Set(before.join("\n").match(UUID));
-  const skeleton = (line: string) =>
-    line
-      .replace(UUID, (id) => (known.has(id) ? id : "?"))
-      .replace(/cust_[0-9a-z]{4}/g, "cust_????")
-      .replace(/"slug": "copy-[^"]*"/, '"slug": "copy"');
+  const known = new Set(before.join("\n").match(MADE_UP));
+  const skeleton = (line: string) => line.replace(MADE_UP, (id) => (known.has(id) ? id : "?"));
   const numbers = new Map<string, number>();
   const number = (id: string) => {
     if (known.has(id)) return id;
@@ -88,31 +103,57 @@ export function normalised(lines: readonly string[], before: readonly string[]):
   return lines
     .map((line, i) => ({ line, i, key: skeleton(line) }))
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.i - b.i))
-    .map(({ line }) =>
-      line
-        .replace(/cust_[0-9a-z]{4}/g, "cust_????")
-        .replace(/"slug": "copy-[^"]*"/, '"slug": "copy"')
-        .replace(UUID, number),
-    );
+    .map(({ line }) => line.replace(MADE_UP, number));
 }
 
-/** A new project with copies of all rows of another one, in one statement. */
-export async function copyProject(db: Db, tables: readonly Table[], from: string) {
-  const to = randomUUID();
-  const copied = tables.filter(({ name }) => !NOTED.has(name));
-  const copies = copied.map(({ name, columns, owner }) => {
-    const names = columns.map((column) => `"${column}"`).join(", ");
-    const values = columns.map((column) => (column === owner ? "$1::uuid" : `"${column}"`));
-    return `copy_of_${name} as (
-      insert into ${name} (${names}) overriding system value
-      select ${values.join(", ")} from ${name} where ${owner} = $2::uuid)`;
-  });
-  const text = `
-    with ${copies.join(",\n")}
-    insert into projects
-    select (jsonb_populate_record(p, jsonb_build_object('id', $1, 'slug', 'copy-' || $1))).*
-      from projects p
-     where id = $2::uuid`;
-  await db.run({ text, values: [to, from] });
-  return to;
+export type Copy = {
+  /** Of the token that may act for the copy as the original's token of that id may. */
+  readonly token: string;
+  /** From the original's ids to those of the copy, where they differ. */
+  readonly moved: ReadonlyMap<string, string>;
+};
+
+/** A new organization with copies of all rows of another one. */
+export async function copyTenant(
+  db: Db,
+  tables: readonly Table[],
+  from: { readonly organization: string; readonly token_id: string },
+): Promise<Copy> {
+  const moved = await newIds(db, from.organization);
+  const copies = tables
+    .filter(({ name }) => !NOTED.has(name))
+    .map(({ name, columns, ids, owner }) => {
+      const values = columns.map((column) => {
+        const plain = `"${column}"`;
+        const id = `coalesce(($1::uuid[])[array_position($2::uuid[], ${plain})], ${plain})`;
+        return UNIQUE[`${name}.${column}`] ?? (ids.includes(column) ? id : plain);
+      });
+      return `copy_of_${name} as (
+        insert into ${name} ("${columns.join('", "')}") overriding system value
+        select ${values.join(", ")} from ${name} where ${owner} = any($2::uuid[]))`;
+    });
+  const text = `with ${copies.join(",\n")} select`;
+  await db.run({ text, values: [[...moved.values()], [...moved.keys()]] });
+  const token = newToken();
+  await db.run(sql`
+    update tokens
+       set hash = ${tokenHash(token)}
+     where organization_id = ${moved.get(from.organization)} and id = ${from.token_id}`);
+  return { token, moved };
+}
+
+/** Only ids that are looked up without a project are new, and they sort as the old ones do. */
+async function newIds(db: Db, organization: string): Promise<Map<string, string>> {
+  const old = await db.many<{ id: string }>(sql`
+    select id from organizations where id = ${organization}
+    union all
+    select id from projects where organization_id = ${organization}
+    union all
+    select c.id
+      from customers c
+      join projects p on p.id = c.project_id
+     where p.organization_id = ${organization}
+     order by id`);
+  const made = old.map(() => randomUUID()).sort();
+  return new Map(old.map(({ id }, i) => [id, made[i] ?? id]));
 }
