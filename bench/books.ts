@@ -2,6 +2,7 @@
 // SQL, with the rows, keys and order in which the service would have written them.
 
 import { strict as assert } from "node:assert";
+import { DAY_MS } from "../src/domain/dates.ts";
 import { createPlan } from "../src/operations/change-plan.ts";
 import { SCHEDULER } from "../src/operations/emit.ts";
 import { startSubscription } from "../src/operations/start-subscription.ts";
@@ -17,6 +18,8 @@ export const METRICS = ["calls", "storage"] as const;
 /** What every event counts. */
 export const UNITS = 3;
 export const INVOICE_CENTS = 2_500;
+/** When most ids begin. */
+const FIRST_MS = 1_700_000_000_000;
 
 const PLAN: PlanCreate = {
   code: "p",
@@ -152,6 +155,11 @@ export type Bills = Range & {
 /** A monthly invoice each, month by month. Without fees: no list shows them. */
 export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<void> {
   const count = bills.to - bills.from + 1;
+  // What the trigger would find out from a copy of all the rows: the last one of each is unpaid.
+  await db.run(sql`alter table invoices disable trigger invoices_made`);
+  await db.run(sql`
+    insert into figure_changes (project_id, kind, key, count, cents)
+    select id, 'due', 'USD', ${count}::bigint, ${count * INVOICE_CENTS}::bigint from projects`);
   await fill(db, "invoices", () =>
     db.run(sql`
       with month as materialized (
@@ -178,6 +186,7 @@ export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<vo
           on s.n = ${bills.from}::integer + i % ${count}::bigint
         join month on m = i / ${count}::bigint`),
   );
+  await db.run(sql`alter table invoices enable trigger invoices_made`);
 }
 
 /** A payment for every paid invoice that has none, forty days after its issue. */
@@ -197,20 +206,21 @@ export async function addPayments(db: Pool): Promise<void> {
   );
 }
 
-/** Messages of the past, delivered at the first attempt to every endpoint. */
+/** Messages of yesterday, delivered at the first attempt to every endpoint. */
 export async function addDelivered(db: Pool, { from, to }: Range): Promise<void> {
+  const at = new Date(Date.now() - DAY_MS);
+  const id = orderedId(sql`n`, at.getTime());
   await fill(db, "webhook_messages", () =>
     db.run(sql`
       insert into webhook_messages (project_id, id, event, body, created_at)
-      select p.id, ${orderedId(sql`n`)}, 'payment.succeeded', '{"data":{}}', p.created_at
+      select p.id, ${id}, 'payment.succeeded', '{"data":{}}', ${at}
         from projects p, generate_series(${from}::bigint, ${to}::bigint) as n`),
   );
   await fill(db, "webhook_attempts", () =>
     db.run(sql`
       insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
                                     http_status, duration_ms, created_at)
-      select e.project_id, ${orderedId(sql`n`)}, e.id, ${orderedId(sql`n`)}, 1, 'delivered', 200,
-             3, e.created_at
+      select e.project_id, ${id}, e.id, ${id}, 1, 'delivered', 200, 3, ${at}
         from webhook_endpoints e, generate_series(${from}::bigint, ${to}::bigint) as n`),
   );
 }
@@ -229,8 +239,8 @@ function numbered(columns: Sql, { from, to }: Range): Sql {
 }
 
 /** A time-ordered UUID as the service makes them: rows stand in the index as they came. */
-function orderedId(n: Sql): Sql {
-  return sql`(lpad(to_hex(1700000000000 + ${n}), 12, '0') || '70008000000000000000')::uuid`;
+function orderedId(n: Sql, first_ms = FIRST_MS): Sql {
+  return sql`(lpad(to_hex(${first_ms}::bigint + ${n}), 12, '0') || '70008000000000000000')::uuid`;
 }
 
 /**
