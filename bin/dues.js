@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 // The `dues` command. In a checkout it first installs and builds what is missing.
 
 import { existsSync } from "node:fs";
