@@ -103,16 +103,12 @@ export function digestId(text: string): string {
   return formatUuid(createHash("sha256").update(text).digest().subarray(0, 16));
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-const DASH_BEFORE = new Set([4, 6, 8, 10]);
-
 function formatUuid(bytes: Buffer): string {
-  let text = "";
-  for (let i = 0; i < 16; i++) {
-    if (DASH_BEFORE.has(i)) text += "-";
-    text += HEX[bytes[i] ?? 0];
-  }
-  return text;
+  const hex = bytes.toString("hex");
+  return (
+    `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-` +
+    `${hex.slice(16, 20)}-${hex.slice(20)}`
+  );
 }
 
 function randomText(alphabet: string, length: number): string {

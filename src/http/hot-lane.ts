@@ -32,6 +32,7 @@ type Lane = Shared & {
   readonly check: Check | undefined;
   readonly render: (answer: unknown) => string;
 };
+type Lanes = Record<"writes" | "reads", ReadonlyMap<string, Lane>>;
 type Passenger = {
   readonly actor: Actor;
   readonly settings: ProjectSettings;
@@ -53,29 +54,29 @@ export function openHotLane(
   routes: readonly Route[],
   { limitOf, renderOf }: Parts,
 ): void {
-  const lanes = new Map<string, Lane>();
+  const lanes = { writes: new Map<string, Lane>(), reads: new Map<string, Lane>() };
   for (const route of routes) {
     if (route.hot !== true && route.kind !== "point") continue;
     const check = route.body && checker(route.body, "body");
     const lane = { ...shared, route, limit: limitOf(route), check, render: renderOf(route) };
-    lanes.set(`${route.method} ${route.path.replace(/:.*/, "")}`, lane);
+    const same = route.method === "POST" ? lanes.writes : lanes.reads;
+    same.set(route.path.replace(/:.*/, ""), lane);
   }
   const [ordinary] = server.listeners("request");
-  if (ordinary === undefined || lanes.size === 0) return;
+  if (ordinary === undefined) return;
   server.removeAllListeners("request");
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const lane = laneFor(lanes, request);
     const passenger = lane && admit(lane, request);
     if (lane === undefined || passenger === undefined) ordinary.call(server, request, response);
-    else void ride(lane, passenger, request, response);
+    else ride(lane, passenger, request, response);
   });
 }
 
 /** Writes by their whole path, reads by what stands before the id. */
-function laneFor(lanes: ReadonlyMap<string, Lane>, request: IncomingMessage): Lane | undefined {
-  const { method, url = "" } = request;
-  if (method === "POST") return lanes.get(`POST ${url}`);
-  return method === "GET" ? lanes.get(`GET ${url.slice(0, url.lastIndexOf("/") + 1)}`) : undefined;
+function laneFor(lanes: Lanes, { method, url = "" }: IncomingMessage): Lane | undefined {
+  if (method === "POST") return lanes.writes.get(url);
+  return method === "GET" ? lanes.reads.get(url.slice(0, url.lastIndexOf("/") + 1)) : undefined;
 }
 
 function isJson(type = ""): boolean {
@@ -122,30 +123,52 @@ function paramsOf({ path }: Route, url: string): Passenger["params"] | undefined
   return PLAIN_ID.test(value) ? { [path.slice(colon + 1)]: value } : undefined;
 }
 
-async function ride(
+function ride(
   lane: Lane,
   passenger: Passenger,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
-  const { context, route } = lane;
-  const { actor, settings, request_id, now } = passenger;
+): void {
+  const refuse = (error: unknown) => sendRefusal(lane, passenger, response, error);
+  const go = (bytes: Buffer | undefined) => {
+    answer(lane, passenger, bytes)
+      .then((body) => send(lane, passenger, response, lane.route.reply[0], body))
+      .catch(refuse);
+  };
   try {
-    lane.limit?.take(actor.token_id);
-    const body = lane.check && parseJson(await bytesOf(request));
-    lane.check?.(body);
-    const db = route.kind === "point" ? context.point : context.db;
-    const { params } = passenger;
-    const call = { context, db, actor, project: settings.id, settings, now, params, body };
-    // A hot route uses neither the framework's request nor its reply.
-    const answer = await route.handle(call as never, undefined as never);
-    send(lane, passenger, response, route.reply[0], lane.render(answer));
+    lane.limit?.take(passenger.actor.token_id);
   } catch (error) {
-    if (response.destroyed) return;
-    const refusal = asRefusal(context, error, request_id, route.path);
-    const { status, headers } = refusal;
-    send(lane, passenger, response, status, envelope(refusal, request_id), headers);
+    refuse(error);
+    return;
   }
+  if (lane.check === undefined) go(undefined);
+  else readBody(request, go, refuse);
+}
+
+async function answer(
+  { context, route, check, render }: Lane,
+  { actor, settings, now, params }: Passenger,
+  bytes: Buffer | undefined,
+): Promise<string> {
+  const body = bytes && parseJson(bytes);
+  check?.(body);
+  const db = route.kind === "point" ? context.point : context.db;
+  const call = { context, db, actor, project: settings.id, settings, now, params, body };
+  // A hot route uses neither the framework's request nor its reply.
+  return render(await route.handle(call as never, undefined as never));
+}
+
+function sendRefusal(
+  lane: Lane,
+  passenger: Passenger,
+  response: ServerResponse,
+  error: unknown,
+): void {
+  if (response.destroyed) return;
+  const { request_id } = passenger;
+  const refusal = asRefusal(lane.context, error, request_id, lane.route.path);
+  const { status, headers } = refusal;
+  send(lane, passenger, response, status, envelope(refusal, request_id), headers);
 }
 
 function send(
@@ -178,18 +201,21 @@ function send(
   });
 }
 
-function bytesOf(request: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    let first: Buffer | undefined;
-    const more: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => {
-      if (first === undefined) first = chunk;
-      else more.push(chunk);
-    });
-    request.on("end", () => {
-      const head = first ?? Buffer.alloc(0);
-      resolve(more.length === 0 ? head : Buffer.concat([head, ...more]));
-    });
-    request.on("error", reject);
+/** By callbacks: a small body is there at once, and a promise would wait for its turn. */
+function readBody(
+  request: IncomingMessage,
+  go: (bytes: Buffer) => void,
+  fail: (error: Error) => void,
+): void {
+  let first: Buffer | undefined;
+  const more: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => {
+    if (first === undefined) first = chunk;
+    else more.push(chunk);
   });
+  request.on("end", () => {
+    const head = first ?? Buffer.alloc(0);
+    go(more.length === 0 ? head : Buffer.concat([head, ...more]));
+  });
+  request.on("error", fail);
 }

@@ -6,24 +6,35 @@ const BUCKETS_MS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_
 
 type Series = { count: number; sum_ms: number; buckets: number[]; statuses: Map<number, number> };
 
-const requests = new Map<string, Series>();
+/** By route and then by method: a key of both would be made for every answer. */
+const requests = new Map<string, Map<string, Series>>();
 const counters = new Map<string, { help: string; value: number }>();
 const gauges = new Map<string, { help: string; read: () => number }>();
 const loopDelay = monitorEventLoopDelay({ resolution: 20 });
 loopDelay.enable();
 
 export function observe(seen: { method: string; route: string; status: number; ms: number }): void {
-  const key = `method="${seen.method}",route="${seen.route}"`;
-  let series = requests.get(key);
-  if (series === undefined) {
-    series = { count: 0, sum_ms: 0, buckets: BUCKETS_MS.map(() => 0), statuses: new Map() };
-    requests.set(key, series);
-  }
+  const series = requests.get(seen.route)?.get(seen.method) ?? begin(seen);
   series.count += 1;
   series.sum_ms += seen.ms;
   series.statuses.set(seen.status, (series.statuses.get(seen.status) ?? 0) + 1);
   const bucket = BUCKETS_MS.findIndex((limit) => seen.ms <= limit);
   if (bucket >= 0) series.buckets[bucket] = (series.buckets[bucket] ?? 0) + 1;
+}
+
+function begin({ method, route }: { method: string; route: string }): Series {
+  const series = { count: 0, sum_ms: 0, buckets: BUCKETS_MS.map(() => 0), statuses: new Map() };
+  const methods = requests.get(route) ?? new Map<string, Series>();
+  requests.set(route, methods.set(method, series));
+  return series;
+}
+
+function labelled(): [string, Series][] {
+  return [...requests].flatMap(([route, methods]) =>
+    [...methods].map(([method, series]): [string, Series] => {
+      return [`method="${method}",route="${route}"`, series];
+    }),
+  );
 }
 
 /** A number that only rises, under a name the operator will graph. */
@@ -58,7 +69,7 @@ export function renderMetrics(): string {
     "# HELP dues_http_requests_total Requests answered.",
     "# TYPE dues_http_requests_total counter",
   );
-  for (const [key, { statuses }] of requests) {
+  for (const [key, { statuses }] of labelled()) {
     for (const [status, count] of statuses) {
       lines.push(`dues_http_requests_total{${key},status="${status}"} ${count}`);
     }
@@ -67,7 +78,7 @@ export function renderMetrics(): string {
     "# HELP dues_http_request_seconds Time to answer.",
     "# TYPE dues_http_request_seconds histogram",
   );
-  for (const [key, series] of requests) lines.push(...histogram(key, series));
+  for (const [key, series] of labelled()) lines.push(...histogram(key, series));
   return `${lines.join("\n")}\n`;
 }
 

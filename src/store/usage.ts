@@ -7,7 +7,7 @@ import type { Unbillable, UsageEvent } from "../schema/events.ts";
 import type { Metric } from "../schema/metrics.ts";
 import type { Db, Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
-import { json, type Sql, sql } from "./sql.ts";
+import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 export type EventRow = {
@@ -57,9 +57,10 @@ export function listMetered(
   project: ProjectId,
   refs: { ids: readonly string[]; external_ids: readonly string[] },
 ) {
-  const columns = sql`s.id, s.xmin::text as version, s.seq, s.external_id, s.status in ('active', 'suspended') as live,
-         s.started_at, s.terminated_at, s.period_no, s.current_period_start,
-         s.current_period_next, p.interval`;
+  const columns = sql`
+         s.id, s.xmin::text as version, s.seq, s.external_id,
+         s.status in ('active', 'suspended') as live, s.started_at, s.terminated_at, s.period_no,
+         s.current_period_start, s.current_period_next, p.interval`;
   const table = sql`subscriptions s
       join plans p on p.project_id = s.project_id and p.id = s.plan_id`;
   if (refs.external_ids.length === 0) {
@@ -125,7 +126,7 @@ function recording(project: ProjectId, events: readonly EventRow[], held: Sql): 
     with held as (${held}),
     input as (
       select *
-        from json_to_recordset(${json(events)}::json)
+        from json_to_recordset(${`[${events.map(rowJson).join(",")}]`}::json)
              as e (key uuid, transaction_id text, subscription_id uuid, metric_id uuid,
                    period_no integer, at timestamptz, received_at timestamptz, arrival bigint,
                    quantity numeric, unique_value uuid, value text, properties jsonb,
@@ -147,6 +148,25 @@ function recording(project: ProjectId, events: readonly EventRow[], held: Sql): 
            case when count(*) < ${events.length}
                 then coalesce(array_agg(key), '{}') end as some
       from stored`;
+}
+
+/**
+ * By hand, because events are many: ids, numbers and instants need no escaping, and what is null is
+ * left out. It costs half of what JSON.stringify does, here and for the database.
+ */
+function rowJson(row: EventRow): string {
+  const { transaction_id, quantity, unique_value, value, properties, unbillable } = row;
+  let text =
+    `{"key":"${row.key}","subscription_id":"${row.subscription_id}",` +
+    `"metric_id":"${row.metric_id}","period_no":${row.period_no},"at":"${row.at.toISOString()}",` +
+    `"received_at":"${row.received_at.toISOString()}","arrival":${row.arrival}`;
+  if (transaction_id !== null) text += `,"transaction_id":${JSON.stringify(transaction_id)}`;
+  if (quantity !== null) text += `,"quantity":"${quantity}"`;
+  if (unique_value !== null) text += `,"unique_value":"${unique_value}"`;
+  if (value !== null) text += `,"value":${JSON.stringify(value)}`;
+  if (properties !== null) text += `,"properties":${JSON.stringify(properties)}`;
+  if (unbillable !== null) text += `,"unbillable":"${unbillable}"`;
+  return `${text}}`;
 }
 
 /**
