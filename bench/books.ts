@@ -155,8 +155,8 @@ export type Bills = Range & {
 /** A monthly invoice each, month by month. Without fees: no list shows them. */
 export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<void> {
   const count = bills.to - bills.from + 1;
-  // What the trigger would find out from a copy of all the rows: the last one of each is unpaid.
-  await db.run(sql`alter table invoices disable trigger invoices_made`);
+  // What the triggers would find out from a copy of all the rows: the last one of each is unpaid.
+  await db.run(sql`alter table invoices disable trigger user`);
   await db.run(sql`
     insert into figure_changes (project_id, kind, key, count, cents)
     select id, 'due', 'USD', ${count}::bigint, ${count * INVOICE_CENTS}::bigint from projects`);
@@ -186,7 +186,7 @@ export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<vo
           on s.n = ${bills.from}::integer + i % ${count}::bigint
         join month on m = i / ${count}::bigint`),
   );
-  await db.run(sql`alter table invoices enable trigger invoices_made`);
+  await db.run(sql`alter table invoices enable trigger user`);
 }
 
 /** A payment for every paid invoice that has none, forty days after its issue. */

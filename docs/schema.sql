@@ -656,6 +656,31 @@ create table workspaces (
   constraint workspaces_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 
+CREATE OR REPLACE FUNCTION public.check_totals()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  wrong record;
+begin
+  select i.id, i.subtotal_cents, coalesce(f.cents, 0) as cents into wrong
+    from written i
+    left join (
+      select f.project_id, f.invoice_id, sum(f.amount_cents) as cents
+        from written w
+        join fees f on f.project_id = w.project_id and f.invoice_id = w.id
+       group by f.project_id, f.invoice_id) f
+      on f.project_id = i.project_id and f.invoice_id = i.id
+   where i.subtotal_cents <> coalesce(f.cents, 0)
+   limit 1;
+  if found then
+    raise exception 'invoice % is over % cents, its fees add up to %',
+      wrong.id, wrong.subtotal_cents, wrong.cents using errcode = 'check_violation';
+  end if;
+  return null;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION public.hold_usage(project uuid, locks integer[], subscription_ids uuid[], subscription_versions xid[], metric_ids uuid[], metric_versions xid[], seal timestamp with time zone)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -754,11 +779,29 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'amounts of % do not change once written', tg_table_name
+    using errcode = 'check_violation';
+end $function$
+;
+
+CREATE TRIGGER fees_remain BEFORE DELETE ON public.fees FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER fees_stay BEFORE UPDATE ON public.fees FOR EACH ROW WHEN (((old.amount_cents <> new.amount_cents) OR (old.invoice_id <> new.invoice_id))) EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER invoices_add_up AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION check_totals();
+
 CREATE TRIGGER invoices_changed AFTER UPDATE ON public.invoices REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_due();
 
 CREATE TRIGGER invoices_made AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_due();
 
 CREATE TRIGGER invoices_removed AFTER DELETE ON public.invoices REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION note_due();
+
+CREATE TRIGGER invoices_stay BEFORE UPDATE ON public.invoices FOR EACH ROW WHEN ((old.subtotal_cents <> new.subtotal_cents)) EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER payments_made AFTER INSERT ON public.payments REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_paid();
 

@@ -35,6 +35,7 @@ const CORRUPTIONS: readonly [rule: string, how: string, ...statements: string[]]
     "a cause has one invoice",
     "a period is billed twice",
     "drop index invoices_cause_key",
+    "alter table invoices disable trigger invoices_add_up",
     `insert into invoices
      select (jsonb_populate_record(i, jsonb_build_object('id', gen_random_uuid(),
               'number_seq', 1 + (select max(number_seq) from invoices)))).*
@@ -48,6 +49,7 @@ const CORRUPTIONS: readonly [rule: string, how: string, ...statements: string[]]
   [
     "an invoice adds up to its fees",
     "a fee is a cent too high",
+    "alter table fees disable trigger fees_stay",
     `update fees set amount_cents = amount_cents + 1
       where id = (select id from fees order by id limit 1)`,
   ],
@@ -173,4 +175,26 @@ describe("the rules about the books", () => {
     const tried = new Set(CORRUPTIONS.map(([rule]) => rule));
     expect(RULE_NAMES.filter((name) => !tried.has(name))).toEqual([]);
   });
+});
+
+/** What no rule needs to find, for it cannot come about. */
+const REFUSED: readonly [what: string, statement: string][] = [
+  ["the amount of a fee changes", "update fees set amount_cents = amount_cents + 1"],
+  ["a fee is removed", "delete from fees"],
+  [
+    "an invoice's total changes",
+    "update invoices set subtotal_cents = subtotal_cents + 1, total_cents = total_cents + 1",
+  ],
+  [
+    "an invoice comes without its fees",
+    `insert into invoices
+     select (jsonb_populate_record(i, jsonb_build_object('id', gen_random_uuid(),
+              'number_seq', 1 + (select max(number_seq) from invoices), 'cause_no', 99))).*
+       from invoices i where subtotal_cents > 0 limit 1`,
+  ],
+];
+
+test.each(REFUSED)("the database refuses it when %s", async (_what, text) => {
+  const tried = app.context.db.tx((tx) => tx.run({ text, values: [] } as Sql));
+  await expect(tried).rejects.toThrow(/add up to|do not change/);
 });
