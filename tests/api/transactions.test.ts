@@ -7,7 +7,8 @@ import { sql } from "../../src/store/sql.ts";
 import { testDatabase } from "../support/database.ts";
 
 const LOCK = sql`select pg_advisory_xact_lock(7)`;
-const LOCK_MS = 100;
+// Also how long a connection may take, which is a while on a machine with much to do.
+const LOCK_MS = 1_000;
 
 const database = await testDatabase();
 const db = new Pool(database.connection, {
