@@ -116,7 +116,7 @@ async function outcomes(
   { drafts, firsts, stored }: Recorded,
 ): Promise<Outcome[]> {
   // Also of repeats: the first copy's caller may have been cut off before this was done.
-  await portal.dropUsed(db, project, subscriptionsOf(drafts));
+  await portal.dropUsed(db, project, () => subscriptionsOf(drafts));
   const repeats = drafts.filter((one) => !stored.has(one.key) || firsts.get(one.key) !== one);
   const before = await knownBefore(db, project, repeats, freshOf(firsts, stored));
   return drafts.map((one) => {

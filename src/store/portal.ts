@@ -158,13 +158,15 @@ export async function dropChanged(
   );
 }
 
-/** Usage is not logged change by change, so it says itself whose it was. */
+/** Usage is not logged change by change, so it says itself whose it was, when that is asked. */
 export async function dropUsed(
   db: Db,
   project: ProjectId,
-  subscription_ids: readonly string[],
+  used: () => readonly string[],
 ): Promise<void> {
-  if (!everyChange || subscription_ids.length === 0) return;
+  if (!everyChange) return;
+  const subscription_ids = used();
+  if (subscription_ids.length === 0) return;
   const users = await db.many<{ customer_id: string }>(sql`
     select distinct customer_id
       from subscriptions
