@@ -15,6 +15,7 @@ import { routeTable } from "./http/table.ts";
 import { createToken } from "./operations/create-token.ts";
 import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
+import { ANSWERING } from "./store/callers.ts";
 import { type Connection, type Db, Pool, type Queryable } from "./store/db.ts";
 import { reachEmbedded, startEmbedded } from "./store/embedded.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
@@ -117,7 +118,7 @@ export function migrateStore(store: Store): Promise<string[]> {
 const REQUESTS = {
   statement_timeout_ms: STATEMENT_MS,
   lock_timeout_ms: LOCK_MS,
-  application_name: "dues api",
+  application_name: ANSWERING,
 };
 
 export function requestPool(connection: Connection, config: Config): Pool {

@@ -6,6 +6,7 @@ import { Refusal } from "../errors.ts";
 import { BATCH_MAX, closeAlone, closeDue, settleEnded } from "../operations/close-periods.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
+import * as callers from "../store/callers.ts";
 import * as due from "../store/due.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
@@ -13,8 +14,6 @@ import * as usageLocks from "../store/usage-locks.ts";
 import type { Job } from "./loop.ts";
 
 const PAUSE_MS = 1_000;
-/** While the database writes one batch, the next is decided. */
-const LANES = 2;
 const LANE_BATCHES = 4;
 
 export function billingJob(context: Context): Job {
@@ -45,15 +44,17 @@ async function closeTick(context: Context): Promise<number> {
 async function closeTurn(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
   const first = await closeBatch(context, settings, now);
   if (first < BATCH_MAX) return first;
-  const lane = async () => {
+  const lane = async (isFree: () => Promise<boolean>) => {
     let closed = 0;
-    for (let batch = 0; batch < LANE_BATCHES; batch++) {
+    for (let batch = 0; batch < LANE_BATCHES && (await isFree()); batch++) {
       closed += await closeBatch(context, settings, now);
     }
     return closed;
   };
-  const lanes = await Promise.all(Array.from({ length: LANES }, lane));
-  return lanes.reduce((sum, closed) => sum + closed, first);
+  // While the database writes one batch the next is decided, unless callers need that processor.
+  const spare = async () => !(await callers.areBeingAnswered(context.db));
+  const [closed, more] = await Promise.all([lane(async () => true), lane(spare)]);
+  return first + closed + more;
 }
 
 async function closeBatch(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
