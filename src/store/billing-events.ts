@@ -77,6 +77,7 @@ export function list(
       columns: COLUMNS,
       from: sql`billing_events`,
       where,
+      project: sql`project_id`,
       order: [
         { column: sql`xid`, type: sql`xid8` },
         { column: sql`id`, type: sql`uuid` },

@@ -42,6 +42,7 @@ export function list(db: Queryable, project: ProjectId, request: PageRequest) {
       columns: COLUMNS,
       from: sql`customers`,
       where: [sql`project_id = ${project}`],
+      project: sql`project_id`,
       order: [{ column: sql`seq`, type: sql`bigint` }],
     },
     request,

@@ -265,6 +265,7 @@ export function list(
       from: sql`webhook_attempts a
         join webhook_messages m on m.project_id = a.project_id and m.id = a.message_id`,
       where,
+      project: sql`a.project_id`,
       order: [{ column: sql`a.id`, type: sql`uuid` }],
     },
     request,

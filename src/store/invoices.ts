@@ -89,6 +89,7 @@ export function list(
       columns: COLUMNS,
       from: sql`invoices i`,
       where,
+      project: sql`i.project_id`,
       order: [{ column: sql`i.id`, type: sql`uuid` }],
     },
     request,

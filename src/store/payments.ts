@@ -58,6 +58,7 @@ export function list(
       columns: COLUMNS,
       from: sql`payments`,
       where,
+      project: sql`project_id`,
       order: [{ column: sql`id`, type: sql`uuid` }],
     },
     request,

@@ -111,6 +111,7 @@ export function list(
       columns: COLUMNS,
       from: sql`subscriptions s`,
       where,
+      project: sql`s.project_id`,
       order: [{ column: sql`s.id`, type: sql`uuid` }],
     },
     request,

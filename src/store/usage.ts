@@ -378,6 +378,7 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
       columns: EVENT_COLUMNS,
       from: EVENT_TABLE,
       where,
+      project: sql`e.project_id`,
       order: [
         { column: sql`e.at`, type: sql`timestamptz` },
         { column: sql`e.key`, type: sql`uuid` },

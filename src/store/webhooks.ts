@@ -326,6 +326,7 @@ export function listMessages(db: Queryable, project: ProjectId, request: PageReq
         sql`xid < pg_snapshot_xmin(pg_current_snapshot())`,
         sql`event <> ${TEST_EVENT}`,
       ],
+      project: sql`project_id`,
       order: [
         { column: sql`xid`, type: sql`xid8` },
         { column: sql`id`, type: sql`uuid` },
