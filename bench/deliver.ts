@@ -8,12 +8,13 @@ import { Agent, request } from "undici";
 import { readConfig } from "../src/config.ts";
 import type { Context } from "../src/context.ts";
 import { newId } from "../src/ids.ts";
-import { startWorkers, testContext } from "../src/main.ts";
+import { testContext } from "../src/main.ts";
 import { registerWebhook } from "../src/operations/change-webhook.ts";
 import { emit, SCHEDULER } from "../src/operations/emit.ts";
 import { Pool } from "../src/store/db.ts";
 import { sql } from "../src/store/sql.ts";
 import type { ProjectId } from "../src/store/tenants.ts";
+import { startWorkers } from "../src/workers/start.ts";
 import { amount, atLeast, atMost, type Bench, type Figure, type Round, ratio } from "./report.ts";
 import { figure, openStage, print, type Side, type Stage, startSide } from "./stage.ts";
 

@@ -6,8 +6,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { readConfig } from "../src/config.ts";
-import { readSecretKey, startWorkers, testContext } from "../src/main.ts";
+import { readSecretKey, testContext } from "../src/main.ts";
 import { sql } from "../src/store/sql.ts";
+import { startWorkers } from "../src/workers/start.ts";
 import {
   addDays,
   addDelivered,

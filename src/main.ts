@@ -4,14 +4,13 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
-import { type DestinationStream, type Logger, pino } from "pino";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config, Role } from "./config.ts";
 import type { Context } from "./context.ts";
 import type { Readiness } from "./http/routes/system.ts";
-import { addressPolicy } from "./http/routes/webhooks.ts";
 import { buildServer, type Door } from "./http/server.ts";
 import { routeTable } from "./http/table.ts";
+import { makeLog } from "./log.ts";
 import { createToken } from "./operations/create-token.ts";
 import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
@@ -19,21 +18,15 @@ import { ANSWERING } from "./store/callers.ts";
 import { type Connection, type Db, Pool, type Queryable } from "./store/db.ts";
 import { reachEmbedded, startEmbedded } from "./store/embedded.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
-import { listen as listenTo } from "./store/listen.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
 import { dropOnEveryChange } from "./store/portal.ts";
 import { countOrganizations } from "./store/tenants.ts";
-import { CHANNEL } from "./store/webhooks.ts";
-import { billingJob } from "./workers/billing.ts";
-import { Deliverer } from "./workers/deliver-webhooks.ts";
-import { type Job, type Loop, startLoop } from "./workers/loop.ts";
-import { Sender } from "./workers/send.ts";
-import { figuresJob, sweepJob, webhookSweepJob } from "./workers/sweep.ts";
+import { type Loop, startLoop } from "./workers/loop.ts";
+import { startThread, startWork } from "./workers/start.ts";
 
 const STATEMENT_MS = 5_000;
 const LOCK_MS = 2_000;
-const WORKER_POOL = { max: 4, statement_timeout_ms: 60_000, lock_timeout_ms: 10_000 };
 const PIPELINES = 2;
 const LAST_USED_PAUSE_MS = 30_000;
 const DRAIN_MS = 20_000;
@@ -52,24 +45,6 @@ export type Profile = {
   readonly project_id: string;
   readonly token: string;
 };
-
-export function makeLog(
-  config: Config,
-  destination: DestinationStream = pino.destination({ dest: 2, sync: false }),
-): Logger {
-  return pino(
-    {
-      level: config.log_level,
-      base: { pid: process.pid },
-      timestamp: pino.stdTimeFunctions.isoTime,
-      redact: {
-        paths: ["token", "secret", "authorization", "*.token", "*.secret", "*.authorization"],
-        censor: "[redacted]",
-      },
-    },
-    destination,
-  );
-}
 
 /** The key that signs cursors and seals secrets: the operator's, or kept beside the data. */
 export function readSecretKey(config: Config): Buffer {
@@ -200,15 +175,13 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     const point = new Pipeline(store.connection, { ...REQUESTS, max: PIPELINES });
     undo.push(() => point.end());
     const context = { config: given, db: pool, point, clock: systemClock, log, secret_key };
-    // Alone in its process, a worker gives way to those who answer callers on the same machine.
-    if (role === "worker") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-    if (role !== "api") {
-      const workers = new Pool(store.connection, {
-        ...WORKER_POOL,
-        application_name: "dues worker",
-      });
-      undo.push(() => workers.end());
-      undo.push(startWorkers({ ...context, db: workers, point: workers }, store.connection));
+    if (role === "all") {
+      undo.push(startThread({ config: given, connection: store.connection, secret_key }));
+    }
+    if (role === "worker") {
+      // Alone in its process, it gives way to those who answer callers on the same machine.
+      setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+      undo.push(startWork(context, store.connection));
     }
     const { door, base_url } = await listen(context, readiness, role);
     undo.push(() => drain(door, readiness));
@@ -220,30 +193,6 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     await unwind(undo);
     throw error;
   }
-}
-
-/** Starts every job of a worker; returns what stops them, in order. */
-export function startWorkers(context: Context, connection: Connection): () => Promise<void> {
-  const { log } = context;
-  const jobs: Job[] = [
-    billingJob(context),
-    sweepJob(context),
-    webhookSweepJob(context),
-    figuresJob(context),
-  ];
-  const loops = jobs.map((job) => startLoop(job, log));
-  const deliverer = new Deliverer(context, new Sender(addressPolicy(context)));
-  const claims = startLoop(deliverer.jobs.claims, log);
-  const results = startLoop(deliverer.jobs.results, log);
-  deliverer.wakeClaims = claims.wake;
-  deliverer.wakeResults = results.wake;
-  const listener = listenTo(connection, CHANNEL, (project) => deliverer.notify(project));
-  return async () => {
-    await listener.stop();
-    await Promise.all([...loops, claims].map((loop) => loop.stop()));
-    await results.stop();
-    await deliverer.drain();
-  };
 }
 
 function stopAll(loops: readonly Loop[]): () => Promise<unknown> {

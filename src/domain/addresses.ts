@@ -21,6 +21,23 @@ export type AddressPolicy = {
   readonly own_host?: string;
 };
 
+type Sending = {
+  readonly webhook_allow_private: boolean;
+  readonly database_url: string | undefined;
+  readonly base_url: string;
+};
+
+/** The trial may send to this machine; anything private is for the operator to allow. */
+export function addressPolicy({ webhook_allow_private, database_url, base_url }: Sending) {
+  const own = parsedUrl(base_url);
+  const policy: AddressPolicy = {
+    allow_private: webhook_allow_private,
+    allow_loopback: database_url === undefined,
+    ...(own !== undefined && { own_host: own.host }),
+  };
+  return policy;
+}
+
 export type UrlCheck =
   | { readonly ok: true; readonly url: URL }
   | { readonly ok: false; readonly reason: string };

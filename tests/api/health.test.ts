@@ -1,7 +1,8 @@
 // What operators see: health, readiness, metrics, the reference, and logs that keep secrets.
 
 import { afterAll, describe, expect, test } from "vitest";
-import { makeLog, openDoor } from "../../src/main.ts";
+import { makeLog } from "../../src/log.ts";
+import { openDoor } from "../../src/main.ts";
 import { type Db, Pool } from "../../src/store/db.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
 import { startApp, testConfig } from "../support/app.ts";

@@ -1,7 +1,7 @@
 // The delivery worker by hand: sends what is due now and returns when it is recorded. And facts to
 // tell, without the billing that they come from.
 
-import { addressPolicy } from "../../src/http/routes/webhooks.ts";
+import { addressPolicy } from "../../src/domain/addresses.ts";
 import { emit, SCHEDULER } from "../../src/operations/emit.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { Deliverer } from "../../src/workers/deliver-webhooks.ts";
@@ -14,7 +14,7 @@ export class Courier {
 
   constructor(app: App) {
     this.#app = app;
-    this.#deliverer = new Deliverer(app.context, new Sender(addressPolicy(app.context)));
+    this.#deliverer = new Deliverer(app.context, new Sender(addressPolicy(app.context.config)));
   }
 
   /** Everything of the project that is due at this moment. */

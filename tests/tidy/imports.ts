@@ -10,13 +10,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   store: ["domain", "schema"],
   operations: ["store", "domain", "schema"],
   http: ["operations", "store", "domain", "schema", "clock", "config", "context"],
-  workers: ["operations", "store", "domain", "schema", "clock", "config", "context"],
+  workers: ["operations", "store", "domain", "schema", "clock", "config", "context", "log"],
   client: ["clock"],
   cli: ["client", "schema", "clock", "config"],
   errors: [],
   ids: ["clock"],
   clock: [],
   config: [],
+  log: ["config"],
   context: ["clock", "config", "store"],
 };
 

@@ -2,9 +2,9 @@
 // a policy that changes on the way.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startWorkers } from "../../src/main.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { billingJob } from "../../src/workers/billing.ts";
+import { startWorkers } from "../../src/workers/start.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { flatFee, instant, Sandbox, sandbox } from "../support/given.ts";
 import { Receiver } from "../support/receiver.ts";

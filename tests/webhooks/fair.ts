@@ -4,8 +4,8 @@
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
-import { startWorkers } from "../../src/main.ts";
 import { sql } from "../../src/store/sql.ts";
+import { startWorkers } from "../../src/workers/start.ts";
 import { type App, startApp } from "../support/app.ts";
 import { register, tell } from "../support/courier.ts";
 import { Receiver } from "../support/receiver.ts";

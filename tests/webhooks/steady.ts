@@ -1,8 +1,8 @@
 // Two workers side by side and nobody dies: each message arrives once.
 
 import { expect } from "vitest";
-import { startWorkers } from "../../src/main.ts";
 import { sql } from "../../src/store/sql.ts";
+import { startWorkers } from "../../src/workers/start.ts";
 import { startApp } from "../support/app.ts";
 import { register, tell } from "../support/courier.ts";
 import { until } from "../support/processes.ts";

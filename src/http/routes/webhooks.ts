@@ -1,8 +1,7 @@
 // Webhook endpoints, and the log of what was sent to them.
 
 import Type from "typebox";
-import type { Context } from "../../context.ts";
-import type { AddressPolicy } from "../../domain/addresses.ts";
+import { addressPolicy } from "../../domain/addresses.ts";
 import { parseTimestamp } from "../../domain/dates.ts";
 import { refuse } from "../../errors.ts";
 import {
@@ -36,15 +35,6 @@ const tag = "Webhooks";
 const params = { id: "UUID of the endpoint." };
 const One = Wrapped("webhook_endpoint", WebhookEndpoint);
 
-/** The trial may send to this machine; anything private is for the operator to allow. */
-export function addressPolicy({ config }: Pick<Context, "config">): AddressPolicy {
-  return {
-    allow_private: config.webhook_allow_private,
-    allow_loopback: config.database_url === undefined,
-    ...(URL.canParse(config.base_url) && { own_host: new URL(config.base_url).host }),
-  };
-}
-
 function withSecret({ endpoint, secret }: Registered) {
   return { webhook_endpoint: { ...endpointView(endpoint), secret } };
 }
@@ -62,7 +52,7 @@ const create = write({
   secret_answer: true,
   example: { url: "https://example.com/dues", events: ["invoice.created", "payment.succeeded"] },
   async handle({ tx, context, project, actor, body, now }) {
-    const terms = { policy: addressPolicy(context), secret_key: context.secret_key };
+    const terms = { policy: addressPolicy(context.config), secret_key: context.secret_key };
     return withSecret(await registerWebhook(tx, project, body, terms, byCaller(actor), now));
   },
 });

@@ -1,0 +1,22 @@
+// What the operator reads: one line of JSON each, on standard error, with nothing secret in it.
+
+import { type DestinationStream, type Logger, pino } from "pino";
+import type { Config } from "./config.ts";
+
+export function makeLog(
+  config: Config,
+  destination: DestinationStream = pino.destination({ dest: 2, sync: false }),
+): Logger {
+  return pino(
+    {
+      level: config.log_level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: {
+        paths: ["token", "secret", "authorization", "*.token", "*.secret", "*.authorization"],
+        censor: "[redacted]",
+      },
+    },
+    destination,
+  );
+}
