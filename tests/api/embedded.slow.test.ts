@@ -160,6 +160,8 @@ function postmasterOf(data: string): number {
 
 async function query<T extends pg.QueryResultRow>(told: Told, text: string): Promise<T[]> {
   const client = new pg.Client(told.connection);
+  // A server that recovers cuts its sessions: the query tells.
+  client.on("error", () => {});
   await client.connect();
   try {
     return (await client.query<T>(text)).rows;
