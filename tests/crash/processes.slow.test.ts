@@ -66,6 +66,29 @@ test("workers killed in the middle of a close lose nothing and bill nothing twic
   await expectAgreement();
 });
 
+test("a process that does everything ends its close before it leaves, and another goes on", {
+  timeout: TEST_MS,
+}, async () => {
+  const many = 300;
+  const months = 3;
+  const [api] = await fleet.start("api");
+  await fleet.makeSubscriptions(api, many);
+  for (let turn = 0; turn < 2; turn++) {
+    const [whole] = await fleet.start("all", 1, monthsAhead(months));
+    await until(() => isWriting(turn), CLOSE_MS);
+    expect(await whole.signal("SIGTERM")).toEqual({ code: 0, signal: null });
+    const { open } = await fleet.db.one<{ open: number }>(sql`
+      select count(*) as open
+        from pg_stat_activity
+       where datname = current_database() and application_name = 'dues worker'`);
+    expect(open, "connections of the workers that are left").toBe(0);
+  }
+  await fleet.start("all", 1, monthsAhead(months));
+  await until(async () => (await fleet.count("invoices")) >= many * months, CLOSE_MS);
+  expect(await fleet.count("invoices")).toBe(many * months);
+  await expectAgreement();
+});
+
 /** Whether a worker is in a transaction, at its first statements or further on; or all is done. */
 async function isWriting(turn: number): Promise<boolean> {
   const { found } = await fleet.db.one<{ found: boolean }>(sql`
