@@ -12,6 +12,8 @@ export type Ask =
       readonly subscriptions: number;
       /** Every second event of a body is one that was sent before. */
       readonly repeats?: boolean;
+      /** When they all happened; else when the load began. */
+      readonly at?: string;
     }
   /** Read in turn. */
   | { readonly kind: "paths"; readonly paths: readonly string[] };
@@ -62,7 +64,7 @@ class Generator {
   readonly #load: Load;
   readonly #head: string;
   readonly #prefix = randomBytes(6).toString("hex");
-  readonly #timestamp = new Date().toISOString();
+  readonly #began = new Date().toISOString();
   readonly #turns: readonly number[];
   readonly #asked: number[];
   #turn = 0;
@@ -101,10 +103,10 @@ class Generator {
   #post(ask: Ask & { kind: "events" }): string {
     const body =
       ask.batch === 1
-        ? this.#event(this.#made++, ask.subscriptions)
+        ? this.#event(this.#made++, ask)
         : `{"events":[${Array.from({ length: ask.batch }, (_, i) => {
             const repeat = ask.repeats === true && i % 2 === 1 && this.#made > REPEAT_BACK;
-            return this.#event(repeat ? this.#made - REPEAT_BACK : this.#made++, ask.subscriptions);
+            return this.#event(repeat ? this.#made - REPEAT_BACK : this.#made++, ask);
           }).join(",")}]}`;
     const path = ask.batch === 1 ? "/v1/events" : "/v1/events/batch";
     return (
@@ -114,12 +116,12 @@ class Generator {
   }
 
   /** Ids that rise, as those of clients with time-ordered ids do; every one is new. */
-  #event(n: number, subscriptions: number): string {
+  #event(n: number, { subscriptions, at = this.#began }: Ask & { kind: "events" }): string {
     const start = `${this.#prefix.slice(0, 8)}-${this.#prefix.slice(8)}-7000-8000-`;
     return (
       `{"transaction_id":"${start}${n.toString(16).padStart(12, "0")}",` +
       `"subscription_id":"ext:s${1 + (n % subscriptions)}","code":"calls",` +
-      `"timestamp":"${this.#timestamp}","properties":{"n":"3","region":"eu-west"}}`
+      `"timestamp":"${at}","properties":{"n":"3","region":"eu-west"}}`
     );
   }
 }
