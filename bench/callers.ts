@@ -1,4 +1,4 @@
-// What callers notice of a close: their answers at a steady pace while the process that answers them
+// What callers notice of a close: their answers at a steady pace while the process that gives them
 // also closes many periods, against the same when nothing else is done.
 
 import { strict as assert } from "node:assert";
