@@ -22,7 +22,7 @@ import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
 import { dropOnEveryChange } from "./store/portal.ts";
 import { countOrganizations } from "./store/tenants.ts";
-import { type Loop, startLoop } from "./workers/loop.ts";
+import { startLoop } from "./workers/loop.ts";
 import { startThread, startWork } from "./workers/start.ts";
 
 const STATEMENT_MS = 5_000;
@@ -186,17 +186,13 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     const { door, base_url } = await listen(context, readiness, role);
     undo.push(() => drain(door, readiness));
     const lastUsed = { name: "last used", pause_ms: LAST_USED_PAUSE_MS, tick: flushLastUsed(door) };
-    undo.push(stopAll([startLoop(lastUsed, log)]));
+    undo.push(startLoop(lastUsed, log).stop);
     const profile = keepProfile(given, base_url, made);
     return { base_url, profile, first: made !== undefined, stop: () => unwind(undo) };
   } catch (error) {
     await unwind(undo);
     throw error;
   }
-}
-
-function stopAll(loops: readonly Loop[]): () => Promise<unknown> {
-  return () => Promise.all(loops.map((loop) => loop.stop()));
 }
 
 /** Always "nothing left to do": once a pause is often enough. */

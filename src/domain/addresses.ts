@@ -28,14 +28,13 @@ type Sending = {
 };
 
 /** The trial may send to this machine; anything private is for the operator to allow. */
-export function addressPolicy({ webhook_allow_private, database_url, base_url }: Sending) {
-  const own = parsedUrl(base_url);
-  const policy: AddressPolicy = {
-    allow_private: webhook_allow_private,
-    allow_loopback: database_url === undefined,
+export function addressPolicy(config: Sending): AddressPolicy {
+  const own = parsedUrl(config.base_url);
+  return {
+    allow_private: config.webhook_allow_private,
+    allow_loopback: config.database_url === undefined,
     ...(own !== undefined && { own_host: own.host }),
   };
-  return policy;
 }
 
 export type UrlCheck =

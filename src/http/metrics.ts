@@ -51,7 +51,9 @@ export function gauge(name: string, help: string, read: () => number): void {
 }
 
 gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
-gauge("process_heap_used_bytes", "JavaScript heap in use.", () => process.memoryUsage().heapUsed);
+gauge("process_heap_used_bytes", "JavaScript heap in use, without the workers' thread.", () => {
+  return process.memoryUsage().heapUsed;
+});
 gauge("process_uptime_seconds", "Seconds since the start.", () => process.uptime());
 gauge("dues_event_loop_delay_p99_seconds", "Event loop delay, p99.", () => {
   return loopDelay.percentile(99) / 1e9;
