@@ -68,7 +68,7 @@ function startOf(list: ListQuery, { after, offset }: PageRequest): Sql[] {
   }
   if (offset === 0) return [];
   // The rows before it are counted in the index alone; only the page itself is read in full. Asked
-  // for all columns of the index in their order, PostgreSQL need not take each entry apart.
+  // for all columns of the index in their order, PostgreSQL makes no other row of each entry.
   const names = join(list.order.map(keyName), ", ");
   const first = sql`
       select ${names}
