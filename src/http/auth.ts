@@ -1,5 +1,6 @@
 // Who calls, for which project, with which scopes; and the time it is there.
 
+import type { IncomingHttpHeaders } from "node:http";
 import type { Context } from "../context.ts";
 import { refuse, refuseField } from "../errors.ts";
 import { canonicalUuid, isWellFormedToken, tokenHash } from "../ids.ts";
@@ -10,6 +11,16 @@ import { getSettings, type ProjectSettings } from "../store/tenants.ts";
 export type Needed = "read" | "write" | "events" | "admin";
 /** `via` names the door when it is another than plain HTTP. */
 export type Actor = keys.Caller & { readonly via?: string };
+/** Neither on a public route, no settings without a project. */
+export type Caller = {
+  readonly actor: Actor | undefined;
+  readonly settings: ProjectSettings | undefined;
+};
+/** What a route asks of its callers. */
+type Rule = {
+  readonly scope: Needed | "public";
+  readonly project: "required" | "optional" | "none";
+};
 
 /** A revoked token is refused everywhere within a second, so nothing is believed longer. */
 const BELIEF_MS = 900;
@@ -71,6 +82,37 @@ export class Gate {
     this.#context = context;
   }
 
+  /** The order of refusals: 401, 400 missing_project, 403, then 404 and 422. */
+  async admit(rule: Rule, headers: IncomingHttpHeaders): Promise<Caller> {
+    if (rule.scope === "public") return { actor: undefined, settings: undefined };
+    const actor = await this.authenticate(headers.authorization);
+    const header = headers["x-project-id"];
+    if (rule.project === "required" && (header === undefined || header === "")) {
+      throw refuse("missing_project", "Send the project's id in the header X-Project-Id.");
+    }
+    if (!mayDo(actor, rule.scope)) {
+      throw refuse("forbidden", `The token needs the scope "${rule.scope}" for this call.`);
+    }
+    const wanted = rule.project !== "none" && header !== undefined && header !== "";
+    return { actor, settings: wanted ? await this.project(actor, header) : undefined };
+  }
+
+  /** The same without asking the database; undefined when only that could tell. */
+  recall(rule: Rule, headers: IncomingHttpHeaders): Caller | undefined {
+    const now = this.#context.clock.now();
+    const actor = this.#callers.recall(headers.authorization ?? "", now);
+    const project = headers["x-project-id"];
+    if (actor === undefined || hasExpired(actor, now) || typeof project !== "string") {
+      return undefined;
+    }
+    const settings = this.#projects.recall(projectKey(actor, project), now);
+    // A sandbox clock may have moved a moment ago, in another process: always asked afresh.
+    const isKnown = settings !== undefined && settings.mode !== "sandbox";
+    if (!isKnown || rule.scope === "public" || !mayDo(actor, rule.scope)) return undefined;
+    this.#noteUse(actor, now);
+    return { actor, settings };
+  }
+
   /** 401 unless the header carries a live token. */
   async authenticate(header: string | undefined): Promise<Actor> {
     const token = /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
@@ -80,14 +122,6 @@ export class Gate {
       keys.getCaller(this.#context.point, tokenHash(token)),
     );
     if (actor === undefined || hasExpired(actor, now)) throw unauthorized();
-    this.#noteUse(actor, now);
-    return actor;
-  }
-
-  /** The same without asking the database; undefined when only that could tell. */
-  recallActor(header: string | undefined, now: Date): Actor | undefined {
-    const actor = this.#callers.recall(header ?? "", now);
-    if (actor === undefined || hasExpired(actor, now)) return undefined;
     this.#noteUse(actor, now);
     return actor;
   }
@@ -105,20 +139,10 @@ export class Gate {
     const { point, clock } = this.#context;
     const ask = () => getSettings(point, actor.organization_id, id);
     let settings = await this.#projects.get(projectKey(actor, id), clock.now(), ask);
-    // A sandbox clock may have moved a moment ago, in another process: always asked afresh.
+    // Its clock may have moved a moment ago, in another process.
     if (settings?.mode === "sandbox") settings = await ask();
     if (settings === undefined) throw refuse("not_found", "No project has this id.");
     return settings;
-  }
-
-  recallProject(
-    actor: Actor,
-    header: string | string[] | undefined,
-    now: Date,
-  ): ProjectSettings | undefined {
-    if (typeof header !== "string") return undefined;
-    const settings = this.#projects.recall(projectKey(actor, header), now);
-    return settings?.mode === "sandbox" ? undefined : settings;
   }
 
   /** This process revoked or changed something: do not wait for the belief to age. */

@@ -11,7 +11,7 @@ import {
 } from "fastify";
 import type { Context } from "../context.ts";
 import { type Refusal, refuse } from "../errors.ts";
-import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import type { ProjectId } from "../store/tenants.ts";
 import {
   answerBrokenRequest,
   asRefusal,
@@ -20,10 +20,11 @@ import {
   noteAnswer,
   requestId,
 } from "./answers.ts";
-import { type Actor, Gate, mayDo, timeOf } from "./auth.ts";
-import { openHotLane } from "./hot-lane.ts";
+import { type Caller, Gate, timeOf } from "./auth.ts";
+import { HotLane } from "./hot-lane.ts";
 import { keyOf, once } from "./idempotency.ts";
 import { parseJson } from "./json.ts";
+import { openLaneDoors } from "./lane-doors.ts";
 import { DOOR_HEADER, DOOR_KEY } from "./mcp-tools.ts";
 import { Buckets } from "./rates.ts";
 import { type Call, type Method, type Route, WithStatus, type WriteCall } from "./route.ts";
@@ -39,8 +40,6 @@ const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 2_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 100;
-
-type Caller = { actor: Actor | undefined; settings: ProjectSettings | undefined };
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -101,10 +100,11 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
   });
   const limits = tokenLimits(context);
   for (const route of routes) mount(app, context, gate, route, limits);
-  openHotLane(app.server, { context, gate, leaving }, routes, {
+  const lane = new HotLane(context, gate, routes, {
     limitOf: (route) => limitOf(limits, route),
     renderOf: (route) => renderer(app, route),
   });
+  openLaneDoors(app.server, lane, leaving);
   const stopListening = () => {
     leaving.now = true;
     // The HTTP server's own close would cut idle connections on which a request is arriving.
@@ -201,20 +201,10 @@ function mount(
   });
 }
 
-/** The order of refusals: 401, 400 missing_project, 403, then 404 and 422. */
-async function admit(gate: Gate, route: Route, request: FastifyRequest): Promise<Caller> {
-  if (route.scope === "public") return { actor: undefined, settings: undefined };
-  const known = await gate.authenticate(request.headers.authorization);
-  const actor = request.headers[DOOR_HEADER] === DOOR_KEY ? { ...known, via: "mcp" } : known;
-  const header = request.headers["x-project-id"];
-  if (route.project === "required" && (header === undefined || header === "")) {
-    throw refuse("missing_project", "Send the project's id in the header X-Project-Id.");
-  }
-  if (!mayDo(actor, route.scope)) {
-    throw refuse("forbidden", `The token needs the scope "${route.scope}" for this call.`);
-  }
-  const wanted = route.project !== "none" && header !== undefined && header !== "";
-  return { actor, settings: wanted ? await gate.project(actor, header) : undefined };
+async function admit(gate: Gate, route: Route, { headers }: FastifyRequest): Promise<Caller> {
+  const { actor, settings } = await gate.admit(route, headers);
+  const isTool = actor !== undefined && headers[DOOR_HEADER] === DOOR_KEY;
+  return { actor: isTool ? { ...actor, via: "mcp" } : actor, settings };
 }
 
 async function answerOf(
