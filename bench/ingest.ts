@@ -29,8 +29,10 @@ import {
 
 const CONNECTIONS = 64;
 const SUBSCRIPTIONS = 100;
-const ROUNDS = 3;
+const ROUNDS = 5;
 const SECONDS = 4;
+/** Until both sides' code is compiled. */
+const WARM_UP_SECONDS = 4;
 const BATCH = 1_000;
 const BATCH_CONNECTIONS = 4;
 const COPY_ROWS = 100_000;
@@ -59,7 +61,8 @@ export const benchIngest: Bench = async (options) => {
 
 async function singles(stage: Stage, service: Side, bare: Side, { quick }: Options) {
   const seconds = quick ? 1 : SECONDS;
-  for (const side of [service, bare]) await send(stage, side, SINGLE, CONNECTIONS, 1);
+  const warm_up = quick ? 1 : WARM_UP_SECONDS;
+  for (const side of [service, bare]) await send(stage, side, SINGLE, CONNECTIONS, warm_up);
   const before = await stored(stage);
   const ours: LoadResult[] = [];
   const theirs: LoadResult[] = [];
