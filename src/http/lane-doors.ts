@@ -81,7 +81,7 @@ class PlainConnection {
   readonly #socket: Socket;
   readonly #handOver: () => void;
   readonly #reader = new PlainReader();
-  #busy = false;
+  #state: "idle" | "answering" | "leaving" = "idle";
   /** Something came while a request was being answered: Node's to read, after the answer. */
   #early = false;
   /** The other side will send nothing more. */
@@ -107,7 +107,7 @@ class PlainConnection {
     ["data", (chunk) => this.#take(chunk)],
     ["drain", () => this.#socket.resume()],
     ["end", () => this.#end()],
-    ["timeout", () => this.#busy || this.close()],
+    ["timeout", () => this.#state === "answering" || this.close()],
     ["error", () => this.close()],
     ["close", () => this.#forget()],
   ];
@@ -118,8 +118,9 @@ class PlainConnection {
     this.#forget = forget;
   }
 
+  /** Its answer is being made, or not yet with its reader. */
   get busy(): boolean {
-    return this.#busy;
+    return this.#state !== "idle" || this.#socket.writableLength > 0;
   }
 
   close(): void {
@@ -127,7 +128,7 @@ class PlainConnection {
   }
 
   #take(chunk: Buffer): void {
-    if (this.#busy) {
+    if (this.#state !== "idle") {
       this.#early = true;
       this.#putBack(chunk);
       return;
@@ -139,21 +140,21 @@ class PlainConnection {
       this.#giveUp();
       return;
     }
-    this.#busy = true;
+    this.#state = "answering";
     ride(message?.body, this.#answer);
   }
 
   readonly #answer = (status: number, fields: Fields, body: string): void => {
     const socket = this.#socket;
     if (socket.destroyed) return;
-    const keep_ms = this.#leaving.now || this.#ended ? 0 : this.#server.keepAliveTimeout;
+    this.#state = this.#leaving.now || this.#ended ? "leaving" : "idle";
+    const keep_ms = this.#state === "leaving" ? 0 : this.#server.keepAliveTimeout;
     const text = writePlain(status, fields, body, keep_ms);
-    if (keep_ms === 0) {
+    if (this.#state === "leaving") {
       socket.write(text);
       socket.destroySoon();
       return;
     }
-    this.#busy = false;
     // Who does not read what was answered may not ask for more.
     if (!socket.write(text)) socket.pause();
     if (socket.timeout !== keep_ms) socket.setTimeout(keep_ms);
@@ -162,7 +163,7 @@ class PlainConnection {
 
   #end(): void {
     this.#ended = true;
-    if (!this.#busy) this.#socket.end();
+    if (this.#state === "idle") this.#socket.end();
   }
 
   #putBack(chunk: Buffer): void {
