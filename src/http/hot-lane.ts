@@ -22,7 +22,7 @@ type Asked = Pick<IncomingMessage, "method" | "url" | "headers">;
 /** Sends an answer off. */
 export type Exit = (status: number, fields: Fields, body: string) => void;
 /** Answers a request when its body is there. */
-export type Ride = (bytes: Buffer | undefined, exit: Exit) => void;
+type Ride = (bytes: Buffer | undefined, exit: Exit) => void;
 
 type Lane = {
   readonly route: Route;

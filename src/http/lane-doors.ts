@@ -3,8 +3,8 @@
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { HotLane } from "./hot-lane.ts";
-import { type Fields, PlainReader, writePlain } from "./plain-http.ts";
+import type { Exit, HotLane } from "./hot-lane.ts";
+import { PlainReader, writePlain } from "./plain-http.ts";
 
 /** On the way out every answer is the last one of its connection. */
 type Leaving = { readonly now: boolean };
@@ -55,7 +55,7 @@ function fromServer(
 ): boolean {
   const ride = lane.find(request);
   if (ride === undefined) return false;
-  const exit = (status: number, fields: Fields, body: string) => {
+  const exit: Exit = (status, fields, body) => {
     if (response.destroyed) return;
     response.writeHead(status, leaving.now ? { ...fields, connection: "close" } : fields);
     response.end(body);
@@ -144,7 +144,7 @@ class PlainConnection {
     ride(message?.body, this.#answer);
   }
 
-  readonly #answer = (status: number, fields: Fields, body: string): void => {
+  readonly #answer: Exit = (status, fields, body) => {
     const socket = this.#socket;
     if (socket.destroyed) return;
     this.#state = this.#leaving.now || this.#ended ? "leaving" : "idle";

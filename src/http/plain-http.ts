@@ -5,12 +5,12 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from "node:http";
 import { wallMs } from "../clock.ts";
 
-export type PlainRequest = {
+type PlainRequest = {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
 };
-export type PlainMessage = { readonly request: PlainRequest; readonly body: Buffer | undefined };
+type PlainMessage = { readonly request: PlainRequest; readonly body: Buffer | undefined };
 export type Fields = Readonly<Record<string, string | number>>;
 
 const HEAD_BYTES_MAX = 8 * 1024;

@@ -36,7 +36,7 @@ afterAll(async () => {
   await app.close();
 });
 
-function request(start: string, body = "", ...more: string[]): string {
+function request(start: string, body = ""): string {
   const length = body === "" ? [] : [`content-length: ${Buffer.byteLength(body)}`];
   return [
     `${start} HTTP/1.1`,
@@ -45,7 +45,6 @@ function request(start: string, body = "", ...more: string[]): string {
     `x-project-id: ${app.profile.project_id}`,
     "content-type: application/json",
     ...length,
-    ...more,
     "",
     body,
   ].join("\r\n");
