@@ -6,7 +6,14 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { lockUsage, SEAL_LOCK } from "../../src/store/usage-locks.ts";
 import { type App, startApp } from "../support/app.ts";
-import { code, makeCustomer, makeMetric, makePlan, makeSubscription } from "../support/records.ts";
+import {
+  code,
+  makeCustomer,
+  makeItem,
+  makeMetric,
+  makePlan,
+  makeSubscription,
+} from "../support/records.ts";
 
 let app: App;
 let customer: string;
@@ -222,6 +229,32 @@ test("the same words of a head may be another caller's: each connection remember
   expect(await good.answers(2)).toEqual([200, 200]);
   good.socket.destroy();
   bad.socket.destroy();
+});
+
+test("who does not read what was answered gets no more answers until they do", async () => {
+  const item = await makeItem(app, { metadata: { note: "x".repeat(15_000) } });
+  const asking = request(`GET /v1/catalog/${item.id}`);
+  const connected = new Promise<Socket>((resolve) => {
+    app.door.app.server.once("connection", resolve);
+  });
+  const caller = new Caller();
+  caller.socket.pause();
+  const served = await connected;
+  let sent = 0;
+  while (!served.isPaused()) {
+    const { bytesWritten } = served;
+    caller.socket.write(asking);
+    sent += 1;
+    const answered = () => expect(served.bytesWritten).toBeGreaterThan(bytesWritten);
+    await vi.waitFor(answered, { interval: 1, timeout: 5_000 });
+  }
+  const { bytesWritten } = served;
+  await caller.send(asking, asking, asking);
+  expect(served.bytesWritten).toBe(bytesWritten);
+  caller.socket.resume();
+  const statuses = await caller.answers(sent + 3);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  caller.socket.destroy();
 });
 
 // Last, because nothing answers after it.

@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
+import { startService, until } from "../support/processes.ts";
+import { makeCustomer, makePlan, makeSubscription } from "../support/records.ts";
 
 let app: App;
 let project: Sandbox;
@@ -41,4 +43,27 @@ test("subscriptions, usage, invoices and payments drop it; others' changes do no
   expect(await cacheOf(bystander.id)).toBe("hit");
   await drops("a plan's name", () => project.patch(`/v1/plans/${plan.id}`, { name: "New" }));
   await drops("the end of a period", () => project.travelTo("2025-02-01"));
+});
+
+test("the workers' own thread drops it as well", async () => {
+  const live = await startApp({ mode: "live" });
+  const customer = await makeCustomer(live);
+  const plan = await makePlan(live, { amount_cents: 100 });
+  await makeSubscription(live, { customer_id: customer.id, plan_id: plan.id });
+  const view = async () => (await live.call("GET", `/v1/portal/${customer.id}`)).headers;
+  await view();
+  expect((await view())["x-portal-cache"]).toBe("hit");
+  const service = await startService({
+    connection: live.connection,
+    role: "all",
+    ahead_ms: 32 * 24 * 3_600_000,
+    env: { PORTAL_AUTO_INVALIDATE: "1" },
+  });
+  try {
+    await until(async () => (await live.ok("GET", "/v1/invoices")).invoices.length > 0);
+    expect((await view())["x-portal-cache"]).toBe("miss");
+  } finally {
+    await service.signal("SIGTERM");
+    await live.close();
+  }
 });
