@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=170
+#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=170 --v8-pool-size=1
 // The `dues` command. In a checkout it first installs and builds what is missing.
 
 import { existsSync } from "node:fs";
