@@ -252,6 +252,16 @@ function entryPoints(): string[] {
   return [...own, ...offered.map(([, name]) => `src/${name}.ts`)];
 }
 
+test("the command, npm start and the benches give the engine the same options", () => {
+  const [command = ""] = readText("bin/dues.js").split("\n");
+  const { scripts } = JSON.parse(readText("package.json")) as { scripts: { start: string } };
+  const [benches = ""] = /^const ENGINE = .*$/m.exec(readText("scripts/run.js")) ?? [];
+  const options = (text: string) => text.match(/--[a-z\d-]+=\d+/g);
+  expect(options(command)).toHaveLength(3);
+  expect(options(scripts.start)).toEqual(options(command));
+  expect(options(benches)).toEqual(options(command));
+});
+
 test("the law is read from the root of the project", () => {
   expect(files).toContain("package.json");
   expect(ROOT.length).toBeGreaterThan(1);
