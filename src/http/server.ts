@@ -91,13 +91,10 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
     },
   );
   const leaving = { now: false };
-  addHooks(app, context, leaving);
+  addHooks(app, context, routes, leaving);
   app.setErrorHandler((error: FastifyError, request, reply) =>
     renderError(context, error, request, reply),
   );
-  app.setNotFoundHandler((request, reply) => {
-    renderError(context, unmatched(routes, request), request, reply);
-  });
   const limits = tokenLimits(context);
   for (const route of routes) mount(app, context, gate, route, limits);
   const lane = new HotLane(context, gate, routes, {
@@ -114,10 +111,19 @@ export function buildServer(context: Context, routes: readonly Route[]): Door {
 }
 
 /** Hooks that wait for nothing take a callback: a promise each would cost as much as they do. */
-function addHooks(app: FastifyInstance, context: Context, leaving: { now: boolean }): void {
-  app.addHook("onRequest", ({ headers, raw }, _reply, done) => {
+function addHooks(
+  app: FastifyInstance,
+  context: Context,
+  routes: readonly Route[],
+  leaving: { now: boolean },
+): void {
+  app.addHook("onRequest", (request, _reply, done) => {
+    const { headers, raw } = request;
     if (headers.host === undefined && raw.httpVersion === "1.1") {
       done(refuse("bad_request", "The header Host is missing."));
+    } else if (request.is404) {
+      // Here and not in a handler, so that no body is read, let alone parsed, for nothing.
+      done(unmatched(routes, request));
     } else done();
   });
   app.addHook("onSend", (request, reply, payload, done) => {

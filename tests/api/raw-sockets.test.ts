@@ -108,6 +108,17 @@ test.each([
   expectEnvelope({ status, body });
 });
 
+test.each([
+  ["a path that is not there", "POST /nope", 404],
+  ["a method that is not there", "PUT /v1/keys", 405],
+])("%s is refused before the body has come", async (_name, start, status) => {
+  const type = "content-type: application/json";
+  const text = await exchange(
+    headers(`${start} HTTP/1.1`, "host: x", type, "content-length: 1000"),
+  );
+  expect(parse(text).status).toBe(status);
+});
+
 test("two project headers are refused, whichever is the right one", async () => {
   const own = `x-project-id: ${app.profile.project_id}`;
   const who = `authorization: Bearer ${app.profile.token}`;
