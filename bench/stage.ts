@@ -7,9 +7,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { startEmbedded } from "../src/embedded/start.ts";
 import { initTenant, type Profile } from "../src/main.ts";
 import { type Connection, Pool } from "../src/store/db.ts";
-import { startEmbedded } from "../src/store/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
 import type { Load, LoadResult } from "./load.ts";
 

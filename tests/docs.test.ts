@@ -6,9 +6,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { SETTINGS } from "../src/config.ts";
 import type { Context } from "../src/context.ts";
-import { renderDocs } from "../src/http/docs-page.ts";
-import { type OpenApiDocument, type Operation, openApi } from "../src/http/openapi.ts";
+import { openApi } from "../src/http/openapi/document.ts";
 import { routeTable } from "../src/http/table.ts";
+import { renderDocs } from "../src/pages/docs/reference.ts";
+import type { OpenApiDocument, Operation } from "../src/schema/openapi.ts";
 import { describeSchema } from "./docs/schema.ts";
 import { testDatabase } from "./support/database.ts";
 

@@ -4,11 +4,10 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Context } from "../context.ts";
 import { refuse, refuseField } from "../errors.ts";
 import { canonicalUuid, isWellFormedToken, tokenHash } from "../ids.ts";
-import type { Scope } from "../schema/keys.ts";
+import type { RequiredScope, Scope } from "../schema/keys.ts";
 import * as keys from "../store/keys.ts";
 import { getSettings, type ProjectSettings } from "../store/tenants.ts";
 
-export type Needed = "read" | "write" | "events" | "admin";
 /** `via` names the door when it is another than plain HTTP. */
 export type Actor = keys.Caller & { readonly via?: string };
 /** Neither on a public route, no settings without a project. */
@@ -18,7 +17,7 @@ export type Caller = {
 };
 /** What a route asks of its callers. */
 type Rule = {
-  readonly scope: Needed | "public";
+  readonly scope: RequiredScope | "public";
   readonly project: "required" | "optional" | "none";
 };
 
@@ -26,14 +25,14 @@ type Rule = {
 const BELIEF_MS = 900;
 const REMEMBERED_MAX = 10_000;
 
-const GRANTED_BY: Record<Needed, readonly Scope[]> = {
+const GRANTED_BY: Record<RequiredScope, readonly Scope[]> = {
   read: ["read", "write", "admin", "*"],
   write: ["write", "admin", "*"],
   events: ["events", "write", "admin", "*"],
   admin: ["admin", "*"],
 };
 
-export function mayDo(actor: Actor, needed: Needed): boolean {
+export function mayDo(actor: Actor, needed: RequiredScope): boolean {
   return actor.scopes.some((scope) => GRANTED_BY[needed].includes(scope));
 }
 

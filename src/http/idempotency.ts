@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { refuse, refuseField } from "../errors.ts";
 import type { Tx } from "../store/db.ts";
+import { seal, unseal } from "../store/encryption.ts";
 import * as idempotency from "../store/idempotency.ts";
-import { seal, unseal } from "../store/sealing.ts";
 
 const KEY_MAX = 255;
 

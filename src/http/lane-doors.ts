@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Exit, HotLane } from "./hot-lane.ts";
+import type { Exit, HotLane } from "./fast-routes.ts";
 import { PlainReader, writePlain } from "./plain-http.ts";
 
 /** On the way out every answer is the last one of its connection. */

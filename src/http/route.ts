@@ -3,9 +3,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TSchema } from "typebox";
 import type { Context } from "../context.ts";
+import type { RequiredScope } from "../schema/keys.ts";
 import type { Db, Queryable, Tx } from "../store/db.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
-import type { Actor, Gate, Needed } from "./auth.ts";
+import type { Actor, Gate } from "./auth.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -49,7 +50,7 @@ type Shape = {
   readonly summary: string;
   readonly description?: string;
   /** `public` needs no token. */
-  readonly scope: Needed | "public";
+  readonly scope: RequiredScope | "public";
   /** Whether X-Project-Id is needed; `optional` narrows the call when it is sent. */
   readonly project: "required" | "optional" | "none";
   /** Path parameters in words, for the reference. */

@@ -12,6 +12,13 @@ import {
 import type { Context } from "../context.ts";
 import { type Refusal, refuse } from "../errors.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import { type Caller, Gate, timeOf } from "./auth.ts";
+import { HotLane } from "./fast-routes.ts";
+import { keyOf, once } from "./idempotency.ts";
+import { parseJson } from "./json.ts";
+import { openLaneDoors } from "./lane-doors.ts";
+import { DOOR_HEADER, DOOR_KEY } from "./mcp/tools.ts";
+import { Buckets } from "./rate-limit.ts";
 import {
   answerBrokenRequest,
   asRefusal,
@@ -19,14 +26,7 @@ import {
   JSON_TYPE,
   noteAnswer,
   requestId,
-} from "./answers.ts";
-import { type Caller, Gate, timeOf } from "./auth.ts";
-import { HotLane } from "./hot-lane.ts";
-import { keyOf, once } from "./idempotency.ts";
-import { parseJson } from "./json.ts";
-import { openLaneDoors } from "./lane-doors.ts";
-import { DOOR_HEADER, DOOR_KEY } from "./mcp-tools.ts";
-import { Buckets } from "./rates.ts";
+} from "./responses.ts";
 import { type Call, type Method, type Route, WithStatus, type WriteCall } from "./route.ts";
 import { type Check, checker, checkPathText, checkQueryText } from "./validation.ts";
 

@@ -1,7 +1,7 @@
 // Every route of the service, once. Router, OpenAPI, reference page and tests are made from it.
 
 import type { Context } from "../context.ts";
-import { PortalViews } from "./portal-views.ts";
+import { PortalViews } from "./portal-cache.ts";
 import type { Route } from "./route.ts";
 import { addOnRoutes } from "./routes/addons.ts";
 import { analyticsRoutes } from "./routes/analytics.ts";

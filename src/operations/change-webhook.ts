@@ -11,7 +11,7 @@ import {
   type WebhookPatch,
 } from "../schema/webhooks.ts";
 import type { Tx } from "../store/db.ts";
-import { seal } from "../store/sealing.ts";
+import { seal } from "../store/encryption.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
 import { type By, emit } from "./emit.ts";

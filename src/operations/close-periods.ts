@@ -10,8 +10,8 @@ import {
   supplement,
 } from "../domain/closing.ts";
 import { nextMidnight } from "../domain/dates.ts";
+import { groupBy } from "../domain/group-by.ts";
 import { isLive } from "../domain/lifecycle.ts";
-import { groupBy } from "../domain/lists.ts";
 import { shownEnd } from "../domain/periods.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
 import type { Tx } from "../store/db.ts";

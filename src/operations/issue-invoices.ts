@@ -1,8 +1,8 @@
 // Puts drafts on record as invoices: credit, number, rows. Numbers are taken last, so that the
 // counter is held for the shortest time.
 
+import { groupBy } from "../domain/group-by.ts";
 import { applyCredit, type InvoiceDraft, invoiceStatus } from "../domain/invoicing.ts";
-import { groupBy } from "../domain/lists.ts";
 import { newId } from "../ids.ts";
 import type { Invoice, InvoiceWithFees } from "../schema/invoices.ts";
 import * as credits from "../store/credits.ts";

@@ -1,7 +1,7 @@
 // Everything that stands on the document of an invoice, read for the renderers.
 
 import { type InvoiceDocument, invoiceDocument } from "../domain/documents.ts";
-import { maskedEmail } from "../domain/masks.ts";
+import { maskedEmail } from "../domain/email-mask.ts";
 import type { Invoice } from "../schema/invoices.ts";
 import * as customers from "../store/customers.ts";
 import type { Queryable } from "../store/db.ts";

@@ -3,9 +3,9 @@
 import { unitsOf } from "../domain/aggregation.ts";
 import { versionNo } from "../domain/closing.ts";
 import { decimal, formatDecimal, max, ZERO } from "../domain/decimal.ts";
+import { maskedEmail } from "../domain/email-mask.ts";
+import { groupBy } from "../domain/group-by.ts";
 import { isLive } from "../domain/lifecycle.ts";
-import { groupBy } from "../domain/lists.ts";
-import { maskedEmail } from "../domain/masks.ts";
 import { usageAmount } from "../domain/money.ts";
 import { shownEnd } from "../domain/periods.ts";
 import type { Invoice } from "../schema/invoices.ts";

@@ -4,9 +4,9 @@
 import { unitsOf } from "../domain/aggregation.ts";
 import { closePeriod, versionNo } from "../domain/closing.ts";
 import { decimal, formatDecimal } from "../domain/decimal.ts";
+import { groupBy } from "../domain/group-by.ts";
 import { applyCredit } from "../domain/invoicing.ts";
 import { isLive } from "../domain/lifecycle.ts";
-import { groupBy } from "../domain/lists.ts";
 import { usageAmount } from "../domain/money.ts";
 import { shownEnd } from "../domain/periods.ts";
 import { refuse } from "../errors.ts";

@@ -3,7 +3,7 @@
 
 import { usageValue } from "../domain/aggregation.ts";
 import { DAY_MS, nextMidnight, parseTimestamp } from "../domain/dates.ts";
-import { groupBy } from "../domain/lists.ts";
+import { groupBy } from "../domain/group-by.ts";
 import { periodIndexAt } from "../domain/periods.ts";
 import { type Refusal, refuse, refuseField } from "../errors.ts";
 import { digestId } from "../ids.ts";
@@ -15,7 +15,7 @@ import * as portal from "../store/portal.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
 import * as usageLocks from "../store/usage-locks.ts";
-import { type Metered, recall, rememberedOf, resolve } from "./metered.ts";
+import { type Metered, recall, rememberedOf, resolve } from "./known-meters.ts";
 
 const FUTURE_MAX_MS = DAY_MS;
 

@@ -5,6 +5,8 @@ import { Nullable, OneOf, Text, Timestamp, TimestampInput, Uuid } from "./common
 
 export const SCOPES = ["read", "write", "events", "admin", "*"] as const;
 export type Scope = (typeof SCOPES)[number];
+/** What a route can ask for: `*` is only granted, never asked for. */
+export type RequiredScope = Exclude<Scope, "*">;
 export const DEFAULT_SCOPES: readonly Scope[] = ["read", "write", "admin"];
 
 const Scopes = Type.Array(OneOf(SCOPES), { minItems: 1, maxItems: 10, uniqueItems: true });

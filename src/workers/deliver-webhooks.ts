@@ -3,7 +3,7 @@
 
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { groupBy } from "../domain/lists.ts";
+import { groupBy } from "../domain/group-by.ts";
 import {
   parseRetryAfter,
   RETRIES_MAX,
@@ -14,13 +14,13 @@ import {
 import { secretBinding } from "../operations/change-webhook.ts";
 import { recordDeliveries } from "../operations/record-deliveries.ts";
 import * as deliveries from "../store/deliveries.ts";
-import { unseal } from "../store/sealing.ts";
+import { unseal } from "../store/encryption.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
-import type { SendResult } from "./exchange.ts";
-import { type Key, Lanes } from "./lanes.ts";
+import { type Key, Lanes } from "./endpoint-windows.ts";
 import type { Job } from "./loop.ts";
-import type { Sender } from "./send.ts";
+import type { SendResult } from "./webhook-attempt.ts";
+import type { Sender } from "./webhook-client.ts";
 
 const POLL_MS = 500;
 const RESULTS_MAX = 500;

@@ -10,8 +10,8 @@ import { CHANNEL } from "../store/webhooks.ts";
 import { billingJob } from "./billing.ts";
 import { Deliverer } from "./deliver-webhooks.ts";
 import { type Job, startLoop } from "./loop.ts";
-import { Sender } from "./send.ts";
 import { figuresJob, sweepJob, webhookSweepJob } from "./sweep.ts";
+import { Sender } from "./webhook-client.ts";
 
 /** A close may take longer than a request. */
 const POOL = {

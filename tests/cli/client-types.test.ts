@@ -4,7 +4,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { Context } from "../../src/context.ts";
-import { openApi } from "../../src/http/openapi.ts";
+import { openApi } from "../../src/http/openapi/document.ts";
 import { routeTable } from "../../src/http/table.ts";
 import { clientFiles } from "./client-types/files.ts";
 import { operationsOf } from "./client-types/operations.ts";

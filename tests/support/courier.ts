@@ -5,7 +5,7 @@ import { addressPolicy } from "../../src/domain/addresses.ts";
 import { emit, SCHEDULER } from "../../src/operations/emit.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { Deliverer } from "../../src/workers/deliver-webhooks.ts";
-import { Sender } from "../../src/workers/send.ts";
+import { Sender } from "../../src/workers/webhook-client.ts";
 import type { App, Json } from "./app.ts";
 
 export class Courier {

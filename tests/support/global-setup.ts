@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { startEmbedded } from "../../src/embedded/start.ts";
 import type { Connection } from "../../src/store/db.ts";
-import { startEmbedded } from "../../src/store/embedded.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { admin, onDatabase } from "./database.ts";
 

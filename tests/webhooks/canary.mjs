@@ -7,7 +7,7 @@ import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { createServer } from "node:net";
 
-const { Sender, resolveBoth } = await import("../../dist/workers/send.js");
+const { Sender, resolveBoth } = await import("../../dist/workers/webhook-client.js");
 
 const PORT = 8443;
 const FORBIDDEN = [

@@ -3,7 +3,7 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { secretBinding } from "../../src/operations/change-webhook.ts";
-import { unseal } from "../../src/store/sealing.ts";
+import { unseal } from "../../src/store/encryption.ts";
 import { sql } from "../../src/store/sql.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { type App, type Json, startApp } from "../support/app.ts";

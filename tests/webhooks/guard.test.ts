@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Sender } from "../../src/workers/send.ts";
+import { Sender } from "../../src/workers/webhook-client.ts";
 
 const ADDRESSES = [
   "10.1.2.3/32",

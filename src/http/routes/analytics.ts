@@ -1,6 +1,6 @@
 // The figures of a project at a glance.
 
-import { summarize } from "../../operations/summarize.ts";
+import { summarize } from "../../operations/read-analytics.ts";
 import { Analytics } from "../../schema/analytics.ts";
 import { type Route, read } from "../route.ts";
 

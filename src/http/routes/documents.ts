@@ -5,16 +5,21 @@ import Type from "typebox";
 import type { InvoiceDocument } from "../../domain/documents.ts";
 import { refuse } from "../../errors.ts";
 import { readDocument } from "../../operations/read-document.ts";
+import {
+  type DocumentLinks,
+  PAPER_SIZES,
+  type PaperSize,
+  renderInvoice,
+} from "../../pages/invoice/html.ts";
+import { renderInvoicePdf } from "../../pages/invoice/pdf.ts";
 import { OneOf } from "../../schema/common.ts";
 import type { Db } from "../../store/db.ts";
 import * as invoices from "../../store/invoices.ts";
 import type { ProjectId } from "../../store/tenants.ts";
-import { type DocumentLinks, PAPER_SIZES, type PaperSize, renderInvoice } from "../invoice-html.ts";
-import { renderInvoicePdf } from "../invoice-pdf.ts";
-import { PAGE_HEADERS, sendPage } from "../page-html.ts";
-import type { PortalViews } from "../portal-views.ts";
-import { Buckets } from "../rates.ts";
+import type { PortalViews } from "../portal-cache.ts";
+import { Buckets } from "../rate-limit.ts";
 import { type Route, read } from "../route.ts";
+import { PAGE_HEADERS, sendPage } from "../send-page.ts";
 import { pathId } from "../views.ts";
 import { answeringPeople } from "./portal.ts";
 

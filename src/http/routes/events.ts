@@ -18,7 +18,7 @@ import * as metrics from "../../store/metrics.ts";
 import * as subscriptions from "../../store/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants.ts";
 import * as usage from "../../store/usage.ts";
-import { IngestQueue } from "../ingest.ts";
+import { IngestQueue } from "../event-queue.ts";
 import { Cursors } from "../paging.ts";
 import { own, point, type Route, read } from "../route.ts";
 import { checker } from "../validation.ts";

@@ -11,7 +11,7 @@ import * as billingEvents from "../../store/billing-events.ts";
 import * as keys from "../../store/keys.ts";
 import { getOrganization } from "../../store/tenants.ts";
 import { mayDo } from "../auth.ts";
-import { Buckets } from "../rates.ts";
+import { Buckets } from "../rate-limit.ts";
 import { own, type Route, read, write } from "../route.ts";
 
 const RATE = { burst: 300, per_minute: 60 };

@@ -3,10 +3,10 @@
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { refuse } from "../../errors.ts";
+import { renderDocs } from "../../pages/docs/reference.ts";
 import { appliedVersion } from "../../store/installation.ts";
-import { renderDocs } from "../docs-page.ts";
-import { renderMetrics } from "../metrics.ts";
-import { openApi } from "../openapi.ts";
+import { openApi } from "../openapi/document.ts";
+import { renderMetrics } from "../prometheus.ts";
 import { type Route, read } from "../route.ts";
 
 const tag = "System";

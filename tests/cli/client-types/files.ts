@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { OpenApiDocument } from "../../../src/http/openapi.ts";
+import type { OpenApiDocument } from "../../../src/schema/openapi.ts";
 import { methodOf } from "./methods.ts";
 import { type ClientOperation, operationsOf } from "./operations.ts";
 import { placedTypes, type TypesFile } from "./placing.ts";

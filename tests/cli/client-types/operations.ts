@@ -5,8 +5,8 @@ import type {
   Operation,
   Parameter,
   Reference,
-} from "../../../src/http/openapi.ts";
-import { nameOf, type SchemaObject } from "../../../src/http/openapi-schema.ts";
+} from "../../../src/schema/openapi.ts";
+import { nameOf, type SchemaObject } from "../../../src/schema/openapi.ts";
 import { type Declared, typeOf } from "./types.ts";
 
 const JSON_TYPE = "application/json";

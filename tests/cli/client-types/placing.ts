@@ -1,8 +1,7 @@
 // Which type stands in which file of src/client/types: one file for each tag of the document.
 
-import type { OpenApiDocument } from "../../../src/http/openapi.ts";
-import type { SchemaObject } from "../../../src/http/openapi-schema.ts";
 import { CursorQuery, PageQuery } from "../../../src/schema/common.ts";
+import type { OpenApiDocument, SchemaObject } from "../../../src/schema/openapi.ts";
 import { methodOf } from "./methods.ts";
 import type { ClientOperation } from "./operations.ts";
 import { type Declared, declaration, namesIn, valueDeclarations } from "./types.ts";

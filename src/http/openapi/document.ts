@@ -1,0 +1,280 @@
+// The OpenAPI 3.1 document, made from the table of routes: nothing in it is kept by hand twice.
+
+import { STATUS_CODES } from "node:http";
+import type { TSchema } from "typebox";
+import { ERROR_CODES, type ErrorCode, refuse } from "../../errors.ts";
+import { ErrorBody } from "../../schema/common.ts";
+import type { RequiredScope } from "../../schema/keys.ts";
+import type {
+  ErrorWords,
+  OpenApiDocument,
+  Operation,
+  Parameter,
+  Reference,
+  Response,
+  SchemaObject,
+} from "../../schema/openapi.ts";
+import type { Method, Route } from "../route.ts";
+import { operationIds } from "./names.ts";
+import { Schemas } from "./schemas.ts";
+
+const SCOPES: Readonly<Record<RequiredScope, string>> = {
+  read: "Every read.",
+  write: "Every change of a project's records, and all of read and events.",
+  events: "Sending usage events, and nothing else.",
+  admin: "Tokens, workspaces and projects, and all of the others. `*` means the same.",
+};
+
+const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  invalid_json: "The body is not valid JSON.",
+  missing_project: "The header X-Project-Id is needed and was not sent.",
+  bad_request: "The request cannot be read as HTTP.",
+  unauthorized: "The token is missing, unknown, expired or revoked.",
+  forbidden: "The token lacks the scope that this call needs.",
+  not_found: "There is no such record in this project, or no such path.",
+  method_not_allowed: "The path exists, with other methods: see the Allow header.",
+  already_exists: "The code, slug or external_id is taken; `details` names the existing id.",
+  payment_conflict: "The provider's payment was recorded before, with other terms.",
+  idempotency_conflict: "The Idempotency-Key was used with another request.",
+  idempotency_in_flight: "A request with this Idempotency-Key is still running.",
+  live_project: "The clock of a live project cannot be moved.",
+  clock_conflict: "The project's clock does not move that way.",
+  payload_too_large: "The body is larger than this call takes.",
+  unsupported_media_type: "The body is not sent as application/json.",
+  validation_error: "A field is missing or malformed; `details` names each one.",
+  has_active_subscriptions: "The plan has active subscriptions.",
+  has_dependencies: "Something live still refers to this record.",
+  currency_mismatch: "Two amounts that belong together are in different currencies.",
+  plan_archived: "The plan is archived.",
+  amount_exceeds_due: "The payment is larger than what is due.",
+  invoice_already_paid: "Nothing is due on the invoice any more.",
+  invoice_voided: "The invoice is voided.",
+  limit_exceeded: "The project or organization has as many of these as it may have.",
+  rate_limited: "Too many requests; Retry-After says when to try again.",
+  internal_error: "Something went wrong on our side.",
+  unavailable: "The service or its database is away for a moment.",
+};
+
+const INTRODUCTION =
+  "Subscription and usage billing: customers, plans and usage events in, invoices out. Send the token as `Authorization: Bearer …` and the project as `X-Project-Id`. Money is an integer of the smallest currency unit, in fields that end in `_cents`.";
+
+const PARAMETERS: Readonly<
+  Record<"ProjectId" | "OptionalProjectId" | "IdempotencyKey", Parameter>
+> = {
+  ProjectId: {
+    name: "X-Project-Id",
+    in: "header",
+    required: true,
+    description: "The project that the call is about.",
+    schema: { type: "string", format: "uuid" },
+  },
+  OptionalProjectId: {
+    name: "X-Project-Id",
+    in: "header",
+    required: false,
+    description: "Narrows the call to this project; without it, all of the organization's.",
+    schema: { type: "string", format: "uuid" },
+  },
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: "Makes the call safe to repeat: a repeat with the same key gets the first answer.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  },
+};
+
+export function openApi(routes: readonly Route[], base_url: string): OpenApiDocument {
+  const shown = routes.filter((route) => route.hidden !== true);
+  const ids = operationIds(shown);
+  const schemas = new Schemas();
+  const error = schemas.convert(ErrorBody);
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const route of shown) {
+    const path = route.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operation(route, ids.get(route) ?? "", schemas);
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "dues", version: "1", description: INTRODUCTION },
+    servers: [{ url: base_url }],
+    tags: [...new Set(shown.map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: `A token of the organization. Scopes: ${scopeList()}`,
+          "x-scopes": SCOPES,
+        },
+      },
+      parameters: PARAMETERS,
+      responses: errorResponses(error),
+      schemas: schemas.components,
+    },
+    "x-error-codes": Object.fromEntries(ERROR_CODES.map((code) => [code, errorWords(code)])),
+  };
+}
+
+function scopeList(): string {
+  return Object.entries(SCOPES)
+    .map(([scope, words]) => `\`${scope}\`: ${words}`)
+    .join(" ");
+}
+
+function operation(route: Route, operationId: string, schemas: Schemas): Operation {
+  const { tag, summary, description, scope } = route;
+  const parameters = parametersOf(route, schemas);
+  const errors = errorsOf(route);
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: scope === "public" ? [] : [{ bearer: [scope] }],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body, schemas) }),
+    responses: { ...successes(route, schemas), ...failures(errors) },
+    "x-errors": errors,
+  };
+}
+
+function parametersOf(route: Route, schemas: Schemas): (Parameter | Reference)[] {
+  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name = ""]) => ({
+    name,
+    in: "path" as const,
+    required: true,
+    ...(route.params?.[name] === undefined ? {} : { description: route.params[name] }),
+    schema: { type: "string" },
+  }));
+  const query = route.query === undefined ? {} : schemas.convert(route.query);
+  const inQuery = Object.entries(query.properties ?? {}).map(([name, schema]) => {
+    const { description, ...given } = schema;
+    // A number in a query is text on the way in; a client may well think of it as a number.
+    const rest = given.pattern?.startsWith("^\\d{") ? { type: "integer" } : given;
+    const required = query.required?.includes(name) ?? false;
+    const words = description === undefined ? {} : { description };
+    return { name, in: "query" as const, required, ...words, schema: rest };
+  });
+  const headers: Reference[] = [];
+  if (route.project !== "none") {
+    headers.push(parameter(route.project === "required" ? "ProjectId" : "OptionalProjectId"));
+  }
+  if (isReplayable(route)) headers.push(parameter("IdempotencyKey"));
+  return [...inPath, ...inQuery, ...headers];
+}
+
+/** Only a write keeps its answer with its effect; the door looks at no other kind's key. */
+function isReplayable(route: Route): boolean {
+  return route.kind === "write" && route.replayable !== false;
+}
+
+function parameter(name: keyof typeof PARAMETERS): Reference {
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+function requestBody(route: Route, body: TSchema, schemas: Schemas) {
+  const schema = schemas.convert(body);
+  const example = route.example === undefined ? {} : { example: route.example };
+  return {
+    required: route.body_optional !== true,
+    content: { "application/json": { schema, ...example } },
+  };
+}
+
+function successes(route: Route, schemas: Schemas): Record<string, Response> {
+  const [status, body] = route.reply;
+  const all: [number, TSchema | null][] = [
+    [status, body],
+    ...Object.entries(route.also ?? {}).map(([code, shape]): [number, TSchema | null] => {
+      return [Number(code), shape];
+    }),
+  ];
+  const entries = all.map(([code, shape]): [string, Response] => {
+    const description = STATUS_CODES[code] ?? "Success";
+    if (shape === null) return [String(code), { description, ...documents(route) }];
+    const content = { "application/json": { schema: schemas.convert(shape) } };
+    return [String(code), { description, content }];
+  });
+  return Object.fromEntries(entries);
+}
+
+function documents({ produces }: Route): Pick<Response, "content"> {
+  if (produces === undefined) return {};
+  const schemaOf = (type: string): SchemaObject =>
+    type.startsWith("text/") ? { type: "string" } : { type: "string", contentMediaType: type };
+  const content = produces.map((type) => [type, { schema: schemaOf(type) }]);
+  return { content: Object.fromEntries(content) };
+}
+
+const CHANGES: readonly Method[] = ["POST", "PUT", "PATCH", "DELETE"];
+/** Fields that name a record once per project: a second one is refused. */
+const NAMING_FIELDS = ["code", "external_id", "slug"];
+
+/** What a route can answer: from its shape, and from the codes that its description names. */
+function errorsOf(route: Route): ErrorCode[] {
+  const takesBody = route.body !== undefined;
+  const hasParams = route.path.includes("/:");
+  const may: Partial<Record<ErrorCode, boolean>> = {
+    invalid_json: takesBody,
+    missing_project: route.project === "required",
+    unauthorized: route.scope !== "public",
+    forbidden: route.scope !== "public",
+    not_found: hasParams || route.project !== "none",
+    already_exists: namesNew(route),
+    idempotency_conflict: isReplayable(route),
+    idempotency_in_flight: isReplayable(route),
+    payload_too_large: takesBody,
+    unsupported_media_type: takesBody,
+    validation_error: takesBody || route.query !== undefined || route.project !== "none",
+    rate_limited: route.path.startsWith("/v1/"),
+    internal_error: true,
+    unavailable: route.path !== "/healthz",
+  };
+  const named = new Set(`${route.description ?? ""}`.match(/[a-z]+(_[a-z]+)+/g) ?? []);
+  return ERROR_CODES.filter((code) => may[code] === true || named.has(code));
+}
+
+function namesNew(route: Route): boolean {
+  if (!CHANGES.includes(route.method) || route.reply[0] !== 201 || route.also !== undefined) {
+    return false;
+  }
+  const { properties = {} } = (route.body ?? {}) as { properties?: Record<string, unknown> };
+  return NAMING_FIELDS.some((field) => Object.hasOwn(properties, field));
+}
+
+function failures(errors: readonly ErrorCode[]): Record<string, Reference> {
+  const statuses = [...new Set(errors.map((code) => errorWords(code).status))];
+  return Object.fromEntries(
+    statuses.map((status) => [
+      String(status),
+      { $ref: `#/components/responses/${responseName(status)}` },
+    ]),
+  );
+}
+
+function errorResponses(schema: SchemaObject): Record<string, Response> {
+  const codes = new Map<number, ErrorCode[]>();
+  for (const code of ERROR_CODES) {
+    const { status } = errorWords(code);
+    codes.set(status, [...(codes.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...codes].map(([status, named]) => {
+      const list = named.map((code) => `\`${code}\``).join(", ");
+      const description = `${STATUS_CODES[status] ?? "Error"}: ${list}.`;
+      return [responseName(status), { description, content: { "application/json": { schema } } }];
+    }),
+  );
+}
+
+function responseName(status: number): string {
+  return (STATUS_CODES[status] ?? `Status ${status}`).replace(/\W/g, "");
+}
+
+function errorWords(code: ErrorCode): ErrorWords {
+  const { status, retryable } = refuse(code, "");
+  return { status, retryable, description: WORDS[code] ?? "" };
+}

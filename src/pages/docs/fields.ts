@@ -1,0 +1,146 @@
+// Tables of fields for the reference: parameters, bodies and records, nested ones indented.
+
+import { DECIMAL_PATTERN, SIGNED_DECIMAL_PATTERN } from "../../schema/common.ts";
+import { nameOf, type Parameter, resolved, type SchemaObject } from "../../schema/openapi.ts";
+import { type Html, html, prose } from "../html.ts";
+
+type Named = Readonly<Record<string, SchemaObject>>;
+
+const DEPTH_MAX = 4;
+
+export type Field = {
+  readonly name: string;
+  readonly schema: SchemaObject;
+  readonly required: boolean;
+  readonly description?: string | undefined;
+  readonly depth: number;
+};
+
+/** How named records are shown: opened in place, or as a link to where they stand. */
+export type Nesting = "open" | "linked";
+
+export function fieldsOf(
+  schema: SchemaObject,
+  named: Named,
+  nesting: Nesting,
+  depth = 0,
+  from: readonly string[] = [],
+): Field[] {
+  const shape = resolved(schema, named);
+  return Object.entries(shape.properties ?? {}).flatMap(([name, each]) => {
+    const required = shape.required?.includes(name) ?? false;
+    const { description } = resolved(each, named);
+    const field: Field = { name, schema: each, required, description, depth };
+    const inner = innerOf(each);
+    const innerName = inner && nameOf(inner);
+    const closed =
+      inner === undefined ||
+      depth + 1 >= DEPTH_MAX ||
+      (innerName !== undefined && (nesting === "linked" || from.includes(innerName)));
+    if (closed) return [field];
+    const path = innerName === undefined ? from : [...from, innerName];
+    return [field, ...fieldsOf(inner, named, nesting, depth + 1, path)];
+  });
+}
+
+/** What stands inside a field: the record itself, that of a list, or one that may be null. */
+function innerOf(schema: SchemaObject): SchemaObject | undefined {
+  if (schema.items !== undefined) return innerOf(schema.items);
+  if (schema.$ref !== undefined || schema.properties !== undefined) return schema;
+  return schema.anyOf?.map(innerOf).find((each) => each !== undefined);
+}
+
+export function parameterFields(parameters: readonly Parameter[]): Field[] {
+  return parameters.map(({ name, schema, required, description }) => {
+    return { name, schema, required, description, depth: 0 };
+  });
+}
+
+/** Requests mark what they need; answers mark what may be missing. */
+export function fieldTable(caption: string, fields: readonly Field[], nesting: Nesting): Html {
+  if (fields.length === 0) return html``;
+  const title = caption !== "" && html`<caption>${caption}</caption>`;
+  const rows = fields.map((field) => fieldRow(field, nesting));
+  return html`<table class="f ${nesting === "open" && "req"}">${title}<tbody>${rows}</tbody></table>`;
+}
+
+function fieldRow(field: Field, nesting: Nesting): Html {
+  const { name, schema, required, description, depth } = field;
+  const mark = required === (nesting === "open") && (required ? "required" : "optional");
+  const label = html`<code>${name}</code> ${mark && html`<em>${mark}</em>`}`;
+  const indent = depth > 0 && html` class="d${depth}"`;
+  const type = html`<span>${typeName(schema, nesting)}</span>`;
+  const words = description !== undefined && prose(description);
+  if (nesting === "linked") {
+    return html`<tr${indent}><th scope="row">${label}</th><td>${type} ${words}${valueWords(schema)}</td></tr>\n`;
+  }
+  const limits = html`${limitWords(schema)}${description === undefined && patternWords(schema)}`;
+  return html`<tr${indent}><th scope="row">${label}${type}</th><td>${words}${limits}</td></tr>\n`;
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  "date-time": "timestamp",
+  date: "date",
+  uri: "URL",
+  uuid: "UUID",
+};
+
+function typeName(schema: SchemaObject, nesting: Nesting): Html {
+  const name = nameOf(schema);
+  if (name !== undefined && nesting === "open") return html`object`;
+  if (name !== undefined) return html`<a href="#object-${name}">${name}</a>`;
+  if (schema.items !== undefined) return html`list of ${typeName(schema.items, nesting)}`;
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) {
+    return html`${choices.map((each, i) => html`${i > 0 && " or "}${typeName(each, nesting)}`)}`;
+  }
+  const format = schema.format === undefined ? undefined : FORMATS[schema.format];
+  const types = [schema.type ?? "any"].flat();
+  return html`${types.map((type) => (type === "string" ? (format ?? type) : type)).join(" or ")}`;
+}
+
+function limitWords(schema: SchemaObject): Html {
+  const entries = [schema.minItems, schema.maxItems].some((limit) => limit !== undefined);
+  const words = [
+    // A format says more than a length does.
+    schema.format === undefined && range("character", schema.minLength ?? 0, schema.maxLength),
+    range("", schema.minimum, schema.maximum),
+    entries && range("entries", schema.minItems ?? 0, schema.maxItems),
+    schema.uniqueItems === true && "no repeats",
+    schema["x-max-bytes"] !== undefined && `at most ${schema["x-max-bytes"] / 1024} KiB of JSON`,
+  ].filter((each) => typeof each === "string" && each !== "");
+  const sentence = words.length > 0 && html`<small>${capital(words.join(", "))}.</small>`;
+  return html`${valueWords(schema)}${sentence}`;
+}
+
+function valueWords(schema: SchemaObject): Html {
+  const values = schema.enum ?? schema.items?.enum;
+  if (values === undefined) return html``;
+  return html`<span class="v">One of${values.map((value) => html` <code>${String(value)}</code>`)}</span>`;
+}
+
+function range(unit: string, min: number | undefined, max: number | undefined): string {
+  if (max === undefined) return unit === "" && min !== undefined ? `at least ${min}` : "";
+  const plural = unit === "" ? "" : ` ${unit.endsWith("s") ? unit : `${unit}s`}`;
+  if (min === undefined || (unit !== "" && min === 0)) return `at most ${grouped(max)}${plural}`;
+  return `${grouped(min)} to ${grouped(max)}${plural}`;
+}
+
+function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+function patternWords(schema: SchemaObject): Html {
+  const { pattern, format } = schema;
+  if (pattern === undefined || format !== undefined) return html``;
+  if (pattern === DECIMAL_PATTERN || pattern === SIGNED_DECIMAL_PATTERN) {
+    return html`<small>A decimal as text, such as <code>12.50</code>.</small>`;
+  }
+  if (pattern.includes("@")) return html`<small>An email address.</small>`;
+  if (pattern.includes("\\u001f")) return html`<small>No control characters.</small>`;
+  return html`<small>Matches <code>${pattern}</code></small>`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,106 @@
+// What holds for every call, told before the calls: tokens, projects, pages, errors, amounts.
+
+import type { OpenApiDocument } from "../../schema/openapi.ts";
+import { type Html, html, prose } from "../html.ts";
+import { highlighted } from "./samples.ts";
+
+type Section = { readonly id: string; readonly title: string };
+
+export const SECTIONS: readonly Section[] = [
+  { id: "start", title: "First call" },
+  { id: "authentication", title: "Authentication" },
+  { id: "project", title: "Project header" },
+  { id: "amounts", title: "Amounts" },
+  { id: "times", title: "Times and ids" },
+  { id: "pagination", title: "Pagination" },
+  { id: "idempotency", title: "Idempotency" },
+  { id: "errors", title: "Errors" },
+];
+
+export function introduction(document: OpenApiDocument): Html {
+  const [server] = document.servers;
+  const base = server?.url ?? "";
+  const parts = [
+    firstCall(base),
+    authentication(document),
+    project(),
+    amounts(),
+    times(),
+    pagination(),
+    idempotency(),
+    errors(document),
+  ];
+  return html`<section class="intro"><h1>The ${document.info.title} API</h1>
+<p class="lead">Customers, plans and usage events in; invoices, webhooks and a complete log out. JSON over HTTP, under <code>${base}/v1</code>.</p>
+${SECTIONS.map(({ id, title }, i) => html`<h2 id="${id}"><a href="#${id}">${title}</a></h2>${parts[i]}\n`)}</section>`;
+}
+
+function figure(caption: string, body: Html): Html {
+  return html`<figure><figcaption>${caption}</figcaption><pre tabindex="0"><code>${body}</code></pre></figure>`;
+}
+
+function firstCall(base: string): Html {
+  const command = `export TOKEN=dues_… PROJECT=…\n\ncurl ${base}/v1/keys/me \\\n  -H "Authorization: Bearer $TOKEN"`;
+  return html`<p>The service prints a token and a project id when it starts on an empty database. Every example below uses them as <code>$TOKEN</code> and <code>$PROJECT</code>.</p>
+${figure("Who am I?", html`${command}`)}
+<p>Each call answers with an <code>X-Request-Id</code>. Quote it when something looks wrong: the log has the same one.</p>`;
+}
+
+function authentication(document: OpenApiDocument): Html {
+  const scopes = Object.entries(document.components.securitySchemes.bearer["x-scopes"]);
+  return html`<p>Send a token of your organization with each call: <code>Authorization: Bearer dues_…</code>. A token is shown in full once, when it is made; after that only its first characters are.</p>
+<p>A missing, unknown, expired or revoked token answers 401 <code>unauthorized</code>; one that lacks the scope of the call answers 403 <code>forbidden</code>.</p>
+<table><thead><tr><th scope="col">Scope</th><th scope="col">Allows</th></tr></thead><tbody>${scopes.map(
+    ([scope, words]) => html`<tr><td><code>${scope}</code></td><td>${prose(words)}</td></tr>`,
+  )}</tbody></table>`;
+}
+
+function project(): Html {
+  return html`<p>Records belong to a project. Name it in the header <code>X-Project-Id</code>; where it is needed and missing, the answer is 400 <code>missing_project</code>. A project of another organization is as unknown as one that does not exist: 404.</p>`;
+}
+
+function amounts(): Html {
+  return html`<p>Money is an integer number of the smallest unit of its currency, in fields that end in <code>_cents</code>: <code>2900</code> is 29.00 USD, 2,900 JPY and 2.900 KWD. Rates and quantities are decimals written as strings, in the main unit: a rate of <code>"0.05"</code> is five cents. Nothing is ever a binary fraction, and each fee is rounded once, half away from zero.</p>`;
+}
+
+function times(): Html {
+  return html`<p>Instants are ISO 8601 in UTC with milliseconds, such as <code>2026-01-31T12:00:00.000Z</code>; you may send any offset. Days are <code>YYYY-MM-DD</code>. Ids are UUIDs. Where a path takes <code>ext:&lt;external_id&gt;</code>, your own identifier works in place of ours.</p>`;
+}
+
+const PAGING: readonly (readonly [string, string])[] = [
+  ["limit", "Page size: 10 by default, at most 1000."],
+  ["offset", "Skips this many records."],
+  ["all=1", "Up to 1000 records at once."],
+  ["count=1", "Adds `total_count`."],
+  ["cursor", "Goes on where the page before ended: safe while records are being added."],
+];
+
+function pagination(): Html {
+  return html`<p>Lists are newest first and say in <code>has_more</code> whether there is more. Which of these a list takes is shown with it.</p>
+<table><thead><tr><th scope="col">Query</th><th scope="col">Meaning</th></tr></thead><tbody>${PAGING.map(
+    ([name, words]) => html`<tr><td><code>${name}</code></td><td>${prose(words)}</td></tr>`,
+  )}</tbody></table>`;
+}
+
+function idempotency(): Html {
+  return html`<p>Send <code>Idempotency-Key</code> (up to 255 characters of your choice) with a change, and repeating it is safe: the key is stored together with the effect and the answer, and a repeat gets the same answer with <code>Idempotent-Replayed: true</code>. The same key with another request answers 409 <code>idempotency_conflict</code>.</p>`;
+}
+
+function errors(document: OpenApiDocument): Html {
+  const example = {
+    error: {
+      code: "validation_error",
+      message: "currency must be a 3-letter ISO-4217 currency code such as USD.",
+      retryable: false,
+      details: [{ field: "currency", code: "pattern", message: "currency must be a 3-letter …" }],
+      request_id: "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d70",
+    },
+  };
+  const rows = Object.entries(document["x-error-codes"]).map(
+    ([code, { status, retryable, description }]) =>
+      html`<tr><td>${status}</td><td><code>${code}</code>${retryable && html`<br><small>retryable</small>`}</td><td>${prose(description)}</td></tr>`,
+  );
+  return html`<p>Every error has this body. <code>code</code> is for programs and does not change, <code>message</code> is for people, <code>details</code> names fields, and <code>retryable</code> is true only where repeating the same request is safe. With each call below stand the codes that are its own; the others can come from any.</p>
+${figure("422 Unprocessable Entity", highlighted(example))}
+<table class="e"><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
+}

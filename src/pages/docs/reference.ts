@@ -1,0 +1,237 @@
+// The reference for people: one page of HTML made from the OpenAPI document, without scripts and
+// without anything from outside.
+
+import {
+  nameOf,
+  type OpenApiDocument,
+  type Operation,
+  type Parameter,
+  type Reference,
+  type Response,
+  type SchemaObject,
+} from "../../schema/openapi.ts";
+import { Html, html, prose } from "../html.ts";
+import { fieldsOf, fieldTable, parameterFields } from "./fields.ts";
+import { introduction, SECTIONS } from "./introduction.ts";
+import { curl, highlighted, type Story, sampleOf, storyOf } from "./samples.ts";
+import { STYLE } from "./style.ts";
+
+type Entry = {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+  readonly parameters: readonly Parameter[];
+};
+
+type Group = {
+  readonly tag: string;
+  readonly id: string;
+  readonly entries: readonly Entry[];
+  /** Records that first occur here. */
+  readonly records: readonly string[];
+};
+
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%233347c4'/%3E%3Cpath d='M20 6v13a5 5 0 1 1-4-4.9' fill='none' stroke='%23fff' stroke-width='3.4' stroke-linecap='round'/%3E%3C/svg%3E";
+
+export function renderDocs(document: OpenApiDocument): string {
+  const groups = groupsOf(document);
+  const story = storyOf(document);
+  const { title } = document.info;
+  const brand = html`<span class="brand">${title} <small>API reference</small></span>`;
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${title} API reference</title>
+<link rel="icon" href="${ICON}"><style>${new Html(STYLE)}</style></head>
+<body><a class="skip" href="#main">Skip to the content</a>
+<aside>${brand}<nav aria-label="Contents">${contents(groups)}</nav></aside>
+<details class="menu"><summary>${brand}</summary><nav aria-label="Contents">${contents(groups)}</nav></details>
+<main id="main">${introduction(document)}
+${groups.map((group) => groupSection(group, document, story))}
+<footer>Made from <a href="/openapi.json">openapi.json</a>, which is made from the routes themselves.</footer>
+</main></body></html>
+`;
+  return page.text;
+}
+
+function groupsOf(document: OpenApiDocument): Group[] {
+  const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Entry => {
+      const parameters = (operation.parameters ?? []).map((each) => parameterOf(each, document));
+      return { method: method.toUpperCase(), path, operation, parameters };
+    }),
+  );
+  const seen = new Set<string>(["Error"]);
+  return document.tags.map(({ name }) => {
+    const own = entries.filter(({ operation }) => operation.tags.includes(name));
+    const records = own.flatMap(({ operation }) => recordsIn(operation, document, seen));
+    return { tag: name, id: `tag-${slug(name)}`, entries: own, records };
+  });
+}
+
+function parameterOf(parameter: Parameter | Reference, document: OpenApiDocument): Parameter {
+  if (!("$ref" in parameter)) return parameter;
+  const found = document.components.parameters[parameter.$ref.split("/").at(-1) ?? ""];
+  if (found === undefined) throw new Error(`${parameter.$ref} points nowhere.`);
+  return found;
+}
+
+/** The named schemas that the answers of an operation hold, outermost first, each only once. */
+function recordsIn(operation: Operation, document: OpenApiDocument, seen: Set<string>): string[] {
+  const found: string[] = [];
+  const visit = (schema: SchemaObject) => {
+    const name = nameOf(schema);
+    if (name !== undefined) {
+      if (seen.has(name)) return;
+      seen.add(name);
+      found.push(name);
+      visit(document.components.schemas[name] ?? {});
+      return;
+    }
+    const { items, properties, anyOf, oneOf, allOf } = schema;
+    const inner = [items, ...Object.values(properties ?? {}), anyOf, oneOf, allOf].flat();
+    for (const each of inner) if (each !== undefined) visit(each);
+  };
+  for (const [, { schema }] of successes(operation)) if (schema !== undefined) visit(schema);
+  return found;
+}
+
+function contents(groups: readonly Group[]): Html {
+  const general = SECTIONS.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`);
+  return html`<h2>General</h2><ul>${general}</ul>${groups.map(
+    ({ id, tag, entries }) =>
+      html`<h2><a href="#${id}">${tag}</a></h2><ul>${entries.map(
+        ({ method, operation }) =>
+          html`<li><a href="#${operation.operationId}">${badge(method, true)}${operation.summary}</a></li>`,
+      )}</ul>`,
+  )}`;
+}
+
+function badge(method: string, short = false): Html {
+  const label = short && method === "DELETE" ? "DEL" : method;
+  return html`<span class="m ${method.toLowerCase()}">${label}</span>`;
+}
+
+function groupSection(group: Group, document: OpenApiDocument, story: Story): Html {
+  const { id, tag, entries, records } = group;
+  return html`<section><h2 id="${id}"><a href="#${id}">${tag}</a></h2>
+${records.map((name) => recordTable(name, document))}
+${entries.map((entry) => operationArticle(entry, document, story))}</section>
+`;
+}
+
+/** The anchor is inside, so that following a link to it opens the details. */
+function recordTable(name: string, document: OpenApiDocument): Html {
+  const { schemas } = document.components;
+  const fields = fieldsOf(schemas[name] ?? {}, schemas, "linked");
+  return html`<details class="rec"><summary>The ${spaced(name)} record</summary><div id="object-${name}">${fieldTable("", fields, "linked")}</div></details>`;
+}
+
+function operationArticle(entry: Entry, document: OpenApiDocument, story: Story): Html {
+  const { method, path, operation } = entry;
+  const id = operation.operationId;
+  return html`<article class="op" id="${id}"><div><h3><a href="#${id}">${operation.summary}</a></h3>
+<p class="route">${badge(method)}<code>${path}</code></p>
+${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}${needs(entry)}
+${requestTables(entry, document)}${answers(operation, document)}${errorTable(operation, document)}</div>
+<div class="sample"><div>${samples(entry, document, story)}</div></div></article>
+`;
+}
+
+function needs({ operation, parameters }: Entry): Html {
+  const scope = operation.security[0]?.bearer[0];
+  const project = parameters.find(({ name }) => name === "X-Project-Id");
+  const idempotent = parameters.some(({ name }) => name === "Idempotency-Key");
+  const items = [
+    scope === undefined ? html`No token` : html`Scope <code>${scope}</code>`,
+    project && html`<code>X-Project-Id</code>${!project.required && " optional"}`,
+    idempotent && html`<code>Idempotency-Key</code> optional`,
+  ];
+  return html`<ul class="needs">${items.map((item) => item && html`<li>${item}</li>`)}</ul>`;
+}
+
+function requestTables({ operation, parameters }: Entry, document: OpenApiDocument): Html {
+  const { schemas } = document.components;
+  const place = (where: Parameter["in"]) =>
+    parameterFields(parameters.filter((parameter) => parameter.in === where));
+  const body = operation.requestBody?.content["application/json"].schema;
+  const fields = body === undefined ? [] : fieldsOf(body, schemas, "open");
+  const optional = operation.requestBody?.required === false ? " (may be left out)" : "";
+  const least = body?.minProperties === 1 ? ", at least one field" : "";
+  return html`${fieldTable("Path", place("path"), "open")}${fieldTable("Query", place("query"), "open")}${fieldTable(`Body${optional}${least}`, fields, "open")}`;
+}
+
+type Success = { readonly words: string; readonly schema: SchemaObject | undefined };
+
+function successes(operation: Operation): [string, Success][] {
+  return Object.entries(operation.responses)
+    .filter((each): each is [string, Response] => !("$ref" in each[1]))
+    .map(([status, { description, content }]) => {
+      return [status, { words: description, schema: content?.["application/json"]?.schema }];
+    });
+}
+
+/** Statuses with the same body share a table. */
+function answers(operation: Operation, document: OpenApiDocument): Html {
+  const tables = new Map<string, { statuses: string[]; schema: SchemaObject | undefined }>();
+  for (const [status, { words, schema }] of successes(operation)) {
+    const key = JSON.stringify(schema ?? null);
+    const same = tables.get(key) ?? { statuses: [], schema };
+    same.statuses.push(`${status} ${words}`);
+    tables.set(key, same);
+  }
+  return html`${[...tables.values()].map(({ statuses, schema }) => {
+    const caption = `Answers ${statuses.join(", or ")}`;
+    if (schema === undefined)
+      return html`<table class="f"><caption>${caption}, without a body</caption></table>`;
+    const { schemas } = document.components;
+    return fieldTable(caption, fieldsOf(schema, schemas, "linked"), "linked");
+  })}`;
+}
+
+/** What the introduction says of every call is not said again with each. */
+const EVERY_CALL = new Set([
+  "invalid_json",
+  "missing_project",
+  "unauthorized",
+  "forbidden",
+  "idempotency_conflict",
+  "idempotency_in_flight",
+  "payload_too_large",
+  "unsupported_media_type",
+  "validation_error",
+  "rate_limited",
+  "internal_error",
+  "unavailable",
+]);
+
+function errorTable(operation: Operation, document: OpenApiDocument): Html {
+  const rows = operation["x-errors"].flatMap((code) => {
+    const words = document["x-error-codes"][code];
+    if (words === undefined || EVERY_CALL.has(code)) return [];
+    return html`<tr><td>${words.status}</td><td><code>${code}</code></td><td>${prose(words.description)}</td></tr>`;
+  });
+  if (rows.length === 0) return html``;
+  return html`<details class="err"><summary>Errors</summary><table class="e"><tbody>${rows}</tbody></table></details>`;
+}
+
+function samples(entry: Entry, document: OpenApiDocument, story: Story): Html {
+  const { method, path, operation, parameters } = entry;
+  const url = `${document.servers[0]?.url ?? ""}${path}`;
+  const command = curl({ method, url, operation, parameters }, story);
+  const [status, answer] = successes(operation)[0] ?? [];
+  const body = answer?.schema;
+  return html`<figure><figcaption>Request</figcaption><pre tabindex="0"><code>${command}</code></pre></figure>${
+    body !== undefined &&
+    html`<figure><figcaption>${status} ${answer?.words}</figcaption><pre tabindex="0"><code>${highlighted(sampleOf(body, story))}</code></pre></figure>`
+  }`;
+}
+
+function slug(text: string): string {
+  return text.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+}
+
+function spaced(name: string): string {
+  return name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+}

@@ -1,0 +1,191 @@
+// Example requests and answers for the reference, made from the schemas.
+
+import {
+  nameOf,
+  type OpenApiDocument,
+  type Operation,
+  type Parameter,
+  resolved,
+  type SchemaObject,
+} from "../../schema/openapi.ts";
+import { type Html, html } from "../html.ts";
+
+type Named = Readonly<Record<string, SchemaObject>>;
+
+/** What samples are made of: the schemas, and for a record the request that makes one. */
+export type Story = {
+  readonly named: Named;
+  readonly requests: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
+
+const UUID = "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d70";
+const DEPTH_MAX = 8;
+
+/** What a field of this name holds in a story about one customer and one plan. */
+const VALUES: Readonly<Record<string, unknown>> = {
+  accepted: true,
+  amount_currency: "USD",
+  amount_paid_cents: 0,
+  billable_metric_code: "api_calls",
+  billing_time: "calendar",
+  category: "self-serve",
+  code: "api_calls",
+  credit_applied_cents: 0,
+  currency: "USD",
+  current_period_end: "2026-01-31T23:59:59.999Z",
+  current_period_start: "2026-01-01T00:00:00.000Z",
+  due_date: "2026-02-15",
+  duplicate: false,
+  email: "billing@acme.test",
+  event: "invoice.created",
+  event_type: "customer.created",
+  external_id: "acme",
+  field_name: "calls",
+  frozen_at: "2026-01-01T00:00:00.000Z",
+  has_more: false,
+  issuing_date: "2026-02-01",
+  key_prefix: "dues_4fJq81Zc",
+  labels: ["self-serve"],
+  name: "Acme Ltd",
+  number: "INV-2026-0001",
+  period_start: "2026-01-01",
+  properties: "{}",
+  provider: "stripe",
+  provider_payment_id: "pi_3Nk8",
+  rate: "0.05",
+  resource_type: "customer",
+  short_id: "cust_7k2p",
+  slug: "default",
+  status: "succeeded",
+  to: "2026-02-01T00:00:00.000Z",
+  token: "dues_4fJq81Zc…",
+  transaction_id: "req-000001",
+  units: "30.75",
+  value: "30.75",
+  workspace: "default",
+  workspace_slug: "default",
+};
+
+/** The examples of requests, by the record that answers them. */
+export function storyOf(document: OpenApiDocument): Story {
+  const requests: Record<string, Record<string, unknown>> = {};
+  for (const operation of Object.values(document.paths).flatMap((each) => Object.values(each))) {
+    const example = operation.requestBody?.content["application/json"].example;
+    const [answer] = Object.values(operation.responses);
+    if (typeof example !== "object" || example === null || !answer || "$ref" in answer) continue;
+    const { properties = {} } = answer.content?.["application/json"]?.schema ?? {};
+    const [name] = Object.values(properties).flatMap((each) => nameOf(each) ?? []);
+    if (name !== undefined) requests[name] = { ...requests[name], ...example };
+  }
+  return { named: document.components.schemas, requests };
+}
+
+type Place = { readonly name: string; readonly told?: unknown; readonly depth: number };
+
+/** A value that the schema takes; optional fields only where nothing is required. */
+export function sampleOf(
+  schema: SchemaObject,
+  story: Story,
+  place: Place = { name: "", depth: 0 },
+): unknown {
+  const { name, told } = place;
+  const shape = resolved(schema, story.named);
+  const [first] = shape.anyOf ?? shape.oneOf ?? shape.allOf ?? [];
+  if (first !== undefined) return sampleOf(first, story, place);
+  const types = [shape.type ?? "object"].flat();
+  if (types.includes(typeOf(told)) && typeof told !== "object") return told;
+  if (shape.const !== undefined) return shape.const;
+  if (shape.enum !== undefined) return shape.enum[0];
+  if (types.includes("null")) return null;
+  if (types[0] === "object") {
+    return sampleObject(shape, story, story.requests[nameOf(schema) ?? ""] ?? {}, place.depth);
+  }
+  const known = VALUES[name];
+  if (known !== undefined && typeOf(known) === types[0]) return known;
+  if (types[0] === "array") {
+    const inner = { name, depth: place.depth + 1 };
+    return shape.items === undefined ? [] : [sampleOf(shape.items, story, inner)];
+  }
+  if (types[0] === "integer" || types[0] === "number") {
+    return name.endsWith("_cents") ? 2900 : (shape.minimum ?? 1);
+  }
+  return types[0] === "boolean" ? true : sampleText(shape, name);
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "number" ? "integer" : typeof value;
+}
+
+function sampleObject(
+  shape: SchemaObject,
+  story: Story,
+  request: Readonly<Record<string, unknown>>,
+  depth: number,
+): unknown {
+  if (depth >= DEPTH_MAX) return {};
+  const fields = Object.entries(shape.properties ?? {});
+  const required = shape.required ?? [];
+  const wanted = fields.filter(([name], i) =>
+    required.length > 0 ? required.includes(name) : i === 0 || name === "has_more",
+  );
+  return Object.fromEntries(
+    wanted.map(([name, field]) => {
+      return [name, sampleOf(field, story, { name, told: request[name], depth: depth + 1 })];
+    }),
+  );
+}
+
+function sampleText(shape: SchemaObject, name: string): string {
+  if (shape.format === "uuid") return UUID;
+  if (shape.format === "date-time") return "2026-01-31T12:00:00.000Z";
+  if (shape.format === "date") return "2026-01-31";
+  if (shape.format === "uri" || name === "url") return "https://example.test/hooks";
+  if (shape.pattern?.includes("\\d{1,15}")) return "12.50";
+  if (name === "id" || name.endsWith("_id")) return UUID;
+  return name === "" ? "text" : name.replaceAll("_", " ");
+}
+
+export type Call = {
+  readonly method: string;
+  readonly url: string;
+  readonly operation: Operation;
+  readonly parameters: readonly Parameter[];
+};
+
+/** A command line to paste; `$TOKEN`, `$PROJECT` and ids are the reader's own. */
+export function curl(call: Call, story: Story): string {
+  const { method, operation, parameters } = call;
+  const path = call.url.replace(/\{(\w+)\}/g, (_, name: string) => `$${shellName(name)}`);
+  const query = parameters
+    .filter((parameter) => parameter.in === "query" && parameter.required)
+    .map(({ name, schema }) => `${name}=${String(sampleOf(schema, story, { name, depth: 0 }))}`)
+    .join("&");
+  const url = query === "" ? path : `${path}?${query}`;
+  const quoted = /[$&?]/.test(url) ? `"${url}"` : url;
+  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}${quoted}`];
+  if (operation.security.length > 0) lines.push('-H "Authorization: Bearer $TOKEN"');
+  if (parameters.some(({ name, required }) => name === "X-Project-Id" && required)) {
+    lines.push('-H "X-Project-Id: $PROJECT"');
+  }
+  const body = operation.requestBody?.content["application/json"];
+  if (body !== undefined && operation.requestBody?.required) {
+    const value = body.example ?? sampleOf(body.schema, story);
+    const text = JSON.stringify(value, null, 2).replaceAll("'", "'\\''");
+    lines.push('-H "Content-Type: application/json"', `-d '${text.replaceAll("\n", "\n  ")}'`);
+  }
+  return lines.join(" \\\n  ");
+}
+
+function shellName(name: string): string {
+  return name.replace(/([a-z])([A-Z])/g, "$1_$2").toUpperCase();
+}
+
+/** JSON with its keys and values told apart. */
+export function highlighted(value: unknown): Html {
+  const pieces = JSON.stringify(value, null, 2).split(/("(?:[^"\\]|\\.)*"(?=:)|"(?:[^"\\]|\\.)*")/);
+  return html`${pieces.map((piece, i) => {
+    if (i % 2 === 0) return piece;
+    return pieces[i + 1]?.startsWith(":") ? html`<b>${piece}</b>` : html`<i>${piece}</i>`;
+  })}`;
+}

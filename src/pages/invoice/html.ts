@@ -1,0 +1,126 @@
+// An invoice as a page that prints well.
+
+import type { InvoiceDocument } from "../../domain/documents.ts";
+import { type Html, html } from "../html.ts";
+import { inkOn, type Page } from "../page.ts";
+
+export const PAPER_SIZES = ["a4", "letter"] as const;
+export type PaperSize = (typeof PAPER_SIZES)[number];
+
+/** Where else this document is found; links that make no sense for a caller are left out. */
+export type DocumentLinks = { readonly pdf: string; readonly back?: string };
+
+export function renderInvoice(
+  document: InvoiceDocument,
+  size: PaperSize,
+  links: DocumentLinks,
+): Page {
+  const { issuer, customer, facts, lines, totals, state } = document;
+  return {
+    title: `Invoice ${document.number} – ${issuer.name}`,
+    style: styleOf(issuer.color, size),
+    body: html`<nav aria-label="Document">${
+      links.back !== undefined && html`<a href="${links.back}">All invoices</a>`
+    }<a href="${links.pdf}" download="${document.number}.pdf">Download PDF</a></nav>
+<main>
+<header><div class="who"><span class="logo" aria-hidden="true">${initial(
+      issuer.name,
+    )}</span><div><b><bdi>${issuer.name}</bdi></b>${issuer.lines.map(
+      (line) => html`<span dir="auto">${line}</span>`,
+    )}</div></div>
+<div class="head"><h1>Invoice</h1><span class="pill ${state.tone}">${state.label}</span></div></header>
+<section class="two"><div><h2>Billed to</h2><b><bdi>${customer.name}</bdi></b>${customer.lines.map(
+      (line) => html`<span dir="auto">${line}</span>`,
+    )}</div>
+<dl>${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>
+</section>
+<table><thead><tr><th scope="col">Description</th><th scope="col" class="n">Units</th>
+<th scope="col" class="n">Price</th><th scope="col" class="n">Amount</th></tr></thead>
+<tbody>${lines.map(line)}</tbody></table>
+<dl class="totals">${totals.map(
+      ({ label, amount, strong }) =>
+        html`<div class="${strong ? "strong" : ""}"><dt>${label}</dt><dd>${amount}</dd></div>`,
+    )}</dl>
+<p class="note">${document.note}</p>
+</main>`,
+  };
+}
+
+function line({ title, detail, units, rate, amount }: InvoiceDocument["lines"][number]): Html {
+  return html`<tr><th scope="row"><bdi>${title}</bdi>${
+    detail !== "" && html`<small>${detail}</small>`
+  }</th><td class="n">${units}</td><td class="n">${rate}</td><td class="n">${amount}</td></tr>`;
+}
+
+function initial(name: string): string {
+  const [first = "•"] = name.trim();
+  return first.toUpperCase();
+}
+
+function styleOf(color: string, size: PaperSize): string {
+  const page = size === "a4" ? "A4" : "letter";
+  return `@page{size:${page};margin:16mm}:root{--brand:${color};--on-brand:${inkOn(color)}}${STYLE}`;
+}
+
+const STYLE = `
+:root{color-scheme:light dark;--bg:#eef0f4;--paper:#fff;--ink:#171c26;--soft:#545d6e;--line:#dfe3ea;
+--good:#136c43;--good-bg:#e4f5ec;--warn:#8a5200;--warn-bg:#fdf1dc;--bad:#b01e30;--bad-bg:#fdeaec;
+--mute:#545d6e;--mute-bg:#eceff4}
+@media screen and (prefers-color-scheme:dark){:root{--bg:#0f131a;--paper:#171d27;--ink:#e8ecf4;
+--soft:#a0abbe;--line:#2e3747;--good:#7fdcab;--good-bg:#12342a;--warn:#f4c273;--warn-bg:#3a2b10;
+--bad:#ff9aa4;--bad-bg:#43181f;--mute:#a0abbe;--mute-bg:#242c3a}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",
+Roboto,"Helvetica Neue",Arial,"Noto Sans",sans-serif;overflow-wrap:anywhere}
+nav,main{max-width:50rem;margin:0 auto}
+nav{display:flex;gap:1.5rem;justify-content:flex-end;padding:1.25rem clamp(1.25rem,5vw,3rem);
+font-size:.9375rem}
+nav a{color:inherit;text-underline-offset:.18em}
+nav a:first-child:not(:last-child){margin-right:auto}
+:focus-visible{outline:3px solid var(--ink);outline-offset:2px;border-radius:4px}
+main{background:var(--paper);border:1px solid var(--line);border-radius:14px;margin-bottom:3rem;
+padding:clamp(1.25rem,5vw,3rem)}
+header{display:flex;flex-wrap:wrap;justify-content:space-between;gap:1.25rem 2rem}
+.who{display:flex;gap:.9rem}
+.who span:not(.logo),.two span{display:block;color:var(--soft);font-size:.9063rem}
+.logo{flex:none;display:grid;place-items:center;width:2.75rem;height:2.75rem;border-radius:.75rem;
+background:var(--brand);color:var(--on-brand);font-weight:700;font-size:1.25rem;
+print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.head{display:flex;align-items:center;gap:.75rem;align-self:flex-start}
+h1{font-size:1.75rem;line-height:1.2;margin:0;letter-spacing:-.025em}
+h2{font-size:.8125rem;color:var(--soft);font-weight:600;margin:0 0 .25rem}
+.pill{font-size:.8125rem;font-weight:600;line-height:1;border-radius:99px;padding:.35rem .65rem;
+background:var(--mute-bg);color:var(--mute)}
+.pill{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.pill.good{background:var(--good-bg);color:var(--good)}
+.pill.warn{background:var(--warn-bg);color:var(--warn)}
+.pill.bad{background:var(--bad-bg);color:var(--bad)}
+.two{display:flex;flex-wrap:wrap;justify-content:space-between;gap:1.5rem 3rem;margin:2.5rem 0 2rem}
+dl{margin:0}
+.two dl div,.totals div{display:flex;justify-content:space-between;gap:2rem}
+dt{color:var(--soft)}
+dd{margin:0;font-variant-numeric:tabular-nums;text-align:right}
+table{width:100%;border-collapse:collapse}
+th,td{text-align:left;vertical-align:top;padding:.65rem 0 .65rem 1rem;font-weight:400;
+border-top:1px solid var(--line)}
+th:first-child{padding-left:0}
+thead th{color:var(--soft);font-size:.8125rem;font-weight:600;border-top:0}
+thead{display:table-header-group}
+tr{break-inside:avoid}
+.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+small{display:block;color:var(--soft);font-size:.8438rem}
+.totals{margin:1rem 0 0 auto;max-width:22rem;border-top:2px solid var(--ink);padding-top:.75rem;
+break-inside:avoid}
+.totals div{padding:.15rem 0}
+.totals .strong{font-weight:650}
+.totals .strong dt{color:inherit}
+.totals div:last-child{font-size:1.1875rem;margin-top:.25rem}
+.note{margin:2.25rem 0 0;color:var(--soft)}
+@media(max-width:34rem){main{border-width:1px 0;border-radius:0}thead{display:none}.two dl{width:100%}
+tr{display:grid;grid-template-columns:auto auto 1fr auto;padding:.7rem 0;
+border-top:1px solid var(--line)}th,td{border:0;padding:0}
+tbody th{grid-column:1/4}td:last-child{grid-column:4;grid-row:1;padding-left:1rem}
+td:not(:last-child){grid-row:2;color:var(--soft);font-size:.875rem}
+td:nth-child(2)::after{content:"\\00a0×\\00a0"}}
+@media print{body,main{background:#fff}nav{display:none}main{border:0;padding:0;max-width:none}}
+`;

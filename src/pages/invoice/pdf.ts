@@ -1,0 +1,310 @@
+// An invoice as PDF, laid out page by page: the table's head comes again on each, and the totals
+// stay whole.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import PDFDocument from "pdfkit";
+import type { DocumentLine, InvoiceDocument } from "../../domain/documents.ts";
+import { inkOn } from "../page.ts";
+import type { PaperSize } from "./html.ts";
+import { type Style, Typesetter } from "./typesetter.ts";
+
+const MARGIN = 48;
+const FOOT = 36;
+const GAP = 14;
+const COLUMN = { units: 84, rate: 92, amount: 96 } as const;
+const CELL_GAP = 10;
+/** Facts and totals share a column on the right. */
+const ASIDE = { width: 250, label: 110 } as const;
+const TOTALS_STEP = 17;
+/** Rows that go to the next page together with totals that no longer fit. */
+const ROWS_WITH_TOTALS = 2;
+const ROWS_AT_ONCE = 10;
+const INK = "#171c26";
+const SOFT = "#545d6e";
+const LINE = "#dfe3ea";
+const TONES = { good: "#136c43", warn: "#8a5200", bad: "#b01e30", mute: SOFT } as const;
+
+const STYLES = {
+  body: { size: 9.5, weight: 400, color: INK },
+  bold: { size: 9.5, weight: 700, color: INK },
+  soft: { size: 8.5, weight: 400, color: SOFT },
+  label: { size: 8, weight: 700, color: SOFT },
+  title: { size: 20, weight: 700, color: INK },
+  name: { size: 11.5, weight: 700, color: INK },
+  due: { size: 12.5, weight: 700, color: INK },
+} as const satisfies Record<string, Style>;
+
+const NOTE_HEIGHT = Typesetter.height(STYLES.soft) * 3;
+
+export type PdfOptions = { readonly size: PaperSize; readonly compress?: boolean };
+
+export async function renderInvoicePdf(
+  document: InvoiceDocument,
+  options: PdfOptions,
+): Promise<Buffer> {
+  const doc = new PDFDocument({
+    size: options.size === "a4" ? "A4" : "LETTER",
+    margin: 0,
+    bufferPages: true,
+    compress: options.compress ?? true,
+    lang: "en",
+    displayTitle: true,
+    info: {
+      Title: `Invoice ${document.number}`,
+      Author: document.issuer.name,
+      // Of the invoice and not of the moment: the same invoice is the same file.
+      CreationDate: document.created_at,
+      ModDate: document.created_at,
+    },
+  });
+  const chunks: Buffer[] = [];
+  doc.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const done = new Promise<void>((resolve, reject) => {
+    doc.once("end", resolve);
+    doc.once("error", reject);
+  });
+  const type = await Typesetter.for(doc, textsOf(document));
+  await new Sheet(doc, type, document).draw();
+  doc.end();
+  await done;
+  return Buffer.concat(chunks);
+}
+
+/** Everything that may be drawn, so that its faces are there. */
+function textsOf(document: InvoiceDocument): string[] {
+  const { issuer, customer, facts, lines, totals, state, note } = document;
+  return [
+    "Invoice Billed to Description Units Price Amount Page of continued 0123456789 ·",
+    issuer.name.trim().slice(0, 2).toUpperCase(),
+    ...[document.number, issuer.name, ...issuer.lines, customer.name, ...customer.lines],
+    ...[...facts.flat(), state.label, note],
+    ...lines.flatMap((line) => Object.values(line)),
+    ...totals.flatMap(({ label, amount }) => [label, amount]),
+  ];
+}
+
+class Sheet {
+  readonly #doc: PDFKit.PDFDocument;
+  readonly #type: Typesetter;
+  readonly #document: InvoiceDocument;
+  readonly #left = MARGIN;
+  readonly #right: number;
+  readonly #bottom: number;
+  #y = MARGIN;
+
+  constructor(doc: PDFKit.PDFDocument, type: Typesetter, document: InvoiceDocument) {
+    this.#doc = doc;
+    this.#type = type;
+    this.#document = document;
+    this.#right = doc.page.width - MARGIN;
+    this.#bottom = doc.page.height - MARGIN - FOOT;
+  }
+
+  async draw(): Promise<void> {
+    this.#head();
+    this.#parties();
+    this.#tableHead();
+    const { lines } = this.#document;
+    for (const [i, line] of lines.entries()) {
+      if (i > 0 && i === lines.length - ROWS_WITH_TOTALS) this.#keepWithTotals(lines.slice(i));
+      this.#row(line);
+      // Others are served between the lines of a long invoice.
+      if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
+    }
+    this.#totals();
+    this.#y += GAP;
+    const { note } = this.#document;
+    this.#keep(NOTE_HEIGHT);
+    this.#paragraph(note, this.#left, this.#right - this.#left, STYLES.soft);
+    this.#feet();
+  }
+
+  get #width(): number {
+    return this.#right - this.#left;
+  }
+
+  #head(): void {
+    const { issuer, state } = this.#document;
+    const top = this.#y;
+    const box = 30;
+    this.#doc.roundedRect(this.#left, top, box, box, 8).fill(issuer.color);
+    const [first = ""] = issuer.name.trim();
+    const style = { size: 15, weight: 700, color: inkOn(issuer.color) } as const;
+    const initial = first.toUpperCase();
+    this.#centered(initial, this.#left, top + 20.5, box, style);
+    const x = this.#left + box + 11;
+    const width = this.#width * 0.58 - box;
+    this.#y = top + 1;
+    this.#paragraph(issuer.name, x, width, STYLES.name);
+    for (const line of issuer.lines) this.#paragraph(line, x, width, STYLES.soft);
+    const right = { x: this.#right - 200, width: 200 };
+    this.#type.line("Invoice", { ...right, y: top + 18 }, STYLES.title, "right");
+    const tone = { ...STYLES.bold, color: TONES[state.tone] };
+    this.#type.line(state.label, { ...right, y: top + 34 }, tone, "right");
+    this.#y = Math.max(this.#y, top + 44) + GAP * 2;
+  }
+
+  #parties(): void {
+    const { customer, facts } = this.#document;
+    const top = this.#y;
+    const half = this.#width / 2 - GAP;
+    this.#paragraph("Billed to", this.#left, half, STYLES.label);
+    this.#paragraph(customer.name, this.#left, half, STYLES.bold);
+    for (const line of customer.lines) this.#paragraph(line, this.#left, half, STYLES.soft);
+    const after = this.#y;
+    // On the lines of what stands on the left: the first is that of "Billed to".
+    this.#y = top + Typesetter.height(STYLES.label) - Typesetter.height(STYLES.body);
+    const x = this.#right - ASIDE.width;
+    for (const [label, value] of facts) {
+      this.#y += Typesetter.height(STYLES.body);
+      this.#type.line(label, { x, y: this.#y, width: ASIDE.label }, STYLES.soft, "left");
+      const at = { x: x + ASIDE.label, y: this.#y, width: ASIDE.width - ASIDE.label };
+      this.#type.line(value, at, STYLES.body, "right");
+    }
+    this.#y = Math.max(after, this.#y) + GAP * 2;
+  }
+
+  #columns() {
+    const amount = { x: this.#right - COLUMN.amount, width: COLUMN.amount };
+    const rate = { x: amount.x - CELL_GAP - COLUMN.rate, width: COLUMN.rate };
+    const units = { x: rate.x - CELL_GAP - COLUMN.units, width: COLUMN.units };
+    const title = { x: this.#left, width: units.x - CELL_GAP - this.#left };
+    return { title, units, rate, amount };
+  }
+
+  #tableHead(): void {
+    const { title, units, rate, amount } = this.#columns();
+    this.#y += Typesetter.height(STYLES.label);
+    const at = { y: this.#y };
+    this.#type.line("Description", { ...title, ...at }, STYLES.label, "left");
+    this.#type.line("Units", { ...units, ...at }, STYLES.label, "right");
+    this.#type.line("Price", { ...rate, ...at }, STYLES.label, "right");
+    this.#type.line("Amount", { ...amount, ...at }, STYLES.label, "right");
+    this.#y += 6;
+    this.#rule(INK, 1);
+  }
+
+  #row(line: DocumentLine): void {
+    const { title, units, rate, amount } = this.#columns();
+    const { titles, details } = this.#wrapped(line);
+    if (this.#y + rowHeight(titles, details) > this.#bottom) this.#nextPageOfTable();
+    this.#y += 4;
+    const first = this.#y + Typesetter.height(STYLES.body) - 2;
+    this.#type.line(line.units, { ...units, y: first }, STYLES.body, "right");
+    this.#type.line(line.rate, { ...rate, y: first }, STYLES.body, "right");
+    this.#type.line(line.amount, { ...amount, y: first }, STYLES.body, "right");
+    for (const [lines, style] of [
+      [titles, STYLES.body] as const,
+      [details, STYLES.soft] as const,
+    ]) {
+      for (const text of lines) {
+        this.#y += Typesetter.height(style);
+        this.#type.line(text, { ...title, y: this.#y - 2 }, style, "left");
+      }
+    }
+    this.#y += 5;
+    this.#rule(LINE, 0.5);
+  }
+
+  #wrapped(line: DocumentLine): { titles: string[]; details: string[] } {
+    const { title } = this.#columns();
+    return {
+      titles: this.#type.lines(line.title, title.width, STYLES.body),
+      details: line.detail === "" ? [] : this.#type.lines(line.detail, title.width, STYLES.soft),
+    };
+  }
+
+  /** A sum alone on a page says little: the last rows go along when it must go to the next. */
+  #keepWithTotals(rows: readonly DocumentLine[]): void {
+    const height = rows
+      .map((row) => this.#wrapped(row))
+      .reduce((sum, { titles, details }) => sum + rowHeight(titles, details), this.#totalsHeight);
+    const isFull = this.#y + height + GAP + NOTE_HEIGHT > this.#bottom;
+    if (isFull && height < this.#bottom / 2) this.#nextPageOfTable();
+  }
+
+  get #totalsHeight(): number {
+    return this.#document.totals.length * TOTALS_STEP + 12 + GAP;
+  }
+
+  #totals(): void {
+    const { totals } = this.#document;
+    this.#keep(this.#totalsHeight);
+    this.#y += 4;
+    const x = this.#right - ASIDE.width;
+    totals.forEach(({ label, amount, strong }, i) => {
+      const isLast = i === totals.length - 1;
+      const style = isLast ? STYLES.due : strong ? STYLES.bold : STYLES.body;
+      if (isLast) {
+        this.#y += 8;
+        this.#rule(INK, 1, x);
+      }
+      this.#y += TOTALS_STEP;
+      this.#type.line(label, { x, y: this.#y, width: ASIDE.label }, style, "left");
+      const at = { x: x + ASIDE.label, y: this.#y, width: ASIDE.width - ASIDE.label };
+      this.#type.line(amount, at, style, "right");
+    });
+    this.#y += GAP;
+  }
+
+  #nextPage(): void {
+    this.#doc.addPage();
+    this.#y = MARGIN;
+    const text = `Invoice ${this.#document.number}, continued`;
+    this.#paragraph(text, this.#left, this.#width, STYLES.soft);
+    this.#y += GAP / 2;
+  }
+
+  #nextPageOfTable(): void {
+    this.#nextPage();
+    this.#tableHead();
+  }
+
+  /** Starts a new page unless this much fits on the present one. */
+  #keep(height: number): void {
+    if (this.#y + height > this.#bottom) this.#nextPage();
+  }
+
+  /** On every page, once it is known how many there are. */
+  #feet(): void {
+    const { start, count } = this.#doc.bufferedPageRange();
+    const { number, issuer } = this.#document;
+    const y = this.#doc.page.height - MARGIN;
+    for (let i = 0; i < count; i++) {
+      this.#doc.switchToPage(start + i);
+      const half = this.#width / 2 - GAP;
+      const left = { x: this.#left, y, width: half };
+      const right = { x: this.#right - half, y, width: half };
+      const [name = ""] = this.#type.lines(issuer.name, half - 100, STYLES.soft);
+      this.#type.line(`${number} · ${name}`, left, STYLES.soft, "left");
+      this.#type.line(`Page ${i + 1} of ${count}`, right, STYLES.soft, "right");
+    }
+  }
+
+  #paragraph(text: string, x: number, width: number, style: Style): void {
+    for (const line of this.#type.lines(text, width, style)) {
+      this.#y += Typesetter.height(style);
+      this.#type.line(line, { x, y: this.#y, width }, style, "left");
+    }
+  }
+
+  #centered(text: string, x: number, y: number, width: number, style: Style): void {
+    const inner = this.#type.width(text, style);
+    this.#type.line(text, { x: x + (width - inner) / 2, y, width: inner + 1 }, style, "left");
+  }
+
+  #rule(color: string, width: number, from = this.#left): void {
+    this.#doc
+      .moveTo(from, this.#y)
+      .lineTo(this.#right, this.#y)
+      .lineWidth(width)
+      .strokeColor(color)
+      .stroke();
+  }
+}
+
+function rowHeight(titles: readonly string[], details: readonly string[]): number {
+  const { body, soft } = STYLES;
+  const text = titles.length * Typesetter.height(body) + details.length * Typesetter.height(soft);
+  return text + 9;
+}

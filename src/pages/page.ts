@@ -1,0 +1,40 @@
+// A page for people as text: what every one of them has around its body.
+
+import { Html, html } from "./html.ts";
+
+export type Page = {
+  readonly title: string;
+  /** One style sheet of ours, let in by its hash; the only value in it is a colour. */
+  readonly style: string;
+  readonly body: Html;
+  /** A script of our own server, by its path. */
+  readonly script?: string;
+};
+
+export function renderPage({ title, style, body, script }: Page): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+${script !== undefined && html`<script src="${script}" defer></script>`}
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+/** Black or white, whichever reads better on the colour. */
+export function inkOn(color: string): "#000000" | "#ffffff" {
+  const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
+    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+}

@@ -1,0 +1,257 @@
+// The portal as a page: whom I pay, what I use, what I owe. Made whole on the server, so that it
+// works without a script; the only script says that a refresh is under way.
+
+import { DAY_MS } from "../../domain/dates.ts";
+import {
+  formatDate,
+  formatInstant,
+  formatMoney,
+  formatPeriod,
+  formatUnits,
+} from "../../domain/documents-format.ts";
+import type { ErrorCode } from "../../errors.ts";
+import type { PortalPage, StoredPortal } from "../../schema/portal.ts";
+import type { Settings } from "../../schema/settings.ts";
+import { type Html, html } from "../html.ts";
+import type { Page } from "../page.ts";
+import { portalStyle } from "./style.ts";
+import { usageChart } from "./usage-chart.ts";
+
+const SCRIPT_PATH = "/portal-assets/refresh.js";
+const PLAIN_COLOR = "#3347c4";
+
+export type PortalPageInput = {
+  readonly portal: StoredPortal;
+  readonly page: PortalPage;
+  readonly issuer: Settings;
+  readonly now: Date;
+};
+
+export function renderPortal(input: PortalPageInput): Page {
+  const { portal, issuer } = input;
+  return {
+    title: `Billing – ${issuer.name}`,
+    style: portalStyle(issuer.logo_color),
+    script: SCRIPT_PATH,
+    body: html`<a class="skip" href="#main">Skip to content</a>
+<div class="wrap">
+<header>
+<span class="logo" aria-hidden="true">${initial(issuer.name)}</span>
+<div><h1><bdi>${issuer.name}</bdi></h1>
+<p>Billing for <bdi>${portal.customer.name}</bdi></p></div>
+</header>
+<main id="main">
+${summary(input)}
+<h2>Subscriptions</h2>
+${
+  portal.subscriptions.length === 0
+    ? empty("No subscription yet. What you subscribe to appears here.")
+    : portal.subscriptions.map((each) => subscriptionCard(each, input.page))
+}
+<h2>Invoices</h2>
+${
+  portal.invoices.length === 0
+    ? empty("No invoice yet. Each one appears here on the day it is issued.")
+    : invoiceTable(portal)
+}
+<h2>Payments</h2>
+${portal.payments.length === 0 ? empty("No payment yet.") : paymentTable(portal.payments)}
+</main>
+${footer(issuer)}
+</div>`,
+  };
+}
+
+const FAULTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
+  not_found: [
+    "This page does not exist",
+    "The link may be incomplete. Ask whoever sent it to you for a new one.",
+  ],
+  rate_limited: ["One moment, please", "There were many requests just now. Try again shortly."],
+};
+
+/** `path` is the page that was asked for. */
+export function renderPortalError(code: ErrorCode, path: string): Page {
+  const [title, text] = FAULTS[code] ?? [
+    "This page is not available just now",
+    "Nothing is wrong with your account. Please try again in a few minutes.",
+  ];
+  return {
+    title,
+    style: portalStyle(PLAIN_COLOR),
+    body: html`<main class="wrap"><div class="fault" role="alert"><h1>${title}</h1>
+<p>${text}</p>${
+      code !== "not_found" && html`<a class="button" href="${path}">Try again</a>`
+    }</div></main>`,
+  };
+}
+
+/** Says that something happens, and keeps a second click from asking twice. */
+export const PORTAL_SCRIPT = `"use strict";
+for (const form of document.querySelectorAll("form")) {
+  form.addEventListener("submit", () => {
+    const button = form.querySelector("button");
+    button.setAttribute("aria-busy", "true");
+    button.disabled = true;
+    button.textContent = "Refreshing…";
+  });
+}
+// A refreshed page is an ordinary one: reloading it should not compute it again.
+if (location.search !== "") history.replaceState(null, "", location.pathname);
+addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
+});
+`;
+
+function initial(name: string): string {
+  const [first = "•"] = name.trim();
+  return first.toUpperCase();
+}
+
+function summary({ portal, page, now }: PortalPageInput): Html {
+  const { totals, generated_at } = portal;
+  const none = [{ currency: totals.currency, outstanding_cents: 0, overdue_cents: 0 }];
+  const due = page.due.length === 0 ? none : page.due;
+  const overdue = due.filter(({ overdue_cents }) => overdue_cents > 0);
+  const days = Math.floor((now.getTime() - new Date(generated_at).getTime()) / DAY_MS);
+  return html`<section class="card due" aria-label="What is due">
+<dl>
+<div><dt>Amount due</dt><dd>${amounts(due, "outstanding_cents")}</dd></div>
+${
+  overdue.length > 0 &&
+  html`<div><dt>Of this overdue</dt><dd class="bad">${amounts(overdue, "overdue_cents")}</dd></div>`
+}
+${
+  page.credit.length > 0 &&
+  html`<div><dt>Your credit</dt><dd>${amounts(page.credit, "balance_cents")}</dd></div>`
+}
+</dl>
+<div class="asof"><span>As of <time datetime="${generated_at}">${formatInstant(generated_at)}</time>
+</span><form method="get"><input type="hidden" name="refresh" value="1">
+<button type="submit">Refresh</button></form></div>
+</section>
+${
+  days >= 1 &&
+  html`<p class="note" role="status">This view is ${
+    days === 1 ? "a day" : `${days} days`
+  } old. Refresh it to see what has happened since.</p>`
+}`;
+}
+
+function amounts<K extends string>(
+  sums: readonly ({ readonly currency: string } & Readonly<Record<K, number>>)[],
+  key: K,
+): (string | Html)[] {
+  return sums.map((sum, i) => {
+    const text = formatMoney(sum[key], sum.currency);
+    return i === 0 ? text : html`<small>${text}</small>`;
+  });
+}
+
+type Subscription = StoredPortal["subscriptions"][number];
+
+const STATES = {
+  active: ["Active", "good"],
+  suspended: ["Suspended", "warn"],
+  terminated: ["Ended", ""],
+  canceled: ["Canceled", ""],
+} as const;
+
+const EVERY = {
+  weekly: "week",
+  monthly: "month",
+  quarterly: "quarter",
+  semiannual: "half-year",
+  yearly: "year",
+} as const;
+
+function subscriptionCard(subscription: Subscription, page: PortalPage): Html {
+  const { plan, usage, status } = subscription;
+  const [state, tone] = STATES[status];
+  const period = formatPeriod(subscription.current_period_start, subscription.current_period_end);
+  const live = status === "active" || status === "suspended";
+  const used = usage.reduce((sum, { amount_cents }) => sum + amount_cents, 0);
+  const price = formatMoney(plan.amount_cents, plan.amount_currency);
+  return html`<article class="card sub">
+<div class="top"><h3><bdi>${plan.name}</bdi><span class="pill ${tone}">${state}</span></h3>
+<p>${plan.amount_cents > 0 ? html`${price} per ${EVERY[plan.interval]}` : "By usage"}</p></div>
+<p class="meta">${live ? "Current period" : "Last period"}: ${period} · <bdi>${
+    subscription.external_id
+  }</bdi></p>
+${
+  usage.length > 0 &&
+  html`<ul class="usage">${usage.map((each) => usageLine(each, subscription, page))}</ul>
+<p class="sum"><span>Usage so far this period</span>${formatMoney(used, plan.amount_currency)}</p>`
+}
+</article>`;
+}
+
+function usageLine(
+  used: Subscription["usage"][number],
+  subscription: Subscription,
+  page: PortalPage,
+): Html {
+  const days = page.days[`${subscription.id} ${used.code}`] ?? [];
+  const period = {
+    start: subscription.current_period_start.slice(0, 10),
+    end: subscription.current_period_end.slice(0, 10),
+  };
+  return html`<li><div><b><bdi>${used.name}</bdi></b><span>${formatUnits(used.units)} used</span></div>
+<div class="chart">${usageChart(days, period)}</div>
+<span class="amount">${formatMoney(used.amount_cents, subscription.plan.amount_currency)}</span></li>`;
+}
+
+type Invoice = StoredPortal["invoices"][number];
+
+function invoiceState(invoice: Invoice): readonly [string, string] {
+  if (invoice.status === "succeeded") return ["Paid", "good"];
+  if (invoice.status === "voided") return ["Void", ""];
+  if (invoice.status === "overdue") return ["Overdue", "bad"];
+  return invoice.payment_status === "partially_paid" ? ["Partly paid", "warn"] : ["Open", "warn"];
+}
+
+function invoiceTable({ customer, invoices }: StoredPortal): Html {
+  const rows = invoices.map((invoice) => {
+    const [state, tone] = invoiceState(invoice);
+    const open = invoice.status === "outstanding" || invoice.status === "overdue";
+    const partly = open && invoice.amount_due_cents !== invoice.total_cents;
+    return html`<tr><th scope="row"><a href="/portal/${customer.id}/invoices/${
+      invoice.number
+    }">${invoice.number}</a></th>
+<td class="wide">${formatDate(invoice.issuing_date)}</td>
+${
+  open
+    ? html`<td class="wide"><span class="narrow">Due </span>${formatDate(invoice.due_date)}</td>`
+    : html`<td class="broad">–</td>`
+}
+<td class="state"><span class="pill ${tone}">${state}</span></td>
+<td class="amount">${formatMoney(invoice.total_cents, invoice.currency)}${
+      partly && html`<small>${formatMoney(invoice.amount_due_cents, invoice.currency)} due</small>`
+    }</td></tr>`;
+  });
+  return html`<div class="card scroll"><table><caption class="hide">Invoices, newest first</caption>
+<thead><tr><th scope="col">Number</th><th scope="col">Issued</th><th scope="col">Due</th>
+<th scope="col">Status</th><th scope="col" class="amount">Total</th></tr></thead>
+<tbody>${rows}</tbody></table></div>`;
+}
+
+function paymentTable(payments: StoredPortal["payments"]): Html {
+  const rows = payments.map(
+    (payment) => html`<tr><th scope="row">${formatDate(payment.paid_at)}</th>
+<td class="wide"><span class="narrow">For </span>${payment.invoice_number}</td><td class="wide"><bdi>${payment.provider}</bdi></td>
+<td class="amount">${formatMoney(payment.amount_cents, payment.currency)}</td></tr>`,
+  );
+  return html`<div class="card scroll"><table><caption class="hide">Payments, newest first</caption>
+<thead><tr><th scope="col">Paid</th><th scope="col">Invoice</th><th scope="col">By</th>
+<th scope="col" class="amount">Amount</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+}
+
+function empty(text: string): Html {
+  return html`<div class="card"><p class="none">${text}</p></div>`;
+}
+
+function footer({ name, address, tax_id }: Settings): Html {
+  return html`<footer><p><bdi>${name}</bdi></p>${address !== "" && html`<p>${address}</p>`}${
+    tax_id !== "" && html`<p>Tax number <bdi>${tax_id}</bdi></p>`
+  }</footer>`;
+}

@@ -1,0 +1,301 @@
+// The client that people import: repeats what is safe to repeat, pages by itself, checks webhooks.
+
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  Dues,
+  DuesError,
+  verifyWebhook,
+  WebhookVerificationError,
+} from "../../src/client/entry.ts";
+import { sign, standardSignature } from "../../src/domain/webhooks.ts";
+import { type Shell, startShell } from "../cli/support.ts";
+
+type Seen = { method: string; url: string; key: string | undefined; project: string | undefined };
+type Reply = { status: number; body?: unknown; headers?: Record<string, string> } | "hang up";
+
+/** A server that answers from a list, and notes what it was asked. */
+class Scripted {
+  readonly seen: Seen[] = [];
+  readonly replies: Reply[] = [];
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const header = (name: string) => request.headers[name] as string | undefined;
+      this.seen.push({
+        method: request.method ?? "",
+        url: request.url ?? "",
+        key: header("idempotency-key"),
+        project: header("x-project-id"),
+      });
+      const reply = this.replies.shift() ?? { status: 200, body: {} };
+      if (reply === "hang up") return request.socket.destroy();
+      response.writeHead(reply.status, { "content-type": "application/json", ...reply.headers });
+      response.end(reply.body === undefined ? "" : JSON.stringify(reply.body));
+      return undefined;
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Answers in order from now on. */
+  script(...replies: Reply[]): void {
+    this.seen.splice(0);
+    this.replies.splice(0, this.replies.length, ...replies);
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+const failure = (status: number, code: string, retryable: boolean, headers = {}): Reply => ({
+  status,
+  headers,
+  body: { error: { code, message: `It is ${code}.`, retryable, request_id: "r1" } },
+});
+
+describe("repeats", () => {
+  const server = new Scripted();
+  let dues: Dues;
+  beforeAll(async () => {
+    dues = new Dues({ base_url: `${await server.listen()}/`, token: "t", project_id: "p" });
+  });
+  afterAll(() => server.close());
+
+  const customer = { external_id: "a", name: "A" };
+
+  test("a write is repeated with the same key until it succeeds", async () => {
+    server.script(failure(503, "unavailable", true), "hang up", {
+      status: 201,
+      body: { customer: { id: "1" } },
+    });
+    expect(await dues.createCustomer(customer)).toEqual({ customer: { id: "1" } });
+    expect(server.seen).toHaveLength(3);
+    const keys = new Set(server.seen.map(({ key }) => key));
+    expect(keys.size).toBe(1);
+    expect([...keys][0]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(server.seen[0]).toMatchObject({ method: "POST", url: "/v1/customers", project: "p" });
+  });
+
+  test("two writes have two keys, and a key of one's own is used", async () => {
+    server.script();
+    await dues.createCustomer(customer);
+    await dues.createCustomer(customer);
+    await dues.createCustomer(customer, { idempotency_key: "mine", project_id: "q" });
+    expect(new Set(server.seen.map(({ key }) => key)).size).toBe(3);
+    expect(server.seen[2]).toMatchObject({ key: "mine", project: "q" });
+  });
+
+  test("what is not retryable is not repeated, and says all there is to say", async () => {
+    server.script(failure(422, "validation_error", false));
+    const error = await dues.createCustomer(customer).catch((each: unknown) => each);
+    expect(error).toBeInstanceOf(DuesError);
+    expect(error).toMatchObject({
+      status: 422,
+      code: "validation_error",
+      message: "It is validation_error.",
+      retryable: false,
+      details: [],
+      request_id: "r1",
+    });
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test("Retry-After is waited for", async () => {
+    server.script(failure(429, "rate_limited", true, { "retry-after": "1" }));
+    const start = performance.now();
+    await dues.getAnalytics();
+    expect(performance.now() - start).toBeGreaterThanOrEqual(990);
+    expect(server.seen).toHaveLength(2);
+  });
+
+  test("a wait longer than a minute is the caller's business", async () => {
+    server.script(failure(429, "rate_limited", true, { "retry-after": "3600" }));
+    await expect(dues.getAnalytics()).rejects.toMatchObject({ code: "rate_limited" });
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test("a call without a key that may have had its effect is not repeated", async () => {
+    server.script("hang up");
+    const body = { name: "k", organization_id: "o" };
+    await expect(dues.createKey(body)).rejects.toMatchObject({ code: "network_error", status: 0 });
+    expect(server.seen).toHaveLength(1);
+    expect(server.seen[0]?.key).toBeUndefined();
+  });
+
+  test("events are repeated: they carry their own transaction_id", async () => {
+    server.script("hang up", { status: 200, body: { accepted: true, duplicate: true } });
+    const event = { transaction_id: "t", subscription_id: "s", code: "c" };
+    expect(await dues.sendEvent(event)).toEqual({ accepted: true, duplicate: true });
+  });
+
+  test("retries: 0 turns it off, and an answer of somebody else is told as such", async () => {
+    const once = new Dues({
+      base_url: await new Scripted().listen(),
+      token: "t",
+      retries: 0,
+      fetch: async () => new Response("<html>", { status: 502 }),
+    });
+    await expect(once.getAnalytics()).rejects.toMatchObject({ code: "http_502", retryable: true });
+  });
+
+  test("a signal stops the waiting", async () => {
+    server.script(failure(503, "unavailable", true, { "retry-after": "30" }));
+    const signal = AbortSignal.timeout(50);
+    await expect(dues.getAnalytics({ signal })).rejects.toBeInstanceOf(DuesError);
+  });
+
+  test("parts of a path are escaped, and options that are undefined are not sent", async () => {
+    server.script();
+    await dues.getCustomer("ext:a/b c?d");
+    await dues.listInvoices({ status: undefined, limit: 5 });
+    expect(server.seen.map(({ url }) => url)).toEqual([
+      "/v1/customers/ext%3Aa%2Fb%20c%3Fd",
+      "/v1/invoices?limit=5",
+    ]);
+  });
+
+  test("a document comes as it is: a page as its text, a PDF as its bytes", async () => {
+    const pages: Record<string, [string, string | Uint8Array<ArrayBuffer>]> = {
+      "/v1/invoices/i1/document": ["text/html; charset=utf-8", "<p>Größe</p>"],
+      "/v1/invoices/i1/document.pdf": ["application/pdf", Uint8Array.of(37, 80, 68, 70, 255)],
+    };
+    const fetch = async (url: string | URL | Request) => {
+      const [type, body] = pages[new URL(String(url)).pathname] ?? ["", ""];
+      return new Response(body, { headers: { "content-type": type } });
+    };
+    const client = new Dues({ base_url: "http://127.0.0.1:1", token: "t", fetch });
+    const page: string = await client.getInvoiceDocument("i1");
+    const pdf: Uint8Array = await client.getInvoiceDocumentPdf("i1");
+    expect(page).toBe("<p>Größe</p>");
+    expect([...pdf]).toEqual([37, 80, 68, 70, 255]);
+  });
+
+  test("an address that is none is refused at once", () => {
+    expect(() => new Dues({ base_url: "example.com", token: "t" })).toThrow(/http/);
+  });
+});
+
+describe("against the service", () => {
+  let shell: Shell;
+  let dues: Dues;
+  beforeAll(async () => {
+    shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
+    const { token, project_id } = shell.app.profile;
+    dues = new Dues({ base_url: shell.url, token, project_id });
+  });
+  afterAll(() => shell.close());
+
+  test("lists page by themselves, by cursor and by offset, each row once", async () => {
+    const { plan } = await dues.createPlan({
+      code: "p",
+      name: "P",
+      interval: "monthly",
+      amount_currency: "USD",
+    });
+    const { add_on } = await dues.upsertAddOn({ code: "x", name: "X", amount_cents: 100 });
+    for (let i = 0; i < 25; i++) {
+      const { customer } = await dues.createCustomer({ external_id: `c${i}`, name: "C" });
+      await dues.applyAddOn(add_on.id, { customer_id: customer.id });
+    }
+    expect(plan.charges).toEqual([]);
+    const numbers: string[] = [];
+    for await (const invoice of dues.invoices.all({ status: "outstanding", limit: 10 }))
+      numbers.push(invoice.number);
+    expect(numbers).toHaveLength(25);
+    expect(new Set(numbers).size).toBe(25);
+    const ids = new Set<string>();
+    for await (const customer of dues.customers.all({ limit: 10 })) ids.add(customer.id);
+    expect(ids.size).toBe(25);
+  });
+
+  test("a lookup gives one record, typed as one", async () => {
+    const { customer } = await dues.listCustomers({ external_id: "c7" });
+    expect(customer.external_id).toBe("c7");
+    const { customers } = await dues.listCustomers({ limit: 2 });
+    expect(customers).toHaveLength(2);
+  });
+
+  test("a repeat of a call with its key has one effect", async () => {
+    const options = { idempotency_key: "once" };
+    const body = { external_id: "once", name: "Once" };
+    const first = await dues.createCustomer(body, options);
+    expect(await dues.createCustomer(body, options)).toEqual(first);
+  });
+
+  test("the error of the API arrives whole", async () => {
+    const error = await dues
+      .createCustomer({ external_id: "c1", name: "C" })
+      .catch((each: unknown) => each);
+    expect(error).toMatchObject({
+      status: 409,
+      code: "already_exists",
+      details: [{ field: "external_id", code: "taken", existing_id: expect.any(String) }],
+    });
+  });
+});
+
+describe("verifyWebhook", () => {
+  const secret = `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`;
+  const other = `whsec_${Buffer.from("fedcba9876543210fedcba9876543210").toString("base64")}`;
+  const body = '{"event":"invoice.created","created_at":"2026-01-01T00:00:00.000Z","data":{"ü":1}}';
+  const now = new Date("2026-01-01T00:00:00.000Z");
+  const timestamp_s = now.getTime() / 1000;
+  const standard = (secrets: readonly string[], text = body, id = "m1", at = timestamp_s) => ({
+    "Webhook-Id": id,
+    "webhook-timestamp": String(at),
+    "webhook-signature": standardSignature(secrets, { id, timestamp_s: at, body: text }),
+  });
+
+  test("a good delivery gives its message, by either signature and either kind of headers", () => {
+    const plain = { "x-service-signature": sign(secret, body) };
+    expect(verifyWebhook(body, plain, secret).event).toBe("invoice.created");
+    expect(verifyWebhook(Buffer.from(body), new Headers(plain), secret).data).toEqual({ ü: 1 });
+    expect(verifyWebhook(body, standard([secret]), secret, { now }).event).toBe("invoice.created");
+    expect(
+      verifyWebhook(body, { ...plain, ...standard([secret]) }, secret, { now }).event,
+    ).toBeDefined();
+  });
+
+  test("while a secret is rotated either of the two is enough", () => {
+    expect(verifyWebhook(body, standard([other, secret]), secret, { now })).toBeDefined();
+    expect(verifyWebhook(body, standard([secret]), [other, secret], { now })).toBeDefined();
+    expect(
+      verifyWebhook(body, { "x-service-signature": sign(secret, body) }, [other, secret]),
+    ).toBeDefined();
+  });
+
+  test.each([
+    ["another body", `${body} `, standard([secret])],
+    ["another secret", body, standard([other])],
+    ["another id", body, { ...standard([secret]), "Webhook-Id": "m2" }],
+    ["another time", body, { ...standard([secret]), "webhook-timestamp": String(timestamp_s + 1) }],
+    ["an old delivery", body, standard([secret], body, "m1", timestamp_s - 301)],
+    ["one from the future", body, standard([secret], body, "m1", timestamp_s + 301)],
+    ["a signature of nothing", body, { ...standard([secret]), "webhook-signature": "" }],
+    ["no id", body, { "webhook-timestamp": "1", "webhook-signature": "v1,x" }],
+    ["no signature", body, {}],
+    ["a plain signature of another body", body, { "x-service-signature": sign(secret, "x") }],
+    ["a plain signature of another length", body, { "x-service-signature": "abc" }],
+  ])("%s is refused", (_, text, headers) => {
+    expect(() => verifyWebhook(text, headers, secret, { now })).toThrow(WebhookVerificationError);
+  });
+
+  test("a bad standard signature is not made good by a plain one", () => {
+    const headers = { ...standard([other]), "x-service-signature": sign(secret, body) };
+    expect(() => verifyWebhook(body, headers, secret, { now })).toThrow(WebhookVerificationError);
+  });
+
+  test("an empty secret checks nothing", () => {
+    const headers = { "x-service-signature": sign("", body) };
+    expect(() => verifyWebhook(body, headers, "")).toThrow(/secret/);
+    expect(() => verifyWebhook(body, headers, [])).toThrow(/secret/);
+  });
+});

@@ -1,0 +1,283 @@
+// The PDF of an invoice, read back: figures in every kind of currency, pages, scripts, states.
+
+import { describe, expect, test } from "vitest";
+import { type DocumentInput, invoiceDocument } from "../../src/domain/documents.ts";
+import { renderInvoicePdf } from "../../src/pages/invoice/pdf.ts";
+import type { Fee, InvoiceWithFees } from "../../src/schema/invoices.ts";
+import { linesOf, readPdf } from "./pdf-reader.ts";
+
+const ISSUER: DocumentInput["issuer"] = {
+  name: "Northwind Metering Ltd",
+  address: "1 Sample Street\nSampletown AB1 2CD",
+  tax_id: "GB000000000",
+  logo_color: "#0b6e4f",
+  net_payment_days: 14,
+  default_currency: "USD",
+  late_usage_periods: 2,
+};
+
+function usage(name: string, fields: Partial<Fee> = {}): Fee {
+  return {
+    id: "00000000-0000-7000-8000-000000000001",
+    fee_type: "charge",
+    charge_id: null,
+    billable_metric_code: name,
+    units: "430.5",
+    amount_cents: 10_763,
+    amount_currency: "USD",
+    properties: { amount: "0.25" },
+    ...fields,
+  };
+}
+
+type Variation = {
+  readonly fees?: Fee[];
+  readonly invoice?: Partial<InvoiceWithFees>;
+  readonly issuer?: Partial<DocumentInput["issuer"]>;
+  readonly customer?: Partial<DocumentInput["customer"]>;
+};
+
+function pdf(variation: Variation, size: "a4" | "letter" = "a4"): Promise<Buffer> {
+  const fees = variation.fees ?? [usage("API calls")];
+  const total_cents = fees.reduce((sum, fee) => sum + fee.amount_cents, 0);
+  const document = invoiceDocument({
+    issuer: { ...ISSUER, ...variation.issuer },
+    customer: {
+      name: "Blue Harbour Shipping",
+      email: "billing@blue.test",
+      reference: "cus-1029",
+      ...variation.customer,
+    },
+    invoice: {
+      id: "00000000-0000-7000-8000-000000000002",
+      number: "INV-2025-0007",
+      status: "outstanding",
+      payment_status: "pending",
+      invoice_type: "subscription",
+      customer_id: "00000000-0000-7000-8000-000000000003",
+      subscription_id: null,
+      currency: fees[0]?.amount_currency ?? "USD",
+      subtotal_cents: total_cents,
+      total_cents,
+      credit_applied_cents: 0,
+      amount_paid_cents: 0,
+      amount_due_cents: total_cents,
+      issuing_date: "2025-02-01",
+      due_date: "2025-02-15",
+      period_start: "2025-01-10",
+      period_end: "2025-01-31",
+      voided_at: null,
+      created_at: new Date("2025-02-01T00:00:00.000Z"),
+      fees,
+      ...variation.invoice,
+    },
+    names: { plan: "Professional", metrics: new Map(), catalog: new Map() },
+  });
+  return renderInvoicePdf(document, { size, compress: false });
+}
+
+async function lines(variation: Variation): Promise<string[]> {
+  return linesOf(await pdf(variation));
+}
+
+describe("what it says", () => {
+  test("one fee: everything that belongs on an invoice, from top to bottom", async () => {
+    expect(await lines({})).toEqual([
+      "Northwind Metering Ltd",
+      "Invoice",
+      "N",
+      "1 Sample Street",
+      "Open",
+      "Sampletown AB1 2CD",
+      "Tax number GB000000000",
+      "Billed to | Invoice number | INV-2025-0007",
+      "Blue Harbour Shipping | Issued | 1 Feb 2025",
+      "billing@blue.test",
+      "Due | 15 Feb 2025",
+      "cus-1029",
+      "Period | 10 Jan 2025 – 31 Jan 2025",
+      "Description | Units | Price | Amount",
+      "API calls | 430.5 | $0.25 | $107.63",
+      "Total | $107.63",
+      "Amount due | $107.63",
+      "Please pay $107.63 by 15 Feb 2025 and name INV-2025-0007.",
+      "INV-2025-0007 · Northwind Metering Ltd | Page 1 of 1",
+    ]);
+  });
+
+  test.each([
+    ["JPY", "500", "¥500", "¥0.25"],
+    ["KWD", "1250", "KWD 1.250", "KWD 0.250"],
+    ["USD", "900719925474099", "$9,007,199,254,740.99", "$0.25"],
+    ["IQD", "1", "IQD 0.001", "IQD 0.250"],
+  ])("%s has its own decimals, at any size", async (amount_currency, cents, amount, rate) => {
+    const fees = [usage("Calls", { amount_currency, amount_cents: Number(cents) })];
+    const found = await lines({ fees });
+    expect(found).toContain(`Calls | 430.5 | ${rate} | ${amount}`);
+    expect(found).toContain(`Amount due | ${amount}`);
+  });
+
+  test("a price of many decimals is shown with all of them", async () => {
+    const fees = [usage("Calls", { properties: { amount: "0.000000000125" } })];
+    expect(await lines({ fees })).toContain("Calls | 430.5 | $0.000000000125 | $107.63");
+  });
+
+  test("a part of a period, an adjustment, credit and payments each have their line", async () => {
+    const base = usage("", {
+      fee_type: "subscription",
+      billable_metric_code: null,
+      units: "1",
+      amount_cents: 2_200,
+      properties: { amount_cents: 3_100, billable_days: 22, period_days: 31 },
+    });
+    const adjustment = usage("Calls", {
+      fee_type: "adjustment",
+      units: "-20",
+      amount_cents: -500,
+      properties: {
+        amount: "0.25",
+        period_start: "2024-12-01",
+        period_end: "2024-12-31",
+        billed_units: "120",
+        corrected_units: "100",
+      },
+    });
+    const invoice = {
+      payment_status: "partially_paid",
+      credit_applied_cents: 300,
+      amount_paid_cents: 1_000,
+      amount_due_cents: 400,
+    } as const;
+    const found = await lines({ fees: [base, adjustment], invoice });
+    const from = found.indexOf("Description | Units | Price | Amount");
+    expect(found.slice(from + 1, -2)).toEqual([
+      "Professional | 1 | $31.00 | $22.00",
+      "22 of 31 days",
+      "Adjustment: Calls | -20 | $0.25 | -$5.00",
+      "Late usage of 1 Dec 2024 – 31 Dec 2024: 120",
+      "billed, 100 used",
+      "Total | $17.00",
+      "Credit applied | -$3.00",
+      "Paid | -$10.00",
+      "Amount due | $4.00",
+    ]);
+    expect(found).toContain("Partly paid");
+  });
+
+  test("a negative sum becomes credit, and nothing is due", async () => {
+    const fees = [usage("Calls", { amount_cents: -500 })];
+    const invoice = { status: "succeeded", subtotal_cents: -500, total_cents: 0 } as const;
+    const found = await lines({ fees, invoice: { ...invoice, amount_due_cents: 0 } });
+    expect(found).toEqual(
+      expect.arrayContaining([
+        "Subtotal | -$5.00",
+        "Added to your credit | $5.00",
+        "Total | $0.00",
+        "Amount due | $0.00",
+      ]),
+    );
+  });
+
+  test.each([
+    ["succeeded", "Paid", "Nothing is left to pay. Thank you."],
+    ["voided", "Void", "This invoice is void. Nothing is to be paid."],
+    [
+      "overdue",
+      "Overdue",
+      "$107.63 was due on 15 Feb 2025. Please pay now and name INV-2025-0007.",
+    ],
+  ] as const)("%s says so", async (status, label, note) => {
+    expect(await lines({ invoice: { status } })).toEqual(expect.arrayContaining([label, note]));
+  });
+});
+
+describe("how it is set", () => {
+  test("300 fees: each line once, heads on every page, totals whole on the last", async () => {
+    const fees = Array.from({ length: 300 }, (_, i) => usage(`Metric ${i + 1}`));
+    const bytes = await pdf({ fees });
+    const { pages, pieces } = readPdf(bytes);
+    const found = linesOf(bytes);
+    for (let i = 1; i <= 300; i++) {
+      expect(found.filter((line) => line.startsWith(`Metric ${i} |`))).toHaveLength(1);
+    }
+    expect(pages).toBeGreaterThan(5);
+    for (let page = 1; page <= pages; page++) {
+      const texts = pieces.filter((piece) => piece.page === page).map(({ text }) => text);
+      expect(texts).toContain(`Page ${page} of ${pages}`);
+      if (texts.some((text) => text.startsWith("Metric"))) expect(texts).toContain("Description");
+    }
+    const last = pieces.filter(({ page }) => page === pages).map(({ text }) => text);
+    expect(last).toEqual(expect.arrayContaining(["Total", "Amount due"]));
+    const lowest = Math.min(...pieces.map(({ y }) => y));
+    expect(lowest).toBeGreaterThan(30);
+  });
+
+  test("totals never stand alone on a page: the last two fees are with them", async () => {
+    for (let count = 18; count <= 30; count++) {
+      const fees = Array.from({ length: count }, (_, i) => usage(`Metric ${i + 1}`));
+      const { pages, pieces } = readPdf(await pdf({ fees }));
+      const last = pieces.filter(({ page }) => page === pages).map(({ text }) => text);
+      const wanted = [`Metric ${count - 1}`, `Metric ${count}`, "Amount due", "Description"];
+      expect(last, `${count} fees`).toEqual(expect.arrayContaining(wanted));
+    }
+  });
+
+  test("letter paper is letter paper", async () => {
+    expect(readPdf(await pdf({}, "letter")).size).toBe("0 0 612 792");
+    expect(readPdf(await pdf({})).size).toBe("0 0 595.28 841.89");
+  });
+
+  test("long names wrap inside their column, also without a space", async () => {
+    const fees = [usage("word ".repeat(40).trim()), usage("x".repeat(200))];
+    const { pieces } = readPdf(await pdf({ fees }));
+    const titles = pieces.filter(({ text }) => /^(word|x+)/.test(text));
+    expect(
+      titles
+        .map(({ text }) => text)
+        .join(" ")
+        .match(/word/g),
+    ).toHaveLength(40);
+    expect(
+      titles
+        .map(({ text }) => text)
+        .join("")
+        .match(/x/g),
+    ).toHaveLength(200);
+    for (const { text } of titles) expect(text.length).toBeLessThan(50);
+  });
+
+  test("Chinese, Japanese and Korean names are written, in bold too", async () => {
+    const found = await lines({
+      fees: [usage("株式会社サンプル東京"), usage("네이버 클라우드")],
+      issuer: { name: "중앙 상사" },
+      customer: { name: "中国有限公司 北京" },
+    });
+    const text = found.map((line) => line.replaceAll(" | ", "")).join("\n");
+    for (const name of [
+      "株式会社サンプル東京",
+      "네이버 클라우드",
+      "중앙 상사",
+      "中国有限公司 北京",
+    ]) {
+      expect(text).toContain(name);
+    }
+  });
+
+  test("right-to-left names are drawn from right to left, with numbers left to right", async () => {
+    const { pieces } = readPdf(
+      await pdf({ customer: { name: "חשבונות בע״מ (2020) Ltd", email: "شركة الفجر" } }),
+    );
+    const hebrew = pieces.filter(({ x, y }) => {
+      const name = pieces.find(({ text }) => text.includes("תונובשח"));
+      return name !== undefined && Math.abs(name.y - y) < 1 && x < 290;
+    });
+    expect(hebrew.map(({ text }) => text).join("")).toBe("Ltd (2020) מ״עב תונובשח");
+    expect(pieces.map(({ text }) => text)).toContain("رجفلا ةكرش");
+  });
+
+  test("other alphabets are written; what no face has is a mark, and nothing steers the line", async () => {
+    const fees = [usage("Ελληνικά Кириллица Việt žluťoučký 😀\u202egnp\u0007.")];
+    const text = (await lines({ fees })).map((line) => line.replaceAll(" | ", "")).join("\n");
+    expect(text).toContain("Ελληνικά Кириллица Việt žluťoučký \ufffdgnp .");
+  });
+});

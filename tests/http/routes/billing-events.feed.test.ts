@@ -1,0 +1,121 @@
+// The log as a feed: whoever follows order=asc by cursor gets every committed entry exactly once,
+// however long the transactions that write them stay open.
+
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import * as billingEvents from "../../../src/store/billing-events.ts";
+import { type Db, Pool, type Tx } from "../../../src/store/db.ts";
+import type { ProjectId } from "../../../src/store/tenants.ts";
+import { type Json, startApp } from "../../support/app.ts";
+import { type Client, newProject } from "../../support/client.ts";
+
+const WRITERS = 20;
+const WRITES_EACH = 8;
+const HELD_MS_MAX = 300;
+
+const app = await startApp();
+const pool = new Pool(app.connection, {
+  max: WRITERS + 2,
+  statement_timeout_ms: 20_000,
+  lock_timeout_ms: 20_000,
+  application_name: "feed writers",
+});
+afterAll(async () => {
+  await pool.end();
+  await app.close();
+});
+
+function write(tx: Tx, api: Client, resource_id: string): Promise<void> {
+  const entry = {
+    resource_type: "customer",
+    resource_id,
+    event_type: "customer.created",
+    actor_token_id: null,
+    payload: {},
+  };
+  const now = app.context.clock.now();
+  return billingEvents.insert(tx, api.project as ProjectId, [entry], now);
+}
+
+/** Follows the feed from a cursor; `next` reads one page more. */
+function follower(api: Client, limit: number) {
+  let cursor: string | null = null;
+  const seen: string[] = [];
+  const next = async (): Promise<number> => {
+    const from: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const query = `order=asc&event_type=customer.created&limit=${limit}${from}`;
+    const page: Json = await api.get(`/v1/billing-events?${query}`);
+    seen.push(...page.billing_events.map((entry: Json) => entry.resource_id));
+    cursor = page.cursor;
+    return page.billing_events.length;
+  };
+  return { seen, next };
+}
+
+class Undo extends Error {}
+
+async function writeSlowly(db: Db, api: Client, committed: string[]): Promise<void> {
+  for (let i = 0; i < WRITES_EACH; i++) {
+    const [before, after] = [randomUUID(), randomUUID()];
+    const undone = i % 4 === 3;
+    try {
+      await db.tx(async (tx) => {
+        await write(tx, api, before);
+        // How long the transaction stays open is the very thing that is tested.
+        await pause(Math.random() * HELD_MS_MAX);
+        await write(tx, api, after);
+        if (undone) throw new Undo();
+      });
+      committed.push(before, after);
+    } catch (error) {
+      if (!(error instanceof Undo)) throw error;
+    }
+  }
+}
+
+test("twenty writers that commit in any order: a follower gets every entry exactly once", async () => {
+  const api = await newProject(app);
+  const committed: string[] = [];
+  const writers = Array.from({ length: WRITERS }, () => writeSlowly(pool, api, committed));
+  let writing = true;
+  const done = Promise.all(writers).finally(() => {
+    writing = false;
+  });
+  const { seen, next } = follower(api, 7);
+  while (writing) await next();
+  await done;
+  // Other databases of the server may hold the feed back for a moment longer.
+  while (seen.length < committed.length) await next();
+  expect(await next()).toBe(0);
+  expect([...seen].sort()).toEqual([...committed].sort());
+});
+
+test("an entry of a transaction that is still open holds back what was committed after it", async () => {
+  const api = await newProject(app);
+  const [early, late] = [randomUUID(), randomUUID()];
+  const { seen, next } = follower(api, 10);
+  await pool.tx(async (slow) => {
+    await write(slow, api, early);
+    await pool.tx((quick) => write(quick, api, late));
+    expect(await next()).toBe(0);
+    const newest = await api.get("/v1/billing-events?event_type=customer.created");
+    expect(newest.billing_events.map((entry: Json) => entry.resource_id)).toEqual([late]);
+  });
+  while (seen.length < 2) await next();
+  expect(seen).toEqual([early, late]);
+});
+
+test("the cursor of the last page goes on from there once there is more", async () => {
+  const api = await newProject(app);
+  const { seen, next } = follower(api, 2);
+  const all: string[] = [];
+  for (let round = 0; round < 3; round++) {
+    const ids = [randomUUID(), randomUUID(), randomUUID()];
+    all.push(...ids);
+    for (const id of ids) await pool.tx((tx) => write(tx, api, id));
+    while (seen.length < all.length) await next();
+    expect(await next()).toBe(0);
+  }
+  expect(seen).toEqual(all);
+});

@@ -1,0 +1,247 @@
+// Tokens beyond the spec's sentences: who may make them, how fast, and how soon they die.
+
+import { randomBytes } from "node:crypto";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Clock } from "../../../src/clock.ts";
+import { newToken } from "../../../src/ids.ts";
+import { initTenant, openDoor, testContext } from "../../../src/main.ts";
+import type { Db } from "../../../src/store/db.ts";
+import { sql } from "../../../src/store/sql.ts";
+import { type App, type Body, startApp, testConfig } from "../../support/app.ts";
+import { expectError } from "../../support/shapes.ts";
+
+const NOBODY = { authorization: undefined, "x-project-id": undefined };
+
+/** A clock that the test moves. */
+class HandClock implements Clock {
+  #ms = Date.UTC(2026, 0, 10);
+  now(): Date {
+    return new Date(this.#ms);
+  }
+  pass(ms: number): void {
+    this.#ms += ms;
+  }
+}
+
+const clock = new HandClock();
+const app = await startApp({ clock });
+afterAll(() => app.close());
+
+function createKey(on: App, body: object = {}, headers: Body = NOBODY) {
+  const { organization_id } = on.profile;
+  return on.call("POST", "/v1/keys", { name: "k", organization_id, ...body }, headers);
+}
+
+function me(token: string, on = app) {
+  const headers = { authorization: `Bearer ${token}`, "x-project-id": undefined };
+  return on.call("GET", "/v1/keys/me", undefined, headers);
+}
+
+/** A second server on the same database, as a second process would be. */
+function secondServer(db: Db = app.context.db) {
+  const secret_key = randomBytes(32);
+  const context = testContext({ config: testConfig(), db, clock, secret_key });
+  return openDoor(context, { draining: false, schema_version: 0, warnings: [] }, "all");
+}
+
+describe("KEY_CREATION", () => {
+  test("open: anyone who knows the organization may make a token", async () => {
+    expect((await createKey(app)).status).toBe(201);
+  });
+
+  test("bootstrap: open until the organization has a live token, then its admin tokens only", async () => {
+    const there = await startApp({ env: { KEY_CREATION: "bootstrap" } });
+    try {
+      const { token, organization_id } = there.profile;
+      expectError(await createKey(there), 401, "unauthorized");
+      const headers = { authorization: `Bearer ${token}` };
+      const made = await createKey(there, { scopes: ["write"] }, headers);
+      expect(made.status).toBe(201);
+      const writer = { authorization: `Bearer ${made.body.token}` };
+      expectError(await createKey(there, {}, writer), 403, "forbidden");
+      const elsewhere = await otherOrganization(there);
+      const stranger = { authorization: `Bearer ${elsewhere.token}` };
+      expectError(await createKey(there, {}, stranger), 403, "forbidden");
+      await there.context.db.run(sql`
+        update tokens
+           set revoked_at = created_at
+         where organization_id = ${organization_id}`);
+      expect((await createKey(there)).status).toBe(201);
+      expectError(await createKey(there), 401, "unauthorized");
+    } finally {
+      await there.close();
+    }
+  });
+
+  test("authenticated: admin tokens only, also for the first one", async () => {
+    const there = await startApp({ env: { KEY_CREATION: "authenticated" } });
+    try {
+      const { token, organization_id } = there.profile;
+      const headers = { authorization: `Bearer ${token}` };
+      expect((await createKey(there, {}, headers)).status).toBe(201);
+      await there.context.db.run(sql`
+        update tokens
+           set revoked_at = created_at
+         where organization_id = ${organization_id}`);
+      expectError(await createKey(there), 401, "unauthorized");
+    } finally {
+      await there.close();
+    }
+  });
+});
+
+async function otherOrganization(on: App) {
+  const slugs = { org: `o-${process.hrtime.bigint()}`, workspace: "main", project: "test" };
+  return initTenant(on.context.db, slugs, "sandbox", "", on.context.clock.now());
+}
+
+test("a token made without scopes may read, write and administer", async () => {
+  const { body } = await createKey(app);
+  expect(body.scopes).toEqual(["read", "write", "admin"]);
+});
+
+test("unknown, repeated and no scopes are refused", async () => {
+  for (const scopes of [["fly"], ["read", "read"], [], "read", [null]]) {
+    expectError(await createKey(app, { scopes }), 422, "validation_error");
+  }
+});
+
+test.each([
+  ["read", { GET: 200, POST: 403, events: 403, keys: 403 }],
+  ["write", { GET: 200, POST: 422, events: 422, keys: 403 }],
+  ["events", { GET: 403, POST: 403, events: 422, keys: 403 }],
+  ["admin", { GET: 200, POST: 422, events: 422, keys: 422 }],
+  ["*", { GET: 200, POST: 422, events: 422, keys: 422 }],
+])("the scope %s opens what it says", async (scope, wanted) => {
+  const { token } = (await createKey(app, { scopes: [scope] })).body;
+  const headers = { authorization: `Bearer ${token}` };
+  const status = async (method: string, path: string, body?: object) =>
+    (await app.call(method, path, body, headers)).status;
+  expect({
+    GET: await status("GET", "/v1/customers"),
+    POST: await status("POST", "/v1/customers", {}),
+    events: await status("POST", "/v1/events", {}),
+    keys: await status("POST", "/v1/workspaces", {}),
+  }).toEqual(wanted);
+});
+
+test("the organization's id is shown to those who may administer, and to nobody else", async () => {
+  const { organization_id } = app.profile;
+  for (const scope of ["read", "write", "events", "admin"]) {
+    const { token } = (await createKey(app, { scopes: [scope] })).body;
+    const headers = { authorization: `Bearer ${token}` };
+    const paths = ["/v1/keys/me", "/v1/keys", "/v1/projects", "/v1/workspaces", "/v1/analytics"];
+    const answers = await Promise.all(
+      paths.map((path) => app.call("GET", path, undefined, headers)),
+    );
+    const shown = JSON.stringify(answers.map(({ body }) => body)).includes(organization_id);
+    expect(shown, scope).toBe(scope === "admin");
+  }
+  const log = await app.get("/v1/billing-events?all=1");
+  expect(JSON.stringify(log)).not.toContain(organization_id);
+});
+
+test("a revoked token is dead at once here, and within a second on every other server", async () => {
+  const other = secondServer();
+  const { id, token } = (await createKey(app)).body;
+  const ask = async () => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await other.app.inject({ url: "/v1/keys/me", headers })).statusCode;
+  };
+  expect((await me(token)).status).toBe(200);
+  expect(await ask()).toBe(200);
+  await app.ok("DELETE", `/v1/keys/${id}`);
+  expectError(await me(token), 401, "unauthorized");
+  clock.pass(1_000);
+  expect(await ask()).toBe(401);
+  await other.app.close();
+});
+
+test("a token lives until its expires_at", async () => {
+  const expires_at = new Date(clock.now().getTime() + 60_000).toISOString();
+  const made = await createKey(app, { expires_at });
+  expect(made.body.expires_at).toBe(expires_at);
+  clock.pass(59_999);
+  expect((await me(made.body.token)).status).toBe(200);
+  clock.pass(1);
+  expectError(await me(made.body.token), 401, "unauthorized");
+});
+
+test("last_used_at is written off the request path", async () => {
+  const { id, token } = (await createKey(app)).body;
+  const lastUsed = async () => {
+    const { tokens } = await app.get("/v1/keys");
+    return tokens.find((one: { id: string }) => one.id === id).last_used_at;
+  };
+  expect(await lastUsed()).toBeNull();
+  await me(token);
+  const used = clock.now().toISOString();
+  expect(await lastUsed()).toBeNull();
+  clock.pass(5_000);
+  await app.door.gate.flushLastUsed();
+  expect(await lastUsed()).toBe(used);
+});
+
+test("a token whose checksum is wrong is refused without asking the database", async () => {
+  let asked = 0;
+  const { db } = app.context;
+  const counting = new Proxy(db, {
+    get: (target, name) => {
+      asked += 1;
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  const door = secondServer(counting);
+  asked = 0;
+  const ask = (token: string) =>
+    door.app.inject({ url: "/v1/keys/me", headers: { authorization: `Bearer ${token}` } });
+  const good = newToken();
+  const last = good.endsWith("0") ? "1" : "0";
+  for (const token of [
+    good.slice(0, -1) + last,
+    `${good}x`,
+    "dues_",
+    good.replace("dues", "dude"),
+  ]) {
+    expect((await ask(token)).statusCode).toBe(401);
+  }
+  expect(asked).toBe(0);
+  expect((await ask(good)).statusCode).toBe(401);
+  expect(asked).toBeGreaterThan(0);
+  await door.app.close();
+});
+
+test("300 tokens at once, then one a second: 429 with Retry-After, per address", async () => {
+  const door = secondServer();
+  const ask = (remoteAddress: string) =>
+    door.app.inject({
+      method: "POST",
+      url: "/v1/keys",
+      payload: { name: "x", organization_id: UNKNOWN },
+      remoteAddress,
+    });
+  const statuses = new Map<number, number>();
+  for (let i = 0; i < 310; i++) {
+    const { statusCode } = await ask("192.0.2.1");
+    statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1);
+  }
+  expect(statuses.get(404)).toBeGreaterThanOrEqual(300);
+  expect(statuses.get(404)).toBeLessThan(310);
+  const refused = await ask("192.0.2.1");
+  expect(refused.statusCode).toBe(429);
+  expect(Number(refused.headers["retry-after"])).toBeGreaterThanOrEqual(1);
+  expect(refused.json().error).toMatchObject({ code: "rate_limited", retryable: true });
+  expect((await ask("192.0.2.2")).statusCode).toBe(404);
+  await door.app.close();
+});
+
+const UNKNOWN = "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
+
+test("tokens are made and revoked in the log of the organization's projects", async () => {
+  const { id } = (await createKey(app)).body;
+  await app.ok("DELETE", `/v1/keys/${id}`);
+  const { billing_events } = await app.get(`/v1/billing-events?resource_id=${id}`);
+  const types = billing_events.map((entry: { event_type: string }) => entry.event_type);
+  expect(types).toEqual(["token.revoked", "token.created"]);
+});

@@ -1,0 +1,76 @@
+// A project's settings: read, changed, checked, logged, and obeyed by what is billed after.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type App, startApp } from "../../support/app.ts";
+import { sandbox } from "../../support/given.ts";
+
+let app: App;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app.close());
+
+test("a new project has its own name and the usual terms", async () => {
+  const project = await sandbox(app, "2025-01-10");
+  const { settings } = await project.get("/v1/settings");
+  expect(settings).toEqual({
+    name: expect.stringMatching(/^story-/),
+    address: "",
+    tax_id: "",
+    logo_color: "#3347c4",
+    net_payment_days: 14,
+    default_currency: "USD",
+    late_usage_periods: 2,
+  });
+});
+
+test("what is put is kept, what is left out stays, and the log says what changed", async () => {
+  const project = await sandbox(app, "2025-01-10");
+  const first = {
+    name: "Blue Ltd",
+    address: "1 Street\nTown",
+    tax_id: "T1",
+    logo_color: "#0B6E4F",
+  };
+  await project.ok("PUT", "/v1/settings", first);
+  const { settings } = await project.ok("PUT", "/v1/settings", { net_payment_days: 30 });
+  expect(settings).toMatchObject({ ...first, logo_color: "#0b6e4f", net_payment_days: 30 });
+  expect((await project.get("/v1/settings")).settings).toEqual(settings);
+  const [, entry] = await project.log("settings.updated");
+  expect(entry).toMatchObject({
+    resource_type: "settings",
+    resource_id: project.project_id,
+    payload: { net_payment_days: 30 },
+  });
+});
+
+test("days to pay count for the next invoice, and the currency for the next customer", async () => {
+  const project = await sandbox(app, "2025-01-10");
+  await project.ok("PUT", "/v1/settings", { net_payment_days: 30, default_currency: "EUR" });
+  const sent = { external_id: "a", name: "A" };
+  const { customer } = await project.post("/v1/customers", sent);
+  expect(customer.currency).toBe("EUR");
+  const addOn = await project.addOn({ amount_cents: 500, currency: "EUR" });
+  await project.apply(addOn, customer);
+  const [invoice] = await project.invoices();
+  expect(invoice.due_date).toBe("2025-02-09");
+});
+
+test.each([
+  [{}, "logo_color", "required"],
+  [{ logo_color: "red" }, "logo_color", "pattern"],
+  [{ logo_color: "#12345" }, "logo_color", "pattern"],
+  [{ logo_color: "#123456}" }, "logo_color", "pattern"],
+  [{ net_payment_days: -1 }, "net_payment_days", "minimum"],
+  [{ net_payment_days: 366 }, "net_payment_days", "maximum"],
+  [{ net_payment_days: 1.5 }, "net_payment_days", "type"],
+  [{ late_usage_periods: 25 }, "late_usage_periods", "maximum"],
+  [{ default_currency: "XXQ" }, "default_currency", "format"],
+  [{ name: "" }, "name", "minLength"],
+  [{ address: "x".repeat(1_001) }, "address", "maxLength"],
+])("%j is refused", async (body, field, code) => {
+  const { status, body: answer } = await app.call("PUT", "/v1/settings", body);
+  expect([status, answer.error.code]).toEqual([422, "validation_error"]);
+  const expected = Object.keys(body).length === 0 ? { code } : { field, code };
+  expect(answer.error.details).toContainEqual(expect.objectContaining(expected));
+});

@@ -1,0 +1,216 @@
+// What operators see: health, readiness, metrics, the reference, and logs that keep secrets.
+
+import { afterAll, describe, expect, test } from "vitest";
+import { makeLog } from "../../../src/log.ts";
+import { openDoor } from "../../../src/main.ts";
+import { type Db, Pool } from "../../../src/store/db.ts";
+import { schemaVersion } from "../../../src/store/migrate.ts";
+import { startApp, testConfig } from "../../support/app.ts";
+import { makeCustomer } from "../../support/records.ts";
+import { expectError } from "../../support/shapes.ts";
+
+const app = await startApp();
+afterAll(() => app.close());
+
+type Ready = { draining?: boolean; schema_version?: number; warnings?: string[] };
+
+async function doorWith(readiness: Ready, change: Partial<typeof app.context> = {}) {
+  const ready = { draining: false, schema_version: await schemaVersion(), warnings: [] };
+  return openDoor({ ...app.context, ...change }, { ...ready, ...readiness }, "all");
+}
+
+async function statusOf(door: Awaited<ReturnType<typeof doorWith>>, url: string) {
+  const answer = await door.app.inject({ url });
+  return { status: answer.statusCode, body: answer.json() };
+}
+
+/** A database that nobody answers for. */
+function gone(): Pool {
+  return new Pool(
+    { host: "127.0.0.1", port: 1, user: "nobody", database: "nowhere" },
+    {
+      max: 1,
+      statement_timeout_ms: 1_000,
+      lock_timeout_ms: 1_000,
+      application_name: "gone",
+    },
+  );
+}
+
+describe("health", () => {
+  test("/healthz says that the process is alive, whatever the database does", async () => {
+    expect(await app.call("GET", "/healthz")).toMatchObject({
+      status: 200,
+      body: { status: "ok" },
+    });
+    const pool = gone();
+    const door = await doorWith({}, { db: pool });
+    expect((await statusOf(door, "/healthz")).status).toBe(200);
+    await pool.end();
+  });
+
+  test("/readyz is 200 with the schema version and the start's warnings", async () => {
+    const door = await doorWith({ warnings: ["mind the gap"] });
+    const { status, body } = await statusOf(door, "/readyz");
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      status: "ok",
+      schema_version: await schemaVersion(),
+      warnings: ["mind the gap"],
+    });
+  });
+
+  test("/readyz is 503 while the process drains, and others may try again", async () => {
+    const answer = await statusOf(await doorWith({ draining: true }), "/readyz");
+    expectError(answer, 503, "unavailable");
+    expect(answer.body.error.retryable).toBe(true);
+  });
+
+  test("/readyz is 503 when the schema is another one than the process needs", async () => {
+    const answer = await statusOf(await doorWith({ schema_version: 9_999 }), "/readyz");
+    expectError(answer, 503, "unavailable");
+  });
+
+  test("without a database everything is 503 and says that it is worth another try", async () => {
+    const pool = gone();
+    const door = await doorWith({}, { db: pool });
+    expectError(await statusOf(door, "/readyz"), 503, "unavailable");
+    const headers = {
+      authorization: `Bearer ${app.profile.token}`,
+      "x-project-id": app.profile.project_id,
+    };
+    const answer = await door.app.inject({ url: "/v1/customers", headers });
+    expectError({ status: answer.statusCode, body: answer.json() }, 503, "unavailable");
+    expect(answer.headers["retry-after"]).toBe("1");
+    expect(answer.body).not.toContain("127.0.0.1");
+    await pool.end();
+  });
+});
+
+describe("metrics", () => {
+  test("/metrics is the Prometheus text format, and counts requests by route", async () => {
+    const count = async () => {
+      const { body } = await app.call("GET", "/metrics");
+      const name = 'dues_http_requests_total{method="GET",route="/v1/customers/:id",status="200"}';
+      const line = String(body)
+        .split("\n")
+        .find((one) => one.startsWith(name));
+      return Number(line?.slice(name.length) ?? 0);
+    };
+    const customer = await makeCustomer(app);
+    const before = await count();
+    await app.get(`/v1/customers/${customer.id}`);
+    expect(await count()).toBe(before + 1);
+  });
+
+  test("every line is a comment or a sample, and no label carries data", async () => {
+    const answer = await app.call("GET", "/metrics");
+    expect(answer.headers["content-type"]).toMatch(/^text\/plain/);
+    const sample = /^[a-z_0-9]+(\{([a-z]+="[^"\n]*",?)+\})? [0-9.e+-]+$/;
+    const lines = String(answer.body).trimEnd().split("\n");
+    for (const line of lines) {
+      if (!line.startsWith("#")) expect(line).toMatch(sample);
+      else expect(line).toMatch(/^# (HELP|TYPE) [a-z_0-9]+ \S/);
+    }
+    expect(String(answer.body)).not.toContain(app.profile.project_id);
+  });
+
+  test("histograms add up: each bucket holds the ones before, the last one all", async () => {
+    const text = String((await app.call("GET", "/metrics")).body);
+    const counts = new Map<string, number[]>();
+    for (const line of text.split("\n")) {
+      const [, labels, value] =
+        /^dues_http_request_seconds_bucket\{(.*),le="[^"]+"\} (\d+)$/.exec(line) ?? [];
+      if (labels === undefined) continue;
+      counts.set(labels, [...(counts.get(labels) ?? []), Number(value)]);
+    }
+    expect(counts.size).toBeGreaterThan(0);
+    for (const buckets of counts.values()) {
+      expect(buckets).toEqual([...buckets].sort((a, b) => a - b));
+    }
+  });
+});
+
+describe("reference", () => {
+  test("/openapi.json is an OpenAPI 3.1 document that names every kind of record", async () => {
+    const { status, body } = await app.call("GET", "/openapi.json");
+    expect(status).toBe(200);
+    expect(body.openapi).toMatch(/^3\.1\./);
+    const paths = Object.keys(body.paths);
+    for (const path of ["/v1/customers", "/v1/plans/{id}", "/v1/events", "/v1/payments"]) {
+      expect(paths).toContain(path);
+    }
+  });
+
+  test("/docs is a page without anything from outside, and without scripts it does not bring", async () => {
+    const { status, body, headers } = await app.call("GET", "/docs");
+    expect(status).toBe(200);
+    expect(headers["content-type"]).toMatch(/^text\/html/);
+    expect(headers["content-security-policy"]).toContain("default-src 'none'");
+    const page = String(body);
+    expect(page).not.toMatch(/(?:src|srcset|action)\s*=\s*["']?(?:https?:)?\/\//i);
+    expect(page).not.toMatch(/<link[^>]+href\s*=\s*["']?(?:https?:)?\/\//i);
+    expect(page).not.toMatch(/@import|url\(\s*["']?(?:https?:)?\/\//i);
+    expect(page).not.toMatch(/<script[^>]+src/i);
+  });
+});
+
+describe("logs", () => {
+  const lines: string[] = [];
+  const config = testConfig({ LOG_LEVEL: "trace" });
+  const log = makeLog(config, { write: (line: string) => void lines.push(line) });
+
+  test("tokens, secrets and authorization are never in a line, at whatever level", async () => {
+    const door = await doorWith({}, { log, config });
+    const { token, project_id, organization_id } = app.profile;
+    const headers = { authorization: `Bearer ${token}`, "x-project-id": project_id };
+    const key = await door.app.inject({
+      method: "POST",
+      url: "/v1/keys",
+      payload: { name: "logged", organization_id },
+    });
+    const customer = { external_id: "secret-customer", name: "Jane Roe", email: "jane@roe.test" };
+    await door.app.inject({ method: "POST", url: "/v1/customers", payload: customer, headers });
+    await door.app.inject({ url: "/v1/customers/ext:secret-customer", headers });
+    await door.app.inject({ url: "/v1/keys/me", headers: { authorization: "Bearer dues_wrong" } });
+    log.info({ token, secret: "whsec_x", nested: { authorization: headers.authorization } }, "x");
+    const text = lines.join("");
+    expect(lines.length).toBeGreaterThanOrEqual(5);
+    const secrets = [token, key.json().token, organization_id, "whsec_x", "Bearer"];
+    for (const word of [...secrets, ...Object.values(customer)]) expect(text).not.toContain(word);
+    expect(text).toContain("[redacted]");
+  });
+
+  test("our own failures are logged with the request's id, and tell the caller nothing", async () => {
+    lines.length = 0;
+    const broken: Db = {
+      ...throwing(),
+      tx: () => Promise.reject(new Error("select secrets from vault")),
+      alone: () => Promise.reject(new Error("select secrets from vault")),
+      snapshot: () => Promise.reject(new Error("select secrets from vault")),
+    };
+    const door = await doorWith({}, { log, config, db: broken });
+    const headers = { authorization: `Bearer ${app.profile.token}`, "x-request-id": "trace-1" };
+    const answer = await door.app.inject({ url: "/v1/keys/me", headers });
+    expectError({ status: answer.statusCode, body: answer.json() }, 500, "internal_error");
+    expect(answer.headers["x-request-id"]).toBe("trace-1");
+    expect(answer.body).not.toContain("vault");
+    const failure = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 50);
+    expect(failure).toMatchObject({ request_id: "trace-1", msg: "internal_error" });
+    expect(failure.err.message).toContain("vault");
+  });
+
+  function throwing() {
+    const fail = () => Promise.reject(new Error("select secrets from vault"));
+    return { many: fail, maybeOne: fail, one: fail, run: fail };
+  }
+
+  test("a request id that could forge a line is replaced", async () => {
+    for (const id of ["a b", "x".repeat(65), "", '{"level":60}', "ünicode"]) {
+      const answer = await app.call("GET", "/healthz", undefined, { "x-request-id": id });
+      expect(answer.headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
+    }
+    const kept = await app.call("GET", "/healthz", undefined, { "x-request-id": "my_id-7" });
+    expect(kept.headers["x-request-id"]).toBe("my_id-7");
+  });
+});
