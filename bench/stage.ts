@@ -111,6 +111,8 @@ export type Side = {
   readonly url: string;
   /** What it holds in memory now; undefined where the system does not tell. */
   rssMb(): number | undefined;
+  /** What it has computed since its start; undefined where the system does not tell. */
+  cpuMs(): number | undefined;
   stop(): Promise<void>;
 };
 
@@ -128,7 +130,12 @@ export async function startSide(file: string, env: Record<string, string>): Prom
       child.on("exit", () => resolve());
       child.kill("SIGTERM");
     });
-  return { url, rssMb: () => memoryOf(child.pid, "VmRSS"), stop };
+  return {
+    url,
+    rssMb: () => memoryOf(child.pid, "VmRSS"),
+    cpuMs: () => cpuOf(child.pid),
+    stop,
+  };
 }
 
 /** The service on this stage, as `dues serve` runs it. */
@@ -162,6 +169,19 @@ function memoryOf(pid: number | undefined, field: "VmRSS" | "VmHWM"): number | u
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const kb = new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1];
     return kb === undefined ? undefined : Number(kb) / 1_024;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Linux counts in hundredths of a second, whatever the kernel's own tick is. */
+const TICK_MS = 10;
+
+function cpuOf(pid: number | undefined): number | undefined {
+  try {
+    const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
+    const [user, system] = fields.split(" ").slice(11, 13);
+    return (Number(user) + Number(system)) * TICK_MS;
   } catch {
     return undefined;
   }

@@ -9,7 +9,7 @@ import type { Config, Role } from "./config.ts";
 import type { Context } from "./context.ts";
 import { reachEmbedded, startEmbedded } from "./embedded/start.ts";
 import type { Readiness } from "./http/routes/system.ts";
-import { buildServer, type Door } from "./http/server.ts";
+import { buildServer, type HttpServer } from "./http/server.ts";
 import { routeTable } from "./http/table.ts";
 import { makeLog } from "./log.ts";
 import { createToken } from "./operations/create-token.ts";
@@ -183,9 +183,13 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
       setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
       undo.push(startWork(context, store.connection));
     }
-    const { door, base_url } = await listen(context, readiness, role);
-    undo.push(() => drain(door, readiness));
-    const lastUsed = { name: "last used", pause_ms: LAST_USED_PAUSE_MS, tick: flushLastUsed(door) };
+    const { server, base_url } = await listen(context, readiness, role);
+    undo.push(() => drain(server, readiness));
+    const lastUsed = {
+      name: "last used",
+      pause_ms: LAST_USED_PAUSE_MS,
+      tick: flushLastUsed(server),
+    };
     undo.push(startLoop(lastUsed, log).stop);
     const profile = keepProfile(given, base_url, made);
     return { base_url, profile, first: made !== undefined, stop: () => unwind(undo) };
@@ -196,7 +200,7 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
 }
 
 /** Always "nothing left to do": once a pause is often enough. */
-function flushLastUsed({ gate }: Door): () => Promise<number> {
+function flushLastUsed({ gate }: HttpServer): () => Promise<number> {
   return async () => {
     await gate.flushLastUsed();
     return 0;
@@ -205,14 +209,14 @@ function flushLastUsed({ gate }: Door): () => Promise<number> {
 
 async function listen(context: Context, readiness: Readiness, role: Role) {
   const { config } = context;
-  const door = openDoor(context, readiness, role);
-  const address = await door.app.listen({ port: config.port, host: config.host });
+  const server = httpServer(context, readiness, role);
+  const address = await server.fastify.listen({ port: config.port, host: config.host });
   const base_url = config.port === 0 ? address : config.base_url;
-  return { door, base_url };
+  return { server, base_url };
 }
 
-/** The HTTP door alone: what tests call as a function. A worker only shows its health. */
-export function openDoor(context: Context, readiness: Readiness, role: Role): Door {
+/** The HTTP server alone, as tests use it. A worker's shows its health and nothing else. */
+export function httpServer(context: Context, readiness: Readiness, role: Role): HttpServer {
   dropOnEveryChange(context.config.portal_auto_invalidate);
   const table = routeTable(context, readiness);
   const routes =
@@ -230,18 +234,18 @@ export function testContext(parts: {
   return { ...parts, point: parts.point ?? parts.db, log: makeLog(parts.config) };
 }
 
-async function drain(door: Door, readiness: Readiness): Promise<void> {
+async function drain(server: HttpServer, readiness: Readiness): Promise<void> {
   readiness.draining = true;
-  const timer = setTimeout(() => door.app.server.closeAllConnections(), DRAIN_MS);
-  door.stopListening();
-  await connectionsLeave(door.app.server);
-  await door.app.close();
+  const timer = setTimeout(() => server.fastify.server.closeAllConnections(), DRAIN_MS);
+  server.stopListening();
+  await connectionsLeave(server.fastify.server);
+  await server.fastify.close();
   clearTimeout(timer);
-  await door.gate.flushLastUsed();
+  await server.gate.flushLastUsed();
 }
 
 /** Busy connections leave with their next answer; those that stay quiet are not waited for. */
-async function connectionsLeave(server: Door["app"]["server"]): Promise<void> {
+async function connectionsLeave(server: HttpServer["fastify"]["server"]): Promise<void> {
   for (let waited = 0; waited < LEAVE_MS; waited += LEAVE_POLL_MS) {
     const count = await new Promise<number>((resolve) => {
       server.getConnections((_error, found) => resolve(found));

@@ -8,9 +8,9 @@ import type { RequiredScope, Scope } from "../schema/keys.ts";
 import * as keys from "../store/keys.ts";
 import { getSettings, type ProjectSettings } from "../store/tenants.ts";
 
-/** `via` names the door when it is another than plain HTTP. */
+/** `via` names the way in when it is not plain HTTP. */
 export type Actor = keys.Caller & { readonly via?: string };
-/** Neither on a public route, no settings without a project. */
+/** Both undefined on public routes; `settings` also without a project header. */
 export type Caller = {
   readonly actor: Actor | undefined;
   readonly settings: ProjectSettings | undefined;
@@ -21,9 +21,9 @@ type Rule = {
   readonly project: "required" | "optional" | "none";
 };
 
-/** A revoked token is refused everywhere within a second, so nothing is believed longer. */
-const BELIEF_MS = 900;
-const REMEMBERED_MAX = 10_000;
+/** A revoked token is refused everywhere within a second, so nothing is cached longer. */
+const CACHED_MS = 900;
+const CACHED_MAX = 10_000;
 
 const GRANTED_BY: Record<RequiredScope, readonly Scope[]> = {
   read: ["read", "write", "admin", "*"],
@@ -36,45 +36,48 @@ export function mayDo(actor: Actor, needed: RequiredScope): boolean {
   return actor.scopes.some((scope) => GRANTED_BY[needed].includes(scope));
 }
 
-/** Remembers for a moment what the database said, and asks once however many ask at once. */
-class Belief<T> {
-  readonly #known = new Map<string, { asked: Promise<T>; value?: T; until: number }>();
+type Entry<T> = { readonly asked: Promise<T>; value?: T; readonly until_ms: number };
+
+/** Caches answers of the database for less than a second; concurrent misses share one query. */
+class ShortCache<T> {
+  readonly #entries = new Map<string, Entry<T>>();
 
   get(key: string, now: Date, ask: () => Promise<T>): Promise<T> {
-    const known = this.#known.get(key);
-    if (known !== undefined && known.until > now.getTime()) return known.asked;
-    if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
+    const found = this.#fresh(key, now);
+    if (found !== undefined) return found.asked;
+    if (this.#entries.size >= CACHED_MAX) this.#entries.clear();
     const asked = ask();
-    const entry: { asked: Promise<T>; value?: T; until: number } = {
-      asked,
-      until: now.getTime() + BELIEF_MS,
-    };
-    this.#known.set(key, entry);
+    const entry: Entry<T> = { asked, until_ms: now.getTime() + CACHED_MS };
+    this.#entries.set(key, entry);
     asked.then(
       (value) => {
         entry.value = value;
       },
-      () => this.#known.delete(key),
+      () => this.#entries.delete(key),
     );
     return asked;
   }
 
-  /** What is known without asking. */
-  recall(key: string, now: Date): T | undefined {
-    const known = this.#known.get(key);
-    return known !== undefined && known.until > now.getTime() ? known.value : undefined;
+  /** The cached value, without asking; undefined when there is none or it is still asked for. */
+  peek(key: string, now: Date): T | undefined {
+    return this.#fresh(key, now)?.value;
   }
 
-  forget(): void {
-    this.#known.clear();
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  #fresh(key: string, now: Date): Entry<T> | undefined {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && entry.until_ms > now.getTime() ? entry : undefined;
   }
 }
 
 export class Gate {
   readonly #context: Context;
-  /** By the header as it came, which saves a digest per request. */
-  readonly #callers = new Belief<Actor | undefined>();
-  readonly #projects = new Belief<ProjectSettings | undefined>();
+  /** Keyed by the header as it came, which saves a SHA-256 per request. */
+  readonly #callers = new ShortCache<Actor | undefined>();
+  readonly #projects = new ShortCache<ProjectSettings | undefined>();
   readonly #used = new Map<string, keys.Use>();
 
   constructor(context: Context) {
@@ -96,15 +99,15 @@ export class Gate {
     return { actor, settings: wanted ? await this.project(actor, header) : undefined };
   }
 
-  /** The same without asking the database; undefined when only that could tell. */
+  /** The same from the cache alone, without a promise; undefined: the database must be asked. */
   recall(rule: Rule, headers: IncomingHttpHeaders): Caller | undefined {
     const now = this.#context.clock.now();
-    const actor = this.#callers.recall(headers.authorization ?? "", now);
+    const actor = this.#callers.peek(headers.authorization ?? "", now);
     const project = headers["x-project-id"];
     if (actor === undefined || hasExpired(actor, now) || typeof project !== "string") {
       return undefined;
     }
-    const settings = this.#projects.recall(projectKey(actor, project), now);
+    const settings = this.#projects.peek(projectKey(actor, project), now);
     // A sandbox clock may have moved a moment ago, in another process: always asked afresh.
     const isKnown = settings !== undefined && settings.mode !== "sandbox";
     if (!isKnown || rule.scope === "public" || !mayDo(actor, rule.scope)) return undefined;
@@ -144,10 +147,10 @@ export class Gate {
     return settings;
   }
 
-  /** This process revoked or changed something: do not wait for the belief to age. */
+  /** Called when this process revoked or changed something, instead of waiting for expiry. */
   forget(): void {
-    this.#callers.forget();
-    this.#projects.forget();
+    this.#callers.clear();
+    this.#projects.clear();
   }
 
   /** Writes when tokens were last used; called now and then, never by a request. */

@@ -1,22 +1,24 @@
-// The portal's views as both its faces read them, JSON and page: kept for 30 days, shared by all
-// processes, computed within a budget.
+// The portal's views, for its JSON and its page: cached in the database for 30 days, computed one
+// at a time for a customer and within limits, because strangers may ask for them.
 
-import type { FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import { DAY_MS } from "../domain/dates.ts";
-import { Refusal, refuse } from "../errors.ts";
+import { refuse } from "../errors.ts";
 import { canonicalUuid } from "../ids.ts";
 import { readPortal } from "../operations/read-portal.ts";
 import type { PortalPage } from "../schema/portal.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
-import { Buckets } from "./rate-limit.ts";
-import { Flights } from "./single-flight.ts";
-import { Turnstile } from "./turnstile.ts";
+import { RateLimit } from "./rate-limit.ts";
+import { SingleFlight } from "./single-flight.ts";
 
 const LIFETIME_MS = 30 * DAY_MS;
 /** A visitor reads a page a minute; an office behind one address reads in bursts. */
 const PER_ADDRESS = { burst: 1_000, per_minute: 60 };
+/** Refreshes of one customer's view: two a second. */
+const PER_CUSTOMER = { burst: 2, per_minute: 2 * 60 };
+/** Refreshes of all customers: twenty a second. */
+const PER_PROCESS = { burst: 20, per_minute: 20 * 60 };
 
 type Computed = {
   readonly project: ProjectId;
@@ -29,20 +31,20 @@ type Computed = {
 type Known = portal.Found & { readonly id: string; readonly now: Date };
 export type PortalView = Computed & { readonly cache: "hit" | "miss" };
 
-export class PortalViews {
+export class PortalCache {
   readonly #context: Context;
-  readonly #flights = new Flights<Computed>();
-  readonly #addresses = new Buckets(PER_ADDRESS);
-  readonly #refusals = new Turnstile();
-  readonly #joiners = new Turnstile();
+  readonly #computing = new SingleFlight<Computed>();
+  readonly #perAddress = new RateLimit(PER_ADDRESS);
+  readonly #perCustomer = new RateLimit(PER_CUSTOMER);
+  readonly #perProcess = new RateLimit(PER_PROCESS);
 
   constructor(context: Context) {
     this.#context = context;
   }
 
   /** 429 for an address that asks too often. */
-  admit(request: FastifyRequest): Promise<void> {
-    return this.inTurn(async () => this.#addresses.take(request.ip));
+  admit(ip: string): void {
+    this.#perAddress.take(ip);
   }
 
   /** Only a canonical UUID is an id here: other forms could mean another tenant's customer. */
@@ -54,38 +56,27 @@ export class PortalViews {
   }
 
   async read(segment: string | undefined, refresh: boolean): Promise<PortalView> {
-    if (refresh) return this.inTurn(() => this.#refresh(segment ?? ""));
+    if (refresh) return this.#refresh(segment ?? "");
     const found = await this.find(segment);
     const { project_id: project, now, body, page, generated_at } = found;
     if (body !== null && page !== null && generated_at !== null) {
       const age_ms = now.getTime() - generated_at.getTime();
       if (age_ms < LIFETIME_MS) return { project, now, body, page, cache: "hit" };
     }
-    const view = await this.#flights.any(found.id, () => this.#compute(found));
+    const view = await this.#computing.shared(found.id, () => this.#compute(found));
     return { ...view, cache: "miss" };
   }
 
+  /** Whoever shares a refresh, or is refused, costs no query. */
   async #refresh(id: string): Promise<PortalView> {
-    let joined = true;
-    const view = await this.#flights.fresh(id, async () => {
-      joined = false;
+    const admit = () => this.#perCustomer.take(id);
+    const view = await this.#computing.fresh(id, admit, async () => {
       const found = await this.find(id);
-      this.#flights.takeShare();
+      // After the customer is found: ids that nobody has must not use up everybody's share.
+      this.#perProcess.take("all");
       return this.#compute(found);
     });
-    // A crowd that waited for the same view would get it, and ask for the next, in one instant.
-    if (joined) await this.#joiners.turn();
     return { ...view, cache: "miss" };
-  }
-
-  /** Holds a 429 back until it is its turn. */
-  async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof Refusal && error.status === 429) await this.#refusals.turn();
-      throw error;
-    }
   }
 
   async #compute({ project_id: project, id, now }: Known): Promise<Computed> {

@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 
 export type Rate = { readonly burst: number; readonly per_minute: number };
 
-export class Buckets {
+export class RateLimit {
   readonly #rate: Rate;
   readonly #levels = new Map<string, { level: number; at: number }>();
 

@@ -1,5 +1,5 @@
-// What every answer has in common, whichever lane it takes: ids, the error envelope, the log line.
-// The only renderer of errors.
+// What every response has in common: the request's id, the error envelope, the log line. The only
+// renderer of errors.
 
 import type { Socket } from "node:net";
 import type { FastifyError } from "fastify";
@@ -18,11 +18,6 @@ export function requestId(given: string | string[] | undefined): string {
 }
 
 const FASTIFY_CODES: Readonly<Record<string, [ErrorCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ["payload_too_large", "The body is larger than this call takes."],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
-    "unsupported_media_type",
-    "Send JSON, with the header content-type: application/json.",
-  ],
   FST_ERR_BAD_URL: ["not_found", "The path is not a valid URL."],
   FST_ERR_MAX_PARAM_LENGTH: ["not_found", "There is nothing at this path."],
 };

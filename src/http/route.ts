@@ -1,6 +1,7 @@
-// A route is data with one function. Router, OpenAPI, reference page, tests and tools read it.
+// A route is data with one function. Router, OpenAPI document, reference page, tests and tools read
+// it; run-route.ts runs it.
 
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
 import type { Static, TSchema } from "typebox";
 import type { Context } from "../context.ts";
 import type { RequiredScope } from "../schema/keys.ts";
@@ -9,37 +10,108 @@ import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import type { Actor, Gate } from "./auth.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+/** `public` needs no token. */
+export type RouteScope = RequiredScope | "public";
+/** Whether X-Project-Id is needed; `optional` narrows the call when it is sent. */
+export type ProjectRule = "required" | "optional" | "none";
+export type HeaderFields = Readonly<Record<string, string>>;
 
-/** What every handler is given; `project` and `settings` count where a project is needed. */
-export type Call<Query, Body> = {
+/** A request as every way in hands it over: HTTP, and the tools of /v1/mcp. */
+export type RouteRequest = {
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  /** The caller's address. */
+  readonly ip: string;
+  /** Names the way in when it is not plain HTTP; it stands in the log of domain events. */
+  readonly via?: string;
+  /** Called once the caller is admitted: a stranger's body is not read. */
+  readBody(route: Route): Promise<RequestBody>;
+};
+
+/** `json` is undefined when there is no body, or when the route parses the bytes itself. */
+export type RequestBody = { readonly json: unknown; readonly bytes?: Buffer };
+
+export type RouteResponse = {
+  readonly status: number;
+  readonly headers: HeaderFields;
+  readonly body: string | Buffer | undefined;
+};
+
+/** Runs a route for a request. Never throws: what goes wrong is an error response. */
+export type RunRoute = (route: Route, request: RouteRequest) => Promise<RouteResponse>;
+
+/** What every handler is given. The types follow from the route's scope and project. */
+type CallBase<Query, Body, S extends RouteScope, P extends ProjectRule> = {
   readonly context: Context;
-  readonly db: Db;
   readonly gate: Gate;
-  readonly actor: Actor;
-  readonly project: ProjectId;
-  readonly settings: ProjectSettings;
+  readonly actor: S extends "public" ? undefined : Actor;
+  readonly project: OfProject<P, ProjectId>;
+  readonly settings: OfProject<P, ProjectSettings>;
   readonly now: Date;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
-  readonly request: FastifyRequest;
+  /** The body as it came, on routes that parse it themselves. */
+  readonly bytes: Buffer | undefined;
+  readonly request: RouteRequest;
+  /** Runs another route for this caller. */
+  readonly run: RunRoute;
 };
+type OfProject<P extends ProjectRule, T> = P extends "required"
+  ? T
+  : P extends "optional"
+    ? T | undefined
+    : undefined;
 
-/** A write is handed the transaction that the door opened: it and its answer commit together. */
-export type WriteCall<Query, Body> = Omit<Call<Query, Body>, "db"> & { readonly tx: Tx };
+export type Call<
+  Query = unknown,
+  Body = unknown,
+  S extends RouteScope = RouteScope,
+  P extends ProjectRule = ProjectRule,
+> = CallBase<Query, Body, S, P> & { readonly db: Db };
 
-/** A read of a row or two by their key is handed what only takes such. */
-export type PointCall<Query, Body> = Omit<Call<Query, Body>, "db"> & { readonly db: Queryable };
+/** A write is handed the open transaction: its effect and its answer commit together. */
+export type WriteCall<
+  Query = unknown,
+  Body = unknown,
+  S extends RouteScope = RouteScope,
+  P extends ProjectRule = ProjectRule,
+> = CallBase<Query, Body, S, P> & { readonly tx: Tx };
 
+/** A read of a row or two by their key: `db` takes single statements only. */
+export type PointCall<
+  Query = unknown,
+  Body = unknown,
+  S extends RouteScope = RouteScope,
+  P extends ProjectRule = ProjectRule,
+> = CallBase<Query, Body, S, P> & { readonly db: Queryable };
+
+/** A record, or a Reply where the record alone does not say it all. */
 export type Answer = unknown;
 
-/** An answer with another status than the route's first one. */
-export class WithStatus {
+/** An answer with a status of its own, headers, or content that is not JSON. */
+export class Reply {
   readonly status: number;
   readonly body: unknown;
-  constructor(status: number, body: unknown) {
+  readonly headers: HeaderFields;
+  constructor(status: number, body?: unknown, headers: HeaderFields = {}) {
     this.status = status;
     this.body = body;
+    this.headers = headers;
+  }
+}
+
+/** A body that is rendered already: a page, a document, JSON text. */
+export class Content {
+  readonly type: string;
+  readonly data: string | Buffer;
+  constructor(type: string, data: string | Buffer) {
+    this.type = type;
+    this.data = data;
   }
 }
 
@@ -49,77 +121,106 @@ type Shape = {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** `public` needs no token. */
-  readonly scope: RequiredScope | "public";
-  /** Whether X-Project-Id is needed; `optional` narrows the call when it is sent. */
-  readonly project: "required" | "optional" | "none";
+  readonly scope: RouteScope;
+  readonly project: ProjectRule;
   /** Path parameters in words, for the reference. */
   readonly params?: Readonly<Record<string, string>>;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
   /** Status and body of success; further ones by status. `null` is an empty body. */
   readonly reply: readonly [number, TSchema | null];
   readonly also?: Readonly<Record<number, TSchema | null>>;
+  /** Sent with every answer, refusals included. */
+  readonly headers?: HeaderFields;
   /** What the body of success is where it is no JSON; the first unless another is asked for. */
   readonly produces?: readonly ("text/html" | "application/pdf")[];
   readonly body_max?: number;
   /** The body is handed over as bytes: the route speaks a protocol with parse errors of its own. */
   readonly unparsed?: true;
-  /** May take the hot lane, as point reads do: needs no query, framework or idempotency key. */
-  readonly hot?: true;
   /** A body may be left out altogether. */
   readonly body_optional?: boolean;
   /** Never stored for replays: a token exists in its answer only. */
   readonly replayable?: false;
-  /** Stored for replays in sealed form: the answer carries a secret. */
+  /** Encrypted when it is stored for replays: the answer carries a secret. */
   readonly secret_answer?: true;
   /** Left out of the OpenAPI document: pages for people. */
   readonly hidden?: true;
   readonly example?: unknown;
 };
 
-export type Route = Shape & {
-  readonly kind: "point" | "read" | "write" | "own";
-  readonly query?: TSchema;
-  readonly body?: TSchema;
-  readonly handle: (call: never, reply: FastifyReply) => Promise<Answer>;
-};
+// `handle` is written as a method on purpose: TypeScript then lets a handler name the types that
+// its own schemas, scope and project rule guarantee.
+type PointRoute = Shape & { readonly kind: "point"; handle(call: PointCall): Promise<Answer> };
+type ReadRoute = Shape & { readonly kind: "read"; handle(call: Call): Promise<Answer> };
+type WriteRoute = Shape & { readonly kind: "write"; handle(call: WriteCall): Promise<Answer> };
+type OwnRoute = Shape & { readonly kind: "own"; handle(call: Call): Promise<Answer> };
 
-type Typed<Q extends TSchema, B extends TSchema> = Shape & {
+export type Route = PointRoute | ReadRoute | WriteRoute | OwnRoute;
+
+type Definition<
+  Q extends TSchema,
+  B extends TSchema,
+  S extends RouteScope,
+  P extends ProjectRule,
+> = Omit<Shape, "query" | "body" | "scope" | "project"> & {
+  readonly scope: S;
+  readonly project: P;
   readonly query?: Q;
   readonly body?: B;
 };
 
 /** Reads: given the database, never a transaction. */
-export function read<Q extends TSchema = TSchema, B extends TSchema = TSchema>(
-  route: Typed<Q, B> & {
-    handle(call: Call<Static<Q>, Static<B>>, reply: FastifyReply): Promise<Answer>;
+export function read<
+  Q extends TSchema,
+  B extends TSchema,
+  S extends RouteScope,
+  P extends ProjectRule,
+>(
+  route: Definition<Q, B, S, P> & {
+    handle(call: Call<Static<Q>, Static<B>, S, P>): Promise<Answer>;
   },
 ): Route {
-  return { ...route, kind: "read" } as unknown as Route;
+  return { ...route, kind: "read" };
 }
 
 /** Reads of a row or two by their key, of which there are many: they share connections. */
-export function point<Q extends TSchema = TSchema, B extends TSchema = TSchema>(
-  route: Typed<Q, B> & {
-    handle(call: PointCall<Static<Q>, Static<B>>, reply: FastifyReply): Promise<Answer>;
+export function point<
+  Q extends TSchema,
+  B extends TSchema,
+  S extends RouteScope,
+  P extends ProjectRule,
+>(
+  route: Definition<Q, B, S, P> & {
+    handle(call: PointCall<Static<Q>, Static<B>, S, P>): Promise<Answer>;
   },
 ): Route {
-  return { ...route, kind: "point" } as unknown as Route;
+  return { ...route, kind: "point" };
 }
 
-/** Writes: one request is one transaction, opened at the door, with the idempotency key inside. */
-export function write<Q extends TSchema = TSchema, B extends TSchema = TSchema>(
-  route: Typed<Q, B> & {
-    handle(call: WriteCall<Static<Q>, Static<B>>, reply: FastifyReply): Promise<Answer>;
+/** Writes: one request is one transaction, with the idempotency key inside. */
+export function write<
+  Q extends TSchema,
+  B extends TSchema,
+  S extends RouteScope,
+  P extends ProjectRule,
+>(
+  route: Definition<Q, B, S, P> & {
+    handle(call: WriteCall<Static<Q>, Static<B>, S, P>): Promise<Answer>;
   },
 ): Route {
-  return { ...route, kind: "write" } as unknown as Route;
+  return { ...route, kind: "write" };
 }
 
 /** Routes that open their own transactions, because one is not what they need. */
-export function own<Q extends TSchema = TSchema, B extends TSchema = TSchema>(
-  route: Typed<Q, B> & {
-    handle(call: Call<Static<Q>, Static<B>>, reply: FastifyReply): Promise<Answer>;
+export function own<
+  Q extends TSchema,
+  B extends TSchema,
+  S extends RouteScope,
+  P extends ProjectRule,
+>(
+  route: Definition<Q, B, S, P> & {
+    handle(call: Call<Static<Q>, Static<B>, S, P>): Promise<Answer>;
   },
 ): Route {
-  return { ...route, kind: "own" } as unknown as Route;
+  return { ...route, kind: "own" };
 }

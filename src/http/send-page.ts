@@ -1,8 +1,8 @@
-// Pages for people: sent with a policy under which nothing runs, loads or frames but what we made.
+// Pages for people as replies: under a policy by which nothing runs, loads or frames but our own.
 
 import { createHash } from "node:crypto";
-import type { FastifyReply } from "fastify";
 import { type Page, renderPage } from "../pages/page.ts";
+import { Content, type HeaderFields, Reply } from "./route.ts";
 
 export const PAGE_HEADERS = {
   "cache-control": "no-store",
@@ -11,7 +11,7 @@ export const PAGE_HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
+export function sendPage(page: Page, status = 200, headers: HeaderFields = {}): Reply {
   const hash = createHash("sha256").update(page.style).digest("base64");
   const policy = [
     "default-src 'none'",
@@ -21,6 +21,9 @@ export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
-  reply.headers({ ...PAGE_HEADERS, "content-security-policy": policy.join("; ") });
-  return reply.type("text/html; charset=utf-8").send(renderPage(page).text);
+  return new Reply(status, new Content("text/html; charset=utf-8", renderPage(page).text), {
+    ...headers,
+    ...PAGE_HEADERS,
+    "content-security-policy": policy.join("; "),
+  });
 }

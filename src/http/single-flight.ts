@@ -1,55 +1,40 @@
-// Computes portal views: one at a time for a customer, however many ask at once, and never more
-// than the budget. A view is public, so a stranger's clicks must not become the database's load.
-
-import { Buckets, type Rate } from "./rate-limit.ts";
-
-const PER_CUSTOMER: Rate = { burst: 2, per_minute: 2 * 60 };
-const PER_PROCESS: Rate = { burst: 20, per_minute: 20 * 60 };
+// One computation per key at a time, however many callers ask for it at once.
 
 type Flight<T> = {
   readonly result: Promise<T>;
-  /** Starts when `result` is through: who arrives meanwhile joins this one. */
+  /** Starts when `result` has ended: callers who want a fresh result meanwhile share this one. */
   next: Promise<T> | undefined;
 };
 
-export class Flights<T> {
+export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
-  readonly #perCustomer = new Buckets(PER_CUSTOMER);
-  readonly #perProcess = new Buckets(PER_PROCESS);
 
-  /** A view that is not kept anywhere: any computation that is under way will do. */
-  any(key: string, compute: () => Promise<T>): Promise<T> {
+  /** The computation that is under way, or a new one. */
+  shared(key: string, compute: () => Promise<T>): Promise<T> {
     return this.#flights.get(key)?.result ?? this.#start(key, compute);
   }
 
   /**
-   * A view computed from now on: 429 when the customer's budget has none left. Who joins one, or is
-   * refused, costs no query.
+   * A computation that begins after this call. `admit` may refuse by throwing; it is asked for the
+   * caller whose request starts a computation, not for those who share it.
    */
-  async fresh(key: string, compute: () => Promise<T>): Promise<T> {
+  async fresh(key: string, admit: () => void, compute: () => Promise<T>): Promise<T> {
     const running = this.#flights.get(key);
     if (running?.next !== undefined) return running.next;
-    this.#perCustomer.take(key);
+    admit();
     if (running === undefined) return this.#start(key, compute);
-    running.next = running.result.then(
-      () => this.#start(key, compute),
-      () => this.#start(key, compute),
-    );
+    const start = () => this.#start(key, compute);
+    running.next = running.result.then(start, start);
     return running.next;
-  }
-
-  /** The process's share of a refresh: taken once the customer is known to exist. */
-  takeShare(): void {
-    this.#perProcess.take("all");
   }
 
   #start(key: string, compute: () => Promise<T>): Promise<T> {
     const flight: Flight<T> = { result: compute(), next: undefined };
     this.#flights.set(key, flight);
-    const land = () => {
+    const end = () => {
       if (this.#flights.get(key) === flight && flight.next === undefined) this.#flights.delete(key);
     };
-    flight.result.then(land, land);
+    flight.result.then(end, end);
     return flight.result;
   }
 }

@@ -1,7 +1,7 @@
 // Every route of the service, once. Router, OpenAPI, reference page and tests are made from it.
 
 import type { Context } from "../context.ts";
-import { PortalViews } from "./portal-cache.ts";
+import { PortalCache } from "./portal-cache.ts";
 import type { Route } from "./route.ts";
 import { addOnRoutes } from "./routes/addons.ts";
 import { analyticsRoutes } from "./routes/analytics.ts";
@@ -26,7 +26,7 @@ import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 
 export function routeTable(context: Context, readiness: Readiness): readonly Route[] {
-  const views = new PortalViews(context);
+  const views = new PortalCache(context);
   const table: Route[] = [
     ...keyRoutes(),
     ...tenantRoutes,

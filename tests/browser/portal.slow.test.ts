@@ -20,8 +20,8 @@ let customer: Json;
 beforeAll(async () => {
   if (CHROMIUM === undefined) return;
   app = await startApp();
-  await app.door.app.listen({ port: 0, host: "127.0.0.1" });
-  base = `http://127.0.0.1:${(app.door.app.server.address() as AddressInfo).port}`;
+  await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
+  base = `http://127.0.0.1:${(app.server.fastify.server.address() as AddressInfo).port}`;
   browser = await launch();
   project = await sandbox(app, "2025-01-10T09:00");
   customer = await busyCustomer();

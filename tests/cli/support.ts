@@ -133,6 +133,6 @@ export class Shell {
 
 export async function startShell(options: Options = {}): Promise<Shell> {
   const app = await startApp({ ...options, env: { WEBHOOK_ALLOW_PRIVATE: "1", ...options.env } });
-  const url = await app.door.app.listen({ port: 0, host: "127.0.0.1" });
+  const url = await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
   return new Shell(app, url);
 }

@@ -3,9 +3,9 @@
 
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Door } from "../../src/http/server.ts";
+import type { HttpServer } from "../../src/http/server.ts";
 import { routeTable } from "../../src/http/table.ts";
-import { openDoor, testContext } from "../../src/main.ts";
+import { httpServer, testContext } from "../../src/main.ts";
 import { closeDue, settleEnded } from "../../src/operations/close-periods.ts";
 import { markOverdue } from "../../src/operations/mark-overdue.ts";
 import { Pool } from "../../src/store/db.ts";
@@ -32,7 +32,7 @@ const WALL = new Date("2026-01-01T00:00:00.000Z");
 let app: App;
 let victims: Pool;
 let mortal: MortalDb;
-let door: Door;
+let server: HttpServer;
 let world: World;
 let tables: Awaited<ReturnType<typeof tenantTables>>;
 let before: string[];
@@ -51,14 +51,14 @@ beforeAll(async () => {
   });
   mortal = new MortalDb(victims);
   const context = testContext({ ...app.context, db: mortal, secret_key: randomBytes(32) });
-  door = openDoor(context, { draining: false, schema_version: 1, warnings: [] }, "all");
-  await door.app.ready();
+  server = httpServer(context, { draining: false, schema_version: 1, warnings: [] }, "all");
+  await server.fastify.ready();
   tables = await tenantTables(app.context.db);
   before = await snapshot(app.context.db, tables, world.organization);
 });
 
 afterAll(async () => {
-  await door.app.close();
+  await server.fastify.close();
   await victims.end();
   await app.close();
 });
@@ -89,7 +89,7 @@ function send({ method, url, body, keyed, project }: Write, target: Target) {
   const { ids, token } = target;
   const payload = body?.(ids);
   const project_id = project === undefined ? target.project : project?.(ids);
-  return door.app.inject({
+  return server.fastify.inject({
     method: method as "POST",
     url: url(ids),
     headers: {
@@ -232,7 +232,7 @@ async function committingRoutes(): Promise<Set<string>> {
   const project = ids.empty ?? "";
   const profile = { ...app.profile, organization_id: organization, project_id: project, token };
   const { context, connection } = app;
-  const copied = new App({ door, context, connection, profile, close: async () => {} });
+  const copied = new App({ server, context, connection, profile, close: async () => {} });
   await copied.freeze("2026-01-10T09:00:00.000Z");
   const found = new Set<string>();
   for await (const { name, answer } of happyCalls(new WatchedClient(copied, { token, project }))) {
@@ -290,7 +290,7 @@ test("a token is there whole or not at all; a repeat after a lost answer adds on
   const { id, token } = (await send(create, target)).json();
   expect(await newTokens(target)).toEqual([...left, { id, told }]);
   const headers = { authorization: `Bearer ${token}` };
-  const me = await door.app.inject({ url: "/v1/keys/me", headers });
+  const me = await server.fastify.inject({ url: "/v1/keys/me", headers });
   expect(me.json().token.id).toBe(id);
   const lines = await snapshot(app.context.db, tables, target.organization);
   expect(lines.filter((line) => line.includes(token) || !isEffect(line))).toEqual([]);

@@ -3,7 +3,7 @@
 
 import { afterAll, expect, test } from "vitest";
 import type { Context } from "../../src/context.ts";
-import { openDoor } from "../../src/main.ts";
+import { httpServer } from "../../src/main.ts";
 import { Pool } from "../../src/store/db.ts";
 import { type Answer, App, startApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";
@@ -42,9 +42,9 @@ afterAll(async () => {
 /** Another process of the same service, on the same database. */
 function appWith(change: Partial<Context>): App {
   const context = { ...app.context, ...change };
-  const door = openDoor(context, { draining: false, schema_version: 0, warnings: [] }, "all");
+  const server = httpServer(context, { draining: false, schema_version: 0, warnings: [] }, "all");
   const { connection, profile } = app;
-  return new App({ door, context, connection, profile, close: async () => {} });
+  return new App({ server, context, connection, profile, close: async () => {} });
 }
 
 async function count(answers: readonly Answer[]): Promise<Record<string, number>> {

@@ -17,18 +17,18 @@ let limits: { headers: number; request: number };
 
 beforeAll(async () => {
   app = await startApp();
-  const { server } = app.door.app;
+  const { server } = app.server.fastify;
   const { headersTimeout, requestTimeout } = server;
   const { connectionsCheckingInterval: every } = server as typeof server & Checked;
   limits = { headers: headersTimeout + every, request: requestTimeout + every };
   // A slow client is closed by the same check as in production, only sooner.
   Object.assign(server, { headersTimeout: 300, connectionsCheckingInterval: 50 });
-  await app.door.app.listen({ port: 0, host: "127.0.0.1" });
+  await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
   port = (server.address() as AddressInfo).port;
 });
 
 afterAll(async () => {
-  app.door.app.server.closeAllConnections();
+  app.server.fastify.server.closeAllConnections();
   await app.close();
 });
 

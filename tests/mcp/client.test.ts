@@ -14,8 +14,8 @@ let client: Client;
 beforeAll(async () => {
   app = await startApp();
   project = await sandbox(app, "2025-01-10");
-  await app.door.app.listen({ port: 0, host: "127.0.0.1" });
-  const { port } = app.door.app.server.address() as AddressInfo;
+  await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = app.server.fastify.server.address() as AddressInfo;
   const headers = {
     authorization: `Bearer ${app.profile.token}`,
     "x-project-id": project.project_id,

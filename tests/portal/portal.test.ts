@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { initTenant, openDoor } from "../../src/main.ts";
+import { httpServer, initTenant } from "../../src/main.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
@@ -230,9 +230,9 @@ describe("how long it is kept", () => {
     const project = await sandbox(app, "2025-01-10");
     const { id } = await project.customer();
     const readiness = { draining: false, schema_version: 0, warnings: [] };
-    const second = openDoor(app.context, readiness, "all");
+    const second = httpServer(app.context, readiness, "all");
     const read = async () => {
-      const answer = await second.app.inject({ method: "GET", url: `/v1/portal/${id}` });
+      const answer = await second.fastify.inject({ method: "GET", url: `/v1/portal/${id}` });
       return answer.headers["x-portal-cache"];
     };
     await portal(id);
@@ -240,7 +240,7 @@ describe("how long it is kept", () => {
     await project.ok("DELETE", `/v1/portal-cache/${id}`);
     expect(await read()).toBe("miss");
     expect(await cacheOf(id)).toBe("hit");
-    await second.app.close();
+    await second.fastify.close();
   });
 });
 

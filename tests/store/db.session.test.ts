@@ -2,8 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Door } from "../../src/http/server.ts";
-import { openDoor, testContext } from "../../src/main.ts";
+import type { HttpServer } from "../../src/http/server.ts";
+import { httpServer, testContext } from "../../src/main.ts";
 import { Pool } from "../../src/store/db.ts";
 import { type App, startApp } from "../support/app.ts";
 import { admin } from "../support/database.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 /** A second service on the same database, whose sessions begin after the setting was made. */
-async function beginAnew(): Promise<{ door: Door; close(): Promise<void> }> {
+async function beginAnew(): Promise<{ server: HttpServer; close(): Promise<void> }> {
   const db = new Pool(app.connection, {
     max: 2,
     statement_timeout_ms: 20_000,
@@ -32,25 +32,25 @@ async function beginAnew(): Promise<{ door: Door; close(): Promise<void> }> {
     application_name: "dues settings",
   });
   const context = testContext({ ...app.context, db, secret_key: randomBytes(32) });
-  const door = openDoor(context, { draining: false, schema_version: 0, warnings: [] }, "all");
+  const server = httpServer(context, { draining: false, schema_version: 0, warnings: [] }, "all");
   const close = async () => {
-    await door.app.close();
+    await server.fastify.close();
     await db.end();
   };
-  return { door, close };
+  return { server, close };
 }
 
-async function answers(door: Door, external_id: string): Promise<unknown[]> {
+async function answers(server: HttpServer, external_id: string): Promise<unknown[]> {
   const headers = {
     authorization: `Bearer ${app.profile.token}`,
     "x-project-id": app.profile.project_id,
   };
   const body = { external_id, name: "Acme", currency: "USD" };
   const call = { headers, url: "/v1/customers" };
-  const made = await door.app.inject({ ...call, method: "POST", payload: body });
-  const clock = await door.app.inject({ ...call, method: "GET", url: "/v1/clock" });
+  const made = await server.fastify.inject({ ...call, method: "POST", payload: body });
+  const clock = await server.fastify.inject({ ...call, method: "GET", url: "/v1/clock" });
   const url = `/v1/customers?external_id=${external_id}`;
-  const found = await door.app.inject({ ...call, method: "GET", url });
+  const found = await server.fastify.inject({ ...call, method: "GET", url });
   return [made, found, clock].map((answer) => {
     const text = answer.body.replaceAll(external_id, "<customer>");
     return [answer.statusCode, text.replace(/"(id|short_id|request_id)":"[^"]*"/g, "")];
@@ -60,12 +60,12 @@ async function answers(door: Door, external_id: string): Promise<unknown[]> {
 test.each(Object.entries(SETTINGS))("%s = '%s' changes no answer", async (name, value) => {
   const database =
     app.connection.database ?? new URL(app.connection.connectionString ?? "").pathname.slice(1);
-  const usual = await answers(app.door, `usual-${name}`);
+  const usual = await answers(app.server, `usual-${name}`);
   expect(JSON.stringify(usual)).toContain(`created_at\\":\\"${AT}`);
   await admin(app.connection, `alter database ${database} set ${name} = '${value}'`);
-  const { door, close } = await beginAnew();
+  const { server, close } = await beginAnew();
   try {
-    expect(await answers(door, `set-${name}`)).toEqual(usual);
+    expect(await answers(server, `set-${name}`)).toEqual(usual);
   } finally {
     await close();
     await admin(app.connection, `alter database ${database} reset ${name}`);

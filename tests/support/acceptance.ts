@@ -122,10 +122,10 @@ async function reach() {
     };
   }
   const app = await startApp();
-  const base = await app.door.app.listen({ port: 0, host: "127.0.0.1" });
+  const base = await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
   const { organization_id, project_id } = app.profile;
   const close = async () => {
-    app.door.app.server.closeAllConnections();
+    app.server.fastify.server.closeAllConnections();
     await app.close();
   };
   return { base, organization_id, home: project_id, close };

@@ -5,8 +5,14 @@ import type { LightMyRequestResponse } from "fastify";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import type { Context } from "../../src/context.ts";
-import type { Door } from "../../src/http/server.ts";
-import { initTenant, openDoor, type Profile, readSecretKey, testContext } from "../../src/main.ts";
+import type { HttpServer } from "../../src/http/server.ts";
+import {
+  httpServer,
+  initTenant,
+  type Profile,
+  readSecretKey,
+  testContext,
+} from "../../src/main.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
 import { Pipeline } from "../../src/store/pipeline.ts";
@@ -28,20 +34,20 @@ export type Options = {
 };
 
 export class App {
-  readonly door: Door;
+  readonly server: HttpServer;
   readonly context: Context;
   readonly connection: Connection;
   readonly profile: Profile;
   readonly #close: () => Promise<void>;
 
   constructor(parts: {
-    door: Door;
+    server: HttpServer;
     context: Context;
     connection: Connection;
     profile: Profile;
     close: () => Promise<void>;
   }) {
-    this.door = parts.door;
+    this.server = parts.server;
     this.context = parts.context;
     this.connection = parts.connection;
     this.profile = parts.profile;
@@ -58,7 +64,7 @@ export class App {
     const given = Object.fromEntries(
       Object.entries(sent).filter(([, value]) => value !== undefined),
     );
-    const answer = await this.door.app.inject({
+    const answer = await this.server.fastify.inject({
       method: method as "GET",
       url,
       headers: given as Record<string, string>,
@@ -141,18 +147,18 @@ export async function startApp(options: Options = {}): Promise<App> {
   });
   const context = testContext({ config, db: pool, point, clock, secret_key });
   const readiness = { draining: false, schema_version: await schemaVersion(), warnings: [] };
-  const door = openDoor(context, readiness, "all");
-  await door.app.ready();
+  const server = httpServer(context, readiness, "all");
+  await server.fastify.ready();
   const slugs = { org: "acme", workspace: "main", project: "test" };
   const mode = options.mode ?? "sandbox";
   const profile = await initTenant(pool, slugs, mode, config.base_url, clock.now());
   const close = async () => {
-    await door.app.close();
+    await server.fastify.close();
     await point.end();
     await pool.end();
     await database.drop();
   };
-  const app = new App({ door, context, connection, profile, close });
+  const app = new App({ server, context, connection, profile, close });
   if (options.at !== undefined) await app.freeze(options.at);
   return app;
 }

@@ -23,7 +23,7 @@ let project: string;
 
 beforeAll(async () => {
   app = await startApp();
-  base_url = await app.door.app.listen({ port: 0, host: "127.0.0.1" });
+  base_url = await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
 });
 afterAll(() => app.close());
 beforeEach(async () => {

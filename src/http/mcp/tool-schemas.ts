@@ -53,14 +53,16 @@ function describing(description: unknown): PlainSchema {
 }
 
 /** Arguments as a query: `true` is 1, numbers are text, and what is neither is refused there. */
-export function queryOf(given: Readonly<Record<string, unknown>>, leftOut: readonly string[]) {
-  const query = new URLSearchParams();
+export function queryOf(
+  given: Readonly<Record<string, unknown>>,
+  leftOut: readonly string[],
+): Record<string, string> {
+  const query: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || value === null || leftOut.includes(name)) continue;
-    query.set(name, textOf(value));
+    query[name] = textOf(value);
   }
-  const text = query.toString();
-  return text === "" ? "" : `?${text}`;
+  return query;
 }
 
 function textOf(value: unknown): string {

@@ -1,20 +1,20 @@
-// The ten tools. Each is a call of routes that exist anyway, through the same door with the same
-// token, so that a tool can do, see and answer nothing else than HTTP does.
+// The ten tools. Each runs routes that exist anyway, with the caller's own token, so that a tool
+// can do, see and answer nothing else than HTTP does.
 
-import { randomBytes } from "node:crypto";
-import type { FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import { type ErrorDetail, type Refusal, refuse } from "../../errors.ts";
-import type { Route } from "../route.ts";
+import type { Call, Route } from "../route.ts";
 import { argumentsOf, type PlainSchema, plainSchema, queryOf } from "./tool-schemas.ts";
-
-export const DOOR_HEADER = "x-dues-door";
-/** Known to this process alone: with it a call is logged as made by a tool. */
-export const DOOR_KEY = randomBytes(24).toString("base64url");
 
 export type Arguments = Readonly<Record<string, unknown>>;
 export type RestAnswer = { readonly status: number; readonly body: object };
-export type Rest = (method: "GET" | "POST", url: string, body?: object) => Promise<RestAnswer>;
+/** What a tool puts into the call of a route. */
+export type RouteInput = {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+};
+export type CallRoute = (route: Route, input: RouteInput) => Promise<RestAnswer>;
 
 export type Tool = {
   readonly name: string;
@@ -24,7 +24,7 @@ export type Tool = {
   readonly inputSchema: PlainSchema;
   readonly outputSchema: PlainSchema;
   readonly annotations: PlainSchema;
-  run(rest: Rest, given: Arguments): Promise<RestAnswer>;
+  run(call: CallRoute, given: Arguments): Promise<RestAnswer>;
 };
 
 const CENTS =
@@ -86,7 +86,7 @@ const LISTINGS: readonly Listing[] = [
 ];
 
 export function toolsOf(table: readonly Route[]): Tool[] {
-  const route = (method: string, path: string): Route => {
+  const route: FindRoute = (method, path) => {
     const found = table.find((each) => each.method === method && each.path === path);
     if (found === undefined) throw new Error(`There is no route ${method} ${path}.`);
     return found;
@@ -96,85 +96,80 @@ export function toolsOf(table: readonly Route[]): Tool[] {
 }
 
 function listTool(listing: Listing, route: Route): Tool {
-  const { name, path, title, description, leftOut = [] } = listing;
+  const { name, title, description, leftOut = [] } = listing;
   return {
     ...{ name, title, description, scope: "read", annotations: READ },
     inputSchema: argumentsOf(route.query, leftOut),
     outputSchema: outputOf(route),
-    run: (rest, given) => rest("GET", `${path}${queryOf(given, leftOut)}`),
+    run: (call, given) => call(route, { query: queryOf(given, leftOut) }),
   };
 }
 
-function getTools(route: (method: string, path: string) => Route): Tool[] {
-  const get = (
-    name: string,
-    path: string,
-    other: "external_id" | "number" | "code",
-    says: { title: string; description: string },
-    byOther: (rest: Rest, value: string) => Promise<RestAnswer>,
-  ): Tool => ({
-    ...{ name, ...says, scope: "read", annotations: READ },
-    inputSchema: eitherOf(other),
-    outputSchema: outputOf(route("GET", `${path}/:id`)),
-    async run(rest, given) {
-      const [key, value] = oneOf(given, other);
-      if (key === "id") return rest("GET", `${path}/${encodeURIComponent(value)}`);
-      return byOther(rest, value);
-    },
-  });
-  const byExternal = (path: string) => (rest: Rest, value: string) =>
-    rest("GET", `${path}/${encodeURIComponent(`ext:${value}`)}`);
+type FindRoute = (method: string, path: string) => Route;
+
+function getTools(route: FindRoute): Tool[] {
+  const byExternalId = (one: Route) => (call: CallRoute, value: string) =>
+    call(one, { params: { id: `ext:${value}` } });
+  const customer = route("GET", "/v1/customers/:id");
+  const subscription = route("GET", "/v1/subscriptions/:id");
+  const invoice = route("GET", "/v1/invoices/:id");
+  const invoices = route("GET", "/v1/invoices");
+  const plan = route("GET", "/v1/plans/:id");
+  const plans = route("GET", "/v1/plans");
   return [
-    get(
-      "get_customer",
-      "/v1/customers",
-      "external_id",
-      {
-        title: "Get a customer",
-        description: "One customer, by id or by your own external_id. Give exactly one of them.",
-      },
-      byExternal("/v1/customers"),
-    ),
-    get(
-      "get_subscription",
-      "/v1/subscriptions",
-      "external_id",
-      {
-        title: "Get a subscription",
-        description:
-          "One subscription, by id or external_id (the live one of that name, else the newest). Give exactly one of them. properties is JSON as text.",
-      },
-      byExternal("/v1/subscriptions"),
-    ),
-    get(
-      "get_invoice",
-      "/v1/invoices",
-      "number",
-      {
-        title: "Get an invoice",
-        description: `One invoice with its fees, by id or by number such as INV-2026-0001. Give exactly one of them. Read amount_due_cents before you record a payment. ${CENTS}`,
-      },
-      invoiceByNumber,
-    ),
-    get(
-      "get_plan",
-      "/v1/plans",
-      "code",
-      {
-        title: "Get a plan",
-        description: `One plan with its charges, by id or code. Give exactly one of them. ${CENTS}`,
-      },
-      (rest, code) => rest("GET", `/v1/plans?${new URLSearchParams({ code })}`),
-    ),
+    getTool(customer, "external_id", byExternalId(customer), {
+      name: "get_customer",
+      title: "Get a customer",
+      description: "One customer, by id or by your own external_id. Give exactly one of them.",
+    }),
+    getTool(subscription, "external_id", byExternalId(subscription), {
+      name: "get_subscription",
+      title: "Get a subscription",
+      description:
+        "One subscription, by id or external_id (the live one of that name, else the newest). Give exactly one of them. properties is JSON as text.",
+    }),
+    getTool(invoice, "number", (call, number) => invoiceByNumber(call, invoices, invoice, number), {
+      name: "get_invoice",
+      title: "Get an invoice",
+      description: `One invoice with its fees, by id or by number such as INV-2026-0001. Give exactly one of them. Read amount_due_cents before you record a payment. ${CENTS}`,
+    }),
+    getTool(plan, "code", (call, code) => call(plans, { query: { code } }), {
+      name: "get_plan",
+      title: "Get a plan",
+      description: `One plan with its charges, by id or code. Give exactly one of them. ${CENTS}`,
+    }),
   ];
 }
 
-async function invoiceByNumber(rest: Rest, number: string): Promise<RestAnswer> {
-  const found = await rest("GET", `/v1/invoices?${new URLSearchParams({ number })}`);
+/** A record by its id, which its route takes, or by another field that names it. */
+function getTool(
+  route: Route,
+  other: "external_id" | "number" | "code",
+  byOther: (call: CallRoute, value: string) => Promise<RestAnswer>,
+  words: Pick<Tool, "name" | "title" | "description">,
+): Tool {
+  return {
+    ...{ ...words, scope: "read", annotations: READ },
+    inputSchema: eitherOf(other),
+    outputSchema: outputOf(route),
+    async run(call, given) {
+      const [key, value] = oneOf(given, other);
+      return key === "id" ? call(route, { params: { id: value } }) : byOther(call, value);
+    },
+  };
+}
+
+async function invoiceByNumber(
+  call: CallRoute,
+  list: Route,
+  get: Route,
+  number: string,
+): Promise<RestAnswer> {
+  const found = await call(list, { query: { number } });
   if (found.status !== 200) return found;
   const [invoice] = (found.body as { invoices: { id: string }[] }).invoices;
   if (invoice === undefined) return failed(refuse("not_found", "No invoice has this number."));
-  return rest("GET", `/v1/invoices/${invoice.id}`);
+  return call(get, { params: { id: invoice.id } });
 }
 
 function recordPayment(route: Route): Tool {
@@ -200,7 +195,7 @@ function recordPayment(route: Route): Tool {
         dry_run: { type: "boolean", description: "True when nothing was recorded." },
       },
     },
-    run: (rest, { dry_run: _dry_run, ...body }) => rest("POST", "/v1/payments", body),
+    run: (call, { dry_run: _dry_run, ...body }) => call(route, { body }),
   };
 }
 
@@ -240,23 +235,23 @@ export function failed(refusal: Refusal): RestAnswer {
   return { status: refusal.status, body: { error } };
 }
 
-/** Calls routes of the same server, as the caller and marked as a tool's call. */
-export function restOf(request: FastifyRequest, idempotencyKey: string | undefined): Rest {
+/** Runs routes for the caller of the tool endpoint; in the log they are marked as a tool's. */
+export function callRoutes(
+  { request, run }: Pick<Call, "request" | "run">,
+  idempotencyKey: string | undefined,
+): CallRoute {
   const { authorization, "x-project-id": project } = request.headers;
-  return async (method, url, body) => {
-    const answer = await request.server.inject({
-      method,
-      url,
-      headers: {
-        authorization: String(authorization),
-        "x-project-id": String(project),
-        "x-request-id": request.id,
-        [DOOR_HEADER]: DOOR_KEY,
-        ...(idempotencyKey !== undefined &&
-          method === "POST" && { "idempotency-key": idempotencyKey }),
-      },
-      ...(body !== undefined && { payload: body }),
-    });
-    return { status: answer.statusCode, body: JSON.parse(answer.body) as object };
+  return async (route, { params = {}, query = {}, body }) => {
+    const headers = {
+      ...(authorization !== undefined && { authorization }),
+      ...(project !== undefined && { "x-project-id": project }),
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+    };
+    const { id, ip } = request;
+    const { method, path: url } = route;
+    const readBody = async () => ({ json: body });
+    const asked = { id, method, url, headers, params, query, ip, via: "mcp", readBody };
+    const response = await run(route, asked);
+    return { status: response.status, body: JSON.parse(String(response.body)) as object };
   };
 }

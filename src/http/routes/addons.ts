@@ -8,7 +8,7 @@ import { emit } from "../../operations/emit.ts";
 import { AddOn, AddOnUpsert, AppliedAddOn } from "../../schema/addons.ts";
 import { ListOrOne, OneOf, Uuid, Wrapped } from "../../schema/common.ts";
 import * as addons from "../../store/addons.ts";
-import { point, type Route, read, WithStatus, write } from "../route.ts";
+import { point, Reply, type Route, read, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
 
 const tag = "Add-ons";
@@ -30,7 +30,7 @@ const upsert = write({
   example: { code: "onboarding", name: "Onboarding", amount_cents: 25000, currency: "USD" },
   async handle({ tx, project, actor, body, now }) {
     const { add_on, created } = await upsertAddOn(tx, project, body, byCaller(actor), now);
-    return new WithStatus(created ? 201 : 200, { add_on });
+    return new Reply(created ? 201 : 200, { add_on });
   },
 });
 

@@ -6,7 +6,7 @@ import { archiveCatalogItem, upsertCatalogItem } from "../../operations/change-c
 import { CatalogItem, CatalogUpsert } from "../../schema/catalog.ts";
 import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
 import * as catalog from "../../store/catalog.ts";
-import { point, type Route, read, WithStatus, write } from "../route.ts";
+import { point, Reply, type Route, read, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
 
 const tag = "Catalog";
@@ -27,7 +27,7 @@ const upsertItem = write({
   example: { code: "seat", name: "Seat", amount_cents: 4900, currency: "USD" },
   async handle({ tx, project, actor, body, now }) {
     const { item, created } = await upsertCatalogItem(tx, project, body, byCaller(actor), now);
-    return new WithStatus(created ? 201 : 200, { catalog_item: item });
+    return new Reply(created ? 201 : 200, { catalog_item: item });
   },
 });
 

@@ -1,6 +1,5 @@
 // Invoices as documents: HTML to read and print, PDF to send. Also public, by the customer's id.
 
-import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import type { InvoiceDocument } from "../../domain/documents.ts";
 import { refuse } from "../../errors.ts";
@@ -16,9 +15,9 @@ import { OneOf } from "../../schema/common.ts";
 import type { Db } from "../../store/db.ts";
 import * as invoices from "../../store/invoices.ts";
 import type { ProjectId } from "../../store/tenants.ts";
-import type { PortalViews } from "../portal-cache.ts";
-import { Buckets } from "../rate-limit.ts";
-import { type Route, read } from "../route.ts";
+import type { PortalCache } from "../portal-cache.ts";
+import { RateLimit } from "../rate-limit.ts";
+import { Content, Reply, type Route, read } from "../route.ts";
 import { PAGE_HEADERS, sendPage } from "../send-page.ts";
 import { pathId } from "../views.ts";
 import { answeringPeople } from "./portal.ts";
@@ -42,12 +41,12 @@ const document = read({
   query,
   reply: [200, null],
   produces: ["text/html", "application/pdf"],
-  async handle({ db, project, params, query, request }, reply) {
+  headers: { vary: "accept" },
+  async handle({ db, project, params, query, request }) {
     const id = pathId(params.id);
     const found = await ownersDocument(db, project, id);
-    reply.header("vary", "accept");
-    if (wantsPdf(request.headers.accept)) return sendPdf(reply, found, query.size);
-    return sendHtml(reply, found, query.size, { pdf: `/v1/invoices/${id}/document.pdf` });
+    if (wantsPdf(request.headers.accept)) return sendPdf(found, query.size);
+    return sendHtml(found, query.size, { pdf: `/v1/invoices/${id}/document.pdf` });
   },
 });
 
@@ -62,14 +61,14 @@ const pdf = read({
   query,
   reply: [200, null],
   produces: ["application/pdf"],
-  async handle({ db, project, params, query }, reply) {
+  async handle({ db, project, params, query }) {
     const found = await ownersDocument(db, project, pathId(params.id));
-    return sendPdf(reply, found, query.size);
+    return sendPdf(found, query.size);
   },
 });
 
-export function documentRoutes(views: PortalViews): Route[] {
-  const publicPdfs = new Buckets(PUBLIC_PDFS);
+export function documentRoutes(views: PortalCache): Route[] {
+  const publicPdfs = new RateLimit(PUBLIC_PDFS);
   const common = { method: "GET", tag, scope: "public", project: "none" } as const;
   const shown = { params: portalParams, query, reply: [200, null], hidden: true } as const;
 
@@ -78,12 +77,12 @@ export function documentRoutes(views: PortalViews): Route[] {
     ...shown,
     path: "/portal/:customerId/invoices/:number",
     summary: "The invoice as a page for people",
-    async handle({ db, params, query, request }, reply) {
-      return answeringPeople(reply, async () => {
-        await views.admit(request);
+    async handle({ db, params, query, request }) {
+      return answeringPeople(request, async () => {
+        views.admit(request.ip);
         const { found, back } = await strangersDocument(db, views, params);
         const links = { pdf: `${back}/invoices/${found.number}/pdf`, back };
-        return sendHtml(reply, found, query.size, links);
+        return sendHtml(found, query.size, links);
       });
     },
   });
@@ -93,12 +92,12 @@ export function documentRoutes(views: PortalViews): Route[] {
     ...shown,
     path: "/portal/:customerId/invoices/:number/pdf",
     summary: "The invoice as PDF for people",
-    async handle({ db, params, query, request }, reply) {
-      return answeringPeople(reply, async () => {
-        await views.admit(request);
-        await views.inTurn(async () => publicPdfs.take("all"));
+    async handle({ db, params, query, request }) {
+      return answeringPeople(request, async () => {
+        views.admit(request.ip);
+        publicPdfs.take("all");
         const { found } = await strangersDocument(db, views, params);
-        return sendPdf(reply, found, query.size);
+        return sendPdf(found, query.size);
       });
     },
   });
@@ -121,7 +120,7 @@ function ownersDocument(db: Db, project: ProjectId, id: string): Promise<Invoice
 
 async function strangersDocument(
   db: Db,
-  views: PortalViews,
+  views: PortalCache,
   params: Readonly<Record<string, string>>,
 ) {
   const { id, project_id } = await views.find(params.customerId);
@@ -134,24 +133,18 @@ async function strangersDocument(
 }
 
 function sendHtml(
-  reply: FastifyReply,
   found: InvoiceDocument,
   size: PaperSize | undefined,
   links: DocumentLinks,
-): FastifyReply {
-  return sendPage(reply, renderInvoice(found, size ?? "a4", links));
+): Reply {
+  return sendPage(renderInvoice(found, size ?? "a4", links));
 }
 
-async function sendPdf(
-  reply: FastifyReply,
-  found: InvoiceDocument,
-  size: PaperSize | undefined,
-): Promise<FastifyReply> {
+async function sendPdf(found: InvoiceDocument, size: PaperSize | undefined): Promise<Reply> {
   const bytes = await renderInvoicePdf(found, { size: size ?? "a4" });
-  reply.headers({
+  return new Reply(200, new Content("application/pdf", bytes), {
     ...PAGE_HEADERS,
     "content-security-policy": "default-src 'none'",
     "content-disposition": `inline; filename="${found.number}.pdf"`,
   });
-  return reply.type("application/pdf").send(bytes);
 }

@@ -44,7 +44,6 @@ export function eventRoutes(db: Db): Route[] {
     project: "required",
     body: UsageEventInput,
     body_max: EVENT_BYTES_MAX,
-    hot: true,
     reply: [200, EventAccepted],
     example: {
       transaction_id: "evt-1",

@@ -11,7 +11,7 @@ import * as billingEvents from "../../store/billing-events.ts";
 import * as keys from "../../store/keys.ts";
 import { getOrganization } from "../../store/tenants.ts";
 import { mayDo } from "../auth.ts";
-import { Buckets } from "../rate-limit.ts";
+import { RateLimit } from "../rate-limit.ts";
 import { own, type Route, read, write } from "../route.ts";
 
 const RATE = { burst: 300, per_minute: 60 };
@@ -20,7 +20,7 @@ const tag = "Tokens";
 
 /** A function, because each server counts its own callers. */
 export function keyRoutes(): Route[] {
-  const perAddress = new Buckets(RATE);
+  const perAddress = new RateLimit(RATE);
 
   const createKey = own({
     method: "POST",

@@ -1,7 +1,6 @@
 // The tool endpoint for agents: JSON-RPC 2.0 over POST, and what it offers over GET.
 
 import { createRequire } from "node:module";
-import type { FastifyRequest } from "fastify";
 import type { Context } from "../../context.ts";
 import { Refusal, refuse } from "../../errors.ts";
 import { recordPayment } from "../../operations/record-payment.ts";
@@ -9,8 +8,9 @@ import { McpInfo, RpcAnswer, RpcRequest } from "../../schema/mcp.ts";
 import { type Payment, PaymentCreate } from "../../schema/payments.ts";
 import { mayDo } from "../auth.ts";
 import { answerRpc, METHODS, PROTOCOL_VERSIONS } from "../mcp/protocol.ts";
-import { type Arguments, type RestAnswer, restOf, type Tool, toolsOf } from "../mcp/tools.ts";
-import { type Call, own, type Route, read } from "../route.ts";
+import { type Arguments, callRoutes, type RestAnswer, type Tool, toolsOf } from "../mcp/tools.ts";
+import { JSON_TYPE } from "../responses.ts";
+import { type Call, Content, own, Reply, type Route, type RouteRequest, read } from "../route.ts";
 import { checker } from "../validation.ts";
 import { byCaller } from "../views.ts";
 
@@ -46,17 +46,14 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
     reply: [200, RpcAnswer],
     also: { 202: null },
     example: { jsonrpc: "2.0", id: 1, method: "tools/list" },
-    async handle(call, reply) {
+    async handle(call) {
       checkOrigin(call.context, call.request);
       checkProtocol(call.request);
       const run = (tool: Tool, given: Arguments, alone: boolean) =>
         runTool(call, tool, given, alone);
-      const answer = await answerRpc({ tools: tools(), info: INFO, run }, call.body);
-      if (answer === undefined) return reply.code(202).send();
-      return reply
-        .type("application/json; charset=utf-8")
-        .serializer(String)
-        .send(JSON.stringify(answer));
+      const answer = await answerRpc({ tools: tools(), info: INFO, run }, call.bytes);
+      if (answer === undefined) return new Reply(202);
+      return new Reply(200, new Content(JSON_TYPE, JSON.stringify(answer)));
     },
   });
 
@@ -93,13 +90,13 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
 }
 
 /** A page in somebody's browser must not reach a server on that somebody's machine. */
-function checkOrigin({ config }: Context, { headers: { origin } }: FastifyRequest): void {
+function checkOrigin({ config }: Context, { headers: { origin } }: RouteRequest): void {
   if (origin === undefined) return;
   if (URL.canParse(config.base_url) && origin === new URL(config.base_url).origin) return;
   throw refuse("forbidden", "Calls from pages of another origin are not allowed.");
 }
 
-function checkProtocol({ headers }: FastifyRequest): void {
+function checkProtocol({ headers }: RouteRequest): void {
   const version = headers["mcp-protocol-version"];
   if (version === undefined || PROTOCOL_VERSIONS.some((known) => known === version)) return;
   throw refuse(
@@ -108,7 +105,7 @@ function checkProtocol({ headers }: FastifyRequest): void {
   );
 }
 
-type McpCall = Call<unknown, Buffer>;
+type McpCall = Call<unknown, unknown, "read", "required">;
 
 async function runTool(
   call: McpCall,
@@ -119,11 +116,11 @@ async function runTool(
   const { context, actor, request, project } = call;
   const key = request.headers["idempotency-key"];
   // One key means one effect: in a batch it would mean several.
-  const rest = restOf(request, alone && typeof key === "string" ? key : undefined);
+  const callRoute = callRoutes(call, alone && typeof key === "string" ? key : undefined);
   const dry = tool.name === "record_payment" && given.dry_run === true;
   let status = 500;
   try {
-    const answer = dry ? await tryPayment(call, given) : await tool.run(rest, given);
+    const answer = dry ? await tryPayment(call, given) : await tool.run(callRoute, given);
     status = answer.status;
     return answer;
   } catch (error) {

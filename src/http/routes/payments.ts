@@ -8,7 +8,7 @@ import { Payment, PaymentCreate } from "../../schema/payments.ts";
 import { matchesCustomer } from "../../store/customers.ts";
 import * as payments from "../../store/payments.ts";
 import { Cursors } from "../paging.ts";
-import { point, type Route, read, WithStatus, write } from "../route.ts";
+import { point, Reply, type Route, read, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
 
 const tag = "Payments";
@@ -28,7 +28,7 @@ const create = write({
   also: { 200: One },
   async handle({ tx, project, actor, body, now }) {
     const { payment, created } = await recordPayment(tx, project, body, byCaller(actor), now);
-    return new WithStatus(created ? 201 : 200, { payment });
+    return new Reply(created ? 201 : 200, { payment });
   },
 });
 

@@ -1,6 +1,5 @@
 // The customer portal: public data by the customer's id alone, the page for people, and purges.
 
-import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { Refusal, refuse } from "../../errors.ts";
 import { canonicalUuid } from "../../ids.ts";
@@ -13,8 +12,9 @@ import * as portal from "../../store/portal.ts";
 import * as settingsStore from "../../store/settings.ts";
 import type { ProjectId } from "../../store/tenants.ts";
 import type { Actor } from "../auth.ts";
-import type { PortalViews } from "../portal-cache.ts";
-import { type Route, read, write } from "../route.ts";
+import type { PortalCache } from "../portal-cache.ts";
+import { JSON_TYPE } from "../responses.ts";
+import { Content, Reply, type Route, type RouteRequest, read, write } from "../route.ts";
 import { PAGE_HEADERS, sendPage } from "../send-page.ts";
 import { byCaller } from "../views.ts";
 
@@ -24,11 +24,11 @@ const query = Type.Object({
   refresh: Type.Optional(OneOf(["0", "1"], "1 bypasses the kept view and computes a new one.")),
 });
 
-export function portalRoutes(views: PortalViews): Route[] {
+export function portalRoutes(views: PortalCache): Route[] {
   return [portalData(views), purgeOne, purgeAll, portalPage(views), portalScript];
 }
 
-function portalData(views: PortalViews): Route {
+function portalData(views: PortalCache): Route {
   return read({
     method: "GET",
     path: "/v1/portal/:customerId",
@@ -41,20 +41,16 @@ function portalData(views: PortalViews): Route {
     params,
     query,
     reply: [200, Portal],
-    async handle({ params, query, request }, reply) {
-      reply.headers({
-        "cache-control": "no-store",
-        "x-robots-tag": "noindex",
-        "referrer-policy": "no-referrer",
-        "x-content-type-options": "nosniff",
-        "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-        "access-control-allow-origin": "*",
-        "access-control-expose-headers": "x-portal-cache, retry-after",
-      });
-      await views.admit(request);
+    headers: {
+      ...PAGE_HEADERS,
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      "access-control-allow-origin": "*",
+      "access-control-expose-headers": "x-portal-cache, retry-after",
+    },
+    async handle({ params, query, request }) {
+      views.admit(request.ip);
       const view = await views.read(params.customerId, query.refresh === "1");
-      reply.header("x-portal-cache", view.cache);
-      return reply.type("application/json; charset=utf-8").serializer(String).send(view.body);
+      return new Reply(200, new Content(JSON_TYPE, view.body), { "x-portal-cache": view.cache });
     },
   });
 }
@@ -117,7 +113,7 @@ async function logPurge(
   await emit(tx, project, [fact], byCaller(actor), now);
 }
 
-function portalPage(views: PortalViews): Route {
+function portalPage(views: PortalCache): Route {
   return read({
     method: "GET",
     path: "/portal/:customerId",
@@ -129,16 +125,16 @@ function portalPage(views: PortalViews): Route {
     query,
     reply: [200, null],
     hidden: true,
-    async handle({ db, params, query, request }, reply) {
-      return answeringPeople(reply, async () => {
-        await views.admit(request);
+    async handle({ db, params, query, request }) {
+      return answeringPeople(request, async () => {
+        views.admit(request.ip);
         const { body, page, project, now } = await views.read(
           params.customerId,
           query.refresh === "1",
         );
         const data = JSON.parse(body) as StoredPortal;
         const issuer = await settingsStore.get(db, project);
-        return sendPage(reply, renderPortal({ portal: data, page, issuer, now }));
+        return sendPage(renderPortal({ portal: data, page, issuer, now }));
       });
     },
   });
@@ -153,23 +149,24 @@ const portalScript = read({
   project: "none",
   reply: [200, null],
   hidden: true,
-  async handle(_call, reply) {
-    reply.headers({ ...PAGE_HEADERS, "cache-control": "public, max-age=3600" });
-    return reply.type("text/javascript; charset=utf-8").send(PORTAL_SCRIPT);
+  async handle() {
+    return new Reply(200, new Content("text/javascript; charset=utf-8", PORTAL_SCRIPT), {
+      ...PAGE_HEADERS,
+      "cache-control": "public, max-age=3600",
+    });
   },
 });
 
 /** A refusal becomes a page too: people do not read JSON. */
 export async function answeringPeople(
-  reply: FastifyReply,
-  work: () => Promise<FastifyReply>,
-): Promise<FastifyReply> {
+  request: RouteRequest,
+  work: () => Promise<Reply>,
+): Promise<Reply> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    reply.code(error.status).headers(error.headers ?? {});
-    const [path = ""] = reply.request.url.split("?");
-    return sendPage(reply, renderPortalError(error.code, path));
+    const [path = ""] = request.url.split("?");
+    return sendPage(renderPortalError(error.code, path), error.status, error.headers);
   }
 }

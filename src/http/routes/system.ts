@@ -1,13 +1,13 @@
 // Health, metrics and the reference: for operators and newcomers, not for billing.
 
-import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { renderDocs } from "../../pages/docs/reference.ts";
 import { appliedVersion } from "../../store/installation.ts";
 import { openApi } from "../openapi/document.ts";
 import { renderMetrics } from "../prometheus.ts";
-import { type Route, read } from "../route.ts";
+import { JSON_TYPE } from "../responses.ts";
+import { Content, Reply, type Route, read } from "../route.ts";
 
 const tag = "System";
 const PING_MS = 1_000;
@@ -75,8 +75,8 @@ const metrics = read({
   project: "none",
   reply: [200, null],
   hidden: true,
-  async handle(_call, reply) {
-    return reply.type("text/plain; version=0.0.4").send(renderMetrics());
+  async handle() {
+    return new Reply(200, new Content("text/plain; version=0.0.4", renderMetrics()));
   },
 });
 
@@ -96,19 +96,19 @@ function referenceRoutes(table: () => readonly Route[]): Route[] {
     ...hidden,
     path: "/openapi.json",
     summary: "The OpenAPI document",
-    async handle({ context }, reply: FastifyReply) {
+    async handle({ context }) {
       json ??= JSON.stringify(openApi(table(), context.config.base_url));
-      return reply.type("application/json; charset=utf-8").send(json);
+      return new Reply(200, new Content(JSON_TYPE, json));
     },
   });
   const docs = read({
     ...hidden,
     path: "/docs",
     summary: "The reference for people",
-    async handle({ context }, reply: FastifyReply) {
+    async handle({ context }) {
       html ??= renderDocs(openApi(table(), context.config.base_url));
-      reply.header("content-security-policy", DOCS_CSP);
-      return reply.type("text/html; charset=utf-8").send(html);
+      const content = new Content("text/html; charset=utf-8", html);
+      return new Reply(200, content, { "content-security-policy": DOCS_CSP });
     },
   });
   return [openapi, docs];

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/clock.ts";
 import { newToken } from "../../../src/ids.ts";
-import { initTenant, openDoor, testContext } from "../../../src/main.ts";
+import { httpServer, initTenant, testContext } from "../../../src/main.ts";
 import type { Db } from "../../../src/store/db.ts";
 import { sql } from "../../../src/store/sql.ts";
 import { type App, type Body, startApp, testConfig } from "../../support/app.ts";
@@ -41,7 +41,7 @@ function me(token: string, on = app) {
 function secondServer(db: Db = app.context.db) {
   const secret_key = randomBytes(32);
   const context = testContext({ config: testConfig(), db, clock, secret_key });
-  return openDoor(context, { draining: false, schema_version: 0, warnings: [] }, "all");
+  return httpServer(context, { draining: false, schema_version: 0, warnings: [] }, "all");
 }
 
 describe("KEY_CREATION", () => {
@@ -146,7 +146,7 @@ test("a revoked token is dead at once here, and within a second on every other s
   const { id, token } = (await createKey(app)).body;
   const ask = async () => {
     const headers = { authorization: `Bearer ${token}` };
-    return (await other.app.inject({ url: "/v1/keys/me", headers })).statusCode;
+    return (await other.fastify.inject({ url: "/v1/keys/me", headers })).statusCode;
   };
   expect((await me(token)).status).toBe(200);
   expect(await ask()).toBe(200);
@@ -154,7 +154,7 @@ test("a revoked token is dead at once here, and within a second on every other s
   expectError(await me(token), 401, "unauthorized");
   clock.pass(1_000);
   expect(await ask()).toBe(401);
-  await other.app.close();
+  await other.fastify.close();
 });
 
 test("a token lives until its expires_at", async () => {
@@ -178,7 +178,7 @@ test("last_used_at is written off the request path", async () => {
   const used = clock.now().toISOString();
   expect(await lastUsed()).toBeNull();
   clock.pass(5_000);
-  await app.door.gate.flushLastUsed();
+  await app.server.gate.flushLastUsed();
   expect(await lastUsed()).toBe(used);
 });
 
@@ -192,10 +192,10 @@ test("a token whose checksum is wrong is refused without asking the database", a
       return typeof member === "function" ? member.bind(target) : member;
     },
   });
-  const door = secondServer(counting);
+  const server = secondServer(counting);
   asked = 0;
   const ask = (token: string) =>
-    door.app.inject({ url: "/v1/keys/me", headers: { authorization: `Bearer ${token}` } });
+    server.fastify.inject({ url: "/v1/keys/me", headers: { authorization: `Bearer ${token}` } });
   const good = newToken();
   const last = good.endsWith("0") ? "1" : "0";
   for (const token of [
@@ -209,13 +209,13 @@ test("a token whose checksum is wrong is refused without asking the database", a
   expect(asked).toBe(0);
   expect((await ask(good)).statusCode).toBe(401);
   expect(asked).toBeGreaterThan(0);
-  await door.app.close();
+  await server.fastify.close();
 });
 
 test("300 tokens at once, then one a second: 429 with Retry-After, per address", async () => {
-  const door = secondServer();
+  const server = secondServer();
   const ask = (remoteAddress: string) =>
-    door.app.inject({
+    server.fastify.inject({
       method: "POST",
       url: "/v1/keys",
       payload: { name: "x", organization_id: UNKNOWN },
@@ -233,7 +233,7 @@ test("300 tokens at once, then one a second: 429 with Retry-After, per address",
   expect(Number(refused.headers["retry-after"])).toBeGreaterThanOrEqual(1);
   expect(refused.json().error).toMatchObject({ code: "rate_limited", retryable: true });
   expect((await ask("192.0.2.2")).statusCode).toBe(404);
-  await door.app.close();
+  await server.fastify.close();
 });
 
 const UNKNOWN = "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";

@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test } from "vitest";
 import { makeLog } from "../../../src/log.ts";
-import { openDoor } from "../../../src/main.ts";
+import { httpServer } from "../../../src/main.ts";
 import { type Db, Pool } from "../../../src/store/db.ts";
 import { schemaVersion } from "../../../src/store/migrate.ts";
 import { startApp, testConfig } from "../../support/app.ts";
@@ -14,13 +14,13 @@ afterAll(() => app.close());
 
 type Ready = { draining?: boolean; schema_version?: number; warnings?: string[] };
 
-async function doorWith(readiness: Ready, change: Partial<typeof app.context> = {}) {
+async function serverWith(readiness: Ready, change: Partial<typeof app.context> = {}) {
   const ready = { draining: false, schema_version: await schemaVersion(), warnings: [] };
-  return openDoor({ ...app.context, ...change }, { ...ready, ...readiness }, "all");
+  return httpServer({ ...app.context, ...change }, { ...ready, ...readiness }, "all");
 }
 
-async function statusOf(door: Awaited<ReturnType<typeof doorWith>>, url: string) {
-  const answer = await door.app.inject({ url });
+async function statusOf(server: Awaited<ReturnType<typeof serverWith>>, url: string) {
+  const answer = await server.fastify.inject({ url });
   return { status: answer.statusCode, body: answer.json() };
 }
 
@@ -44,14 +44,14 @@ describe("health", () => {
       body: { status: "ok" },
     });
     const pool = gone();
-    const door = await doorWith({}, { db: pool });
-    expect((await statusOf(door, "/healthz")).status).toBe(200);
+    const server = await serverWith({}, { db: pool });
+    expect((await statusOf(server, "/healthz")).status).toBe(200);
     await pool.end();
   });
 
   test("/readyz is 200 with the schema version and the start's warnings", async () => {
-    const door = await doorWith({ warnings: ["mind the gap"] });
-    const { status, body } = await statusOf(door, "/readyz");
+    const server = await serverWith({ warnings: ["mind the gap"] });
+    const { status, body } = await statusOf(server, "/readyz");
     expect(status).toBe(200);
     expect(body).toEqual({
       status: "ok",
@@ -61,25 +61,25 @@ describe("health", () => {
   });
 
   test("/readyz is 503 while the process drains, and others may try again", async () => {
-    const answer = await statusOf(await doorWith({ draining: true }), "/readyz");
+    const answer = await statusOf(await serverWith({ draining: true }), "/readyz");
     expectError(answer, 503, "unavailable");
     expect(answer.body.error.retryable).toBe(true);
   });
 
   test("/readyz is 503 when the schema is another one than the process needs", async () => {
-    const answer = await statusOf(await doorWith({ schema_version: 9_999 }), "/readyz");
+    const answer = await statusOf(await serverWith({ schema_version: 9_999 }), "/readyz");
     expectError(answer, 503, "unavailable");
   });
 
   test("without a database everything is 503 and says that it is worth another try", async () => {
     const pool = gone();
-    const door = await doorWith({}, { db: pool });
-    expectError(await statusOf(door, "/readyz"), 503, "unavailable");
+    const server = await serverWith({}, { db: pool });
+    expectError(await statusOf(server, "/readyz"), 503, "unavailable");
     const headers = {
       authorization: `Bearer ${app.profile.token}`,
       "x-project-id": app.profile.project_id,
     };
-    const answer = await door.app.inject({ url: "/v1/customers", headers });
+    const answer = await server.fastify.inject({ url: "/v1/customers", headers });
     expectError({ status: answer.statusCode, body: answer.json() }, 503, "unavailable");
     expect(answer.headers["retry-after"]).toBe("1");
     expect(answer.body).not.toContain("127.0.0.1");
@@ -161,18 +161,26 @@ describe("logs", () => {
   const log = makeLog(config, { write: (line: string) => void lines.push(line) });
 
   test("tokens, secrets and authorization are never in a line, at whatever level", async () => {
-    const door = await doorWith({}, { log, config });
+    const server = await serverWith({}, { log, config });
     const { token, project_id, organization_id } = app.profile;
     const headers = { authorization: `Bearer ${token}`, "x-project-id": project_id };
-    const key = await door.app.inject({
+    const key = await server.fastify.inject({
       method: "POST",
       url: "/v1/keys",
       payload: { name: "logged", organization_id },
     });
     const customer = { external_id: "secret-customer", name: "Jane Roe", email: "jane@roe.test" };
-    await door.app.inject({ method: "POST", url: "/v1/customers", payload: customer, headers });
-    await door.app.inject({ url: "/v1/customers/ext:secret-customer", headers });
-    await door.app.inject({ url: "/v1/keys/me", headers: { authorization: "Bearer dues_wrong" } });
+    await server.fastify.inject({
+      method: "POST",
+      url: "/v1/customers",
+      payload: customer,
+      headers,
+    });
+    await server.fastify.inject({ url: "/v1/customers/ext:secret-customer", headers });
+    await server.fastify.inject({
+      url: "/v1/keys/me",
+      headers: { authorization: "Bearer dues_wrong" },
+    });
     log.info({ token, secret: "whsec_x", nested: { authorization: headers.authorization } }, "x");
     const text = lines.join("");
     expect(lines.length).toBeGreaterThanOrEqual(5);
@@ -189,9 +197,9 @@ describe("logs", () => {
       alone: () => Promise.reject(new Error("select secrets from vault")),
       snapshot: () => Promise.reject(new Error("select secrets from vault")),
     };
-    const door = await doorWith({}, { log, config, db: broken });
+    const server = await serverWith({}, { log, config, db: broken });
     const headers = { authorization: `Bearer ${app.profile.token}`, "x-request-id": "trace-1" };
-    const answer = await door.app.inject({ url: "/v1/keys/me", headers });
+    const answer = await server.fastify.inject({ url: "/v1/keys/me", headers });
     expectError({ status: answer.statusCode, body: answer.json() }, 500, "internal_error");
     expect(answer.headers["x-request-id"]).toBe("trace-1");
     expect(answer.body).not.toContain("vault");

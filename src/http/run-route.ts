@@ -1,0 +1,238 @@
+// Runs a route: admission, limits, checks, the transaction with its idempotency key, the answer,
+// errors and the log line. Every request goes through here, whichever way it came in.
+
+import fastJsonStringify from "fast-json-stringify";
+import { monotonicMs } from "../clock.ts";
+import type { Context } from "../context.ts";
+import type { Refusal } from "../errors.ts";
+import type { Queryable } from "../store/db.ts";
+import { type Caller, type Gate, timeOf } from "./auth.ts";
+import { keyOf, once } from "./idempotency.ts";
+import { RateLimit } from "./rate-limit.ts";
+import { asRefusal, envelope, JSON_TYPE, noteAnswer } from "./responses.ts";
+import {
+  type Answer,
+  type Call,
+  Content,
+  type HeaderFields,
+  Reply,
+  type RequestBody,
+  type Route,
+  type RouteRequest,
+  type RouteResponse,
+  type RunRoute,
+  type WriteCall,
+} from "./route.ts";
+import { type Check, checker, checkPathText, checkQueryText } from "./validation.ts";
+
+type Serialize = (record: unknown) => string;
+
+/** What is made of a route once, when it is first called. */
+type Prepared = {
+  readonly limit: RateLimit | undefined;
+  readonly checkQuery: Check | undefined;
+  readonly checkBody: Check | undefined;
+  readonly serializers: ReadonlyMap<number, Serialize>;
+};
+
+export function routeRunner(context: Context, gate: Gate): RunRoute {
+  const prepare = preparer(context);
+
+  const run: RunRoute = async (route, request) => {
+    const started = monotonicMs();
+    let caller: Caller | undefined;
+    let response: RouteResponse;
+    try {
+      const prepared = prepare(route);
+      const { headers } = request;
+      caller = gate.recall(route, headers) ?? (await gate.admit(route, headers));
+      if (caller.actor !== undefined) prepared.limit?.take(caller.actor.token_id);
+      const body = await request.readBody(route);
+      check(route, prepared, request, body);
+      const running = { route, prepared, request, caller, body };
+      response = await respond({ context, gate, run }, running);
+    } catch (error) {
+      response = refused(asRefusal(context, error, request.id, route.path), route, request);
+    }
+    noteAnswer(context, {
+      request_id: request.id,
+      method: route.method,
+      route: route.path,
+      status: response.status,
+      ms: monotonicMs() - started,
+      token_id: caller?.actor?.token_id,
+      project_id: caller?.settings?.id,
+    });
+    return response;
+  };
+  return run;
+}
+
+/** An error in the envelope that all of them share. */
+export function refused(
+  refusal: Refusal,
+  route: Pick<Route, "headers"> | undefined,
+  { id }: Pick<RouteRequest, "id">,
+): RouteResponse {
+  const headers = { ...route?.headers, ...refusal.headers };
+  return rendered(refusal.status, new Content(JSON_TYPE, envelope(refusal, id)), headers, id);
+}
+
+type Running = {
+  readonly route: Route;
+  readonly prepared: Prepared;
+  readonly request: RouteRequest;
+  readonly caller: Caller;
+  readonly body: RequestBody;
+};
+
+type Parts = { readonly context: Context; readonly gate: Gate; readonly run: RunRoute };
+
+async function respond(parts: Parts, running: Running): Promise<RouteResponse> {
+  const { route } = running;
+  const { db, point } = parts.context;
+  switch (route.kind) {
+    case "point":
+      return render(running, await route.handle(callOf(parts, running, point)));
+    case "write":
+      return write(running, callOf(parts, running, db), (call) => route.handle(call));
+    default:
+      return render(running, await route.handle(callOf(parts, running, db)));
+  }
+}
+
+function callOf<D extends Queryable>(parts: Parts, { request, caller, body }: Running, db: D) {
+  const { context, gate, run } = parts;
+  const { actor, settings } = caller;
+  return {
+    context,
+    gate,
+    run,
+    db,
+    actor: actor && request.via !== undefined ? { ...actor, via: request.via } : actor,
+    project: settings?.id,
+    settings,
+    now: timeOf(context, settings),
+    params: request.params,
+    query: request.query as unknown,
+    body: body.json,
+    bytes: body.bytes,
+    request,
+  };
+}
+
+/** One request, one transaction: effect, log and idempotency key stand or fall together. */
+function write(
+  running: Running,
+  call: Call,
+  handle: (call: WriteCall) => Promise<Answer>,
+): Promise<RouteResponse> {
+  const { route, request } = running;
+  const { db, ...rest } = call;
+  const key = keyOf(request.headers["idempotency-key"]);
+  const scope_id = call.project ?? call.actor?.organization_id;
+  return db.tx(async (tx) => {
+    const act = async () => render(running, await handle({ ...rest, tx }));
+    if (key === undefined || scope_id === undefined || route.replayable === false) return act();
+    const { method, url } = request;
+    const { secret_key, clock } = call.context;
+    const asked = JSON.stringify([method, url, call.body ?? null]);
+    const keyed = {
+      ...{ scope_id, key, request: asked },
+      ...(route.secret_answer && { secret_key }),
+    };
+    let made: RouteResponse | undefined;
+    const answer = await once(tx, keyed, clock.now(), async () => {
+      made = await act();
+      return { status: made.status, body: made.body?.toString() ?? "" };
+    });
+    return made ?? replayed(running, answer);
+  });
+}
+
+function replayed(
+  { route, request }: Running,
+  { status, body }: { status: number; body: string },
+): RouteResponse {
+  const headers = { ...route.headers, "idempotent-replayed": "true" };
+  const content = body === "" ? undefined : new Content(JSON_TYPE, body);
+  return rendered(status, content, headers, request.id);
+}
+
+function render({ route, prepared, request }: Running, answer: Answer): RouteResponse {
+  const reply = answer instanceof Reply ? answer : undefined;
+  const status = reply?.status ?? route.reply[0];
+  const body = reply === undefined ? answer : reply.body;
+  const headers =
+    reply === undefined && route.headers === undefined
+      ? undefined
+      : { ...route.headers, ...reply?.headers };
+  if (body === undefined || body instanceof Content) {
+    return rendered(status, body, headers, request.id);
+  }
+  const serialize = prepared.serializers.get(status) ?? JSON.stringify;
+  return rendered(status, new Content(JSON_TYPE, serialize(body)), headers, request.id);
+}
+
+function rendered(
+  status: number,
+  content: Content | undefined,
+  headers: HeaderFields | undefined,
+  request_id: string,
+): RouteResponse {
+  const common = { ...headers, "x-request-id": request_id };
+  if (content === undefined) return { status, headers: common, body: undefined };
+  return { status, headers: { ...common, "content-type": content.type }, body: content.data };
+}
+
+function check(route: Route, prepared: Prepared, request: RouteRequest, body: RequestBody): void {
+  checkPathText(request.params);
+  checkQueryText(request.query);
+  prepared.checkQuery?.(request.query);
+  if (body.bytes !== undefined || (route.body_optional && body.json === undefined)) return;
+  prepared.checkBody?.(body.json);
+}
+
+/** Schemas are compiled when a route is first called, not at the start of the process. */
+function preparer(context: Context): (route: Route) => Prepared {
+  const limits = tokenLimits(context);
+  const known = new Map<Route, Prepared>();
+  return (route) => {
+    const found = known.get(route);
+    if (found !== undefined) return found;
+    const prepared = compile(route, limitOf(limits, route));
+    known.set(route, prepared);
+    return prepared;
+  };
+}
+
+function compile(route: Route, limit: RateLimit | undefined): Prepared {
+  const replies = Object.entries({ ...route.also, [route.reply[0]]: route.reply[1] });
+  return {
+    limit,
+    checkQuery: route.query && checker(route.query, "query"),
+    checkBody: route.body && checker(route.body, "body"),
+    serializers: new Map(
+      replies.flatMap(([status, schema]) =>
+        schema === null ? [] : [[Number(status), fastJsonStringify(schema)]],
+      ),
+    ),
+  };
+}
+
+type TokenLimits = Readonly<Record<"reads" | "writes" | "events", RateLimit | undefined>>;
+
+function tokenLimits({ config }: Context): TokenLimits {
+  const limit = (per_minute: number) =>
+    per_minute === 0 ? undefined : new RateLimit({ burst: per_minute, per_minute });
+  return {
+    reads: limit(config.rate_reads_per_minute),
+    writes: limit(config.rate_writes_per_minute),
+    events: limit(config.rate_events_per_minute),
+  };
+}
+
+function limitOf(limits: TokenLimits, route: Route): RateLimit | undefined {
+  if (route.kind === "read" || route.kind === "point") return limits.reads;
+  return limits[route.scope === "events" ? "events" : "writes"];
+}

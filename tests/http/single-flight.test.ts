@@ -1,0 +1,69 @@
+// However many ask at once, one computes; and a fresh result is never one that began before.
+
+import { expect, test } from "vitest";
+import { SingleFlight } from "../../src/http/single-flight.ts";
+
+const allow = () => {};
+
+/** Computations that end when they are told to, each with its number as the result. */
+function computations() {
+  const ends: (() => void)[] = [];
+  const compute = () => {
+    const number = ends.length + 1;
+    return new Promise<number>((resolve) => ends.push(() => resolve(number)));
+  };
+  return { compute, end: (number: number) => ends[number - 1]?.(), begun: () => ends.length };
+}
+
+test("callers who take any result share the computation that is under way", async () => {
+  const flight = new SingleFlight<number>();
+  const { compute, end, begun } = computations();
+  const both = Promise.all([flight.shared("a", compute), flight.shared("a", compute)]);
+  expect(begun()).toBe(1);
+  end(1);
+  expect(await both).toEqual([1, 1]);
+});
+
+test("callers who want a fresh result share the next one", async () => {
+  const flight = new SingleFlight<number>();
+  const { compute, end, begun } = computations();
+  const first = flight.fresh("a", allow, compute);
+  const later = [flight.fresh("a", allow, compute), flight.fresh("a", allow, compute)];
+  expect(begun()).toBe(1);
+  end(1);
+  expect(await first).toBe(1);
+  await expect.poll(begun).toBe(2);
+  end(2);
+  expect(await Promise.all(later)).toEqual([2, 2]);
+});
+
+test("keys do not wait for one another", async () => {
+  const flight = new SingleFlight<number>();
+  const { compute, begun } = computations();
+  void flight.fresh("a", allow, compute);
+  void flight.fresh("b", allow, compute);
+  expect(begun()).toBe(2);
+});
+
+test("a refusal is asked for by those who start a computation, not by those who share one", async () => {
+  const flight = new SingleFlight<number>();
+  const { compute, end } = computations();
+  let left = 2;
+  const admit = () => {
+    if (left === 0) throw new Error("too many");
+    left -= 1;
+  };
+  const asked = Array.from({ length: 5 }, () => flight.fresh("a", admit, compute));
+  end(1);
+  await asked[0];
+  await expect.poll(() => left).toBe(0);
+  await expect(flight.fresh("a", admit, compute)).rejects.toThrow("too many");
+  end(2);
+  expect(await Promise.all(asked)).toEqual([1, 2, 2, 2, 2]);
+});
+
+test("after a failure the next caller computes again", async () => {
+  const flight = new SingleFlight<number>();
+  await expect(flight.shared("a", () => Promise.reject(new Error("once")))).rejects.toThrow("once");
+  expect(await flight.shared("a", async () => 7)).toBe(7);
+});
