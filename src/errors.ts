@@ -1,5 +1,5 @@
 // The one table of errors that callers can meet: code, status, and whether repeating is safe.
-// Only http/server.ts renders them.
+// Only http/responses.ts renders them.
 
 const TABLE = {
   invalid_json: { status: 400, retryable: false },

@@ -21,6 +21,7 @@ import {
   markdownFaults,
   openingFaults,
   testNameFaults,
+  testPathFaults,
   widthFaults,
 } from "./tidy/shape.ts";
 import { databaseTimeFaults, strayFaults, tenancyFaults } from "./tidy/sql.ts";
@@ -110,6 +111,10 @@ describe("shape", () => {
 
   test("tests of one file have different names", () => {
     expect(each(sources, testNameFaults)).toEqual([]);
+  });
+
+  test("the test of a file is found by its path", () => {
+    expect(testPathFaults(files)).toEqual([]);
   });
 
   test("nothing is left for later in a comment", () => {
@@ -214,6 +219,7 @@ describe("each check can fail", () => {
       machinePathFaults({ path: "a.md", text: `cd ${"/ho"}${"me/ann"}/dues` }),
     ],
     ["two tests of one name", testNameFaults(at("a.test.ts", 'test("a", f); test("a", g);'))],
+    ["a test of no file", testPathFaults(["src/http/json.ts", "tests/http/jason.test.ts"])],
     ["markdown without a title", markdownFaults({ path: "a.md", text: "text" })],
     ["markdown with two titles", markdownFaults({ path: "a.md", text: "# A\n\n# B\n" })],
   ])("on %s", (_, faults) => {
@@ -235,6 +241,7 @@ describe("each check can fail", () => {
       ),
       widthFaults(at("src/a.ts", `const a = "${"-".repeat(100)}";`)),
       testNameFaults(at("a.test.ts", 'describe("x", () => test("a", f)); test("a", g);')),
+      testPathFaults(["src/http/json.ts", "tests/http/json.long.test.ts", "tests/crash/a.test.ts"]),
     ];
     expect(passing.flat()).toEqual([]);
   });

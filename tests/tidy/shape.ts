@@ -118,3 +118,16 @@ export function markdownFaults(source: { path: string; text: string }): Fault[] 
   if (source.text.startsWith("# ") && titles === 1) return [];
   return [`${source.path}:1: open with one "# Title", and have no second one (${titles} found).`];
 }
+
+/** The test of a file is found by its path: `tests/http/json.test.ts` is of `src/http/json.ts`. */
+export function testPathFaults(files: readonly string[]): Fault[] {
+  const present = new Set(files);
+  const rooms = new Set(files.flatMap((path) => /^src\/([\w-]+)\//.exec(path)?.[1] ?? []));
+  return files.flatMap((path) => {
+    const [, room = "", folders = "", name] =
+      /^tests\/([\w-]+)\/((?:[\w-]+\/)*)([\w-]+)(?:\.[\w-]+)*\.(?:test|deep)\.ts$/.exec(path) ?? [];
+    const tested = `src/${room}/${folders}${name}.ts`;
+    if (!rooms.has(room) || present.has(tested)) return [];
+    return [`${path}: there is no ${tested}. Name it by the file it tests, then by what about it.`];
+  });
+}
