@@ -1,5 +1,5 @@
-// Gathers usage events that arrive together into one write. A writer takes everything that waits
-// for a project: an idle service adds no delay, a busy one writes bigger batches.
+// Writes usage events that arrive together in one statement. Each project has one writer at a time,
+// which takes everything that waits: an idle service adds no delay, a busy one writes bigger batches.
 
 import { nextArrival } from "../clock.ts";
 import { Refusal, refuse } from "../errors.ts";
@@ -8,8 +8,8 @@ import type { UsageEventInput } from "../schema/events.ts";
 import type { Db } from "../store/db.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 
-/** Projects written at once. Each has one writer: two would wait for each other's daily sums. */
-const WRITERS = 4;
+/** Projects written at once. Two writers of one project would lock the same daily sums in turn. */
+const WRITERS_MAX = 4;
 const BATCH_MAX = 2_000;
 const WAITING_MAX = 10_000;
 
@@ -19,7 +19,7 @@ type Waiting = Arrived & {
   reject(error: unknown): void;
 };
 
-export class IngestQueue {
+export class EventQueue {
   readonly #db: Db;
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #writing = new Set<string>();
@@ -47,14 +47,14 @@ export class IngestQueue {
     });
   }
 
-  /** After the sockets that are readable now were read: what came together is written together. */
+  /** After all sockets that are readable now have been read, so that their events share a batch. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
       for (const project of this.#waiting.keys()) {
-        if (this.#writing.size >= WRITERS) return;
+        if (this.#writing.size >= WRITERS_MAX) return;
         if (!this.#writing.has(project)) void this.#write(project);
       }
     });
@@ -70,7 +70,7 @@ export class IngestQueue {
     }
   }
 
-  /** A project with more waiting than one batch goes to the end of the line. */
+  /** A project with more than one batch waiting is written again after all other projects. */
   #take(project: string): Waiting[] {
     const queue = this.#waiting.get(project) ?? [];
     const batch = queue.splice(0, BATCH_MAX);

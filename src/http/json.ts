@@ -19,7 +19,8 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw refuse("invalid_json", "The body is not valid JSON.");
   }
-  // Only an escape can smuggle in what UTF-8 itself forbids.
+  // Valid UTF-8 holds no lone surrogates, and raw control characters are no JSON: only an escape can
+  // bring U+0000 or half a surrogate pair.
   if (seen.unicodeEscape) checkText(value);
   return value;
 }
@@ -29,7 +30,7 @@ function decode(bytes: Buffer): string {
   return bytes.toString("utf8");
 }
 
-/** One pass before parsing: a body that nests too deep or loses digits never becomes an object. */
+/** One pass before JSON.parse, which would recurse into any depth and round any number. */
 function scan(text: string): { unicodeEscape: boolean } {
   let depth = 0;
   let unicodeEscape = false;
@@ -83,7 +84,7 @@ function isExact(text: string): boolean {
 }
 
 /**
- * The digits and the place of the point, without the ways of writing them. Only for short text:
+ * The digits and the place of the point, however the number is written. Only for short text:
  * the time that the pattern for trailing zeros takes grows with the square of the length.
  */
 function plain(text: string): string {

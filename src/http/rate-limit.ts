@@ -1,4 +1,4 @@
-// Token buckets in this process: so many at once, so many a minute after that.
+// Rate limits of this process, as token buckets: so many at once, so many a minute after that.
 
 import { monotonicMs } from "../clock.ts";
 import { refuse } from "../errors.ts";

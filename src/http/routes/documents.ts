@@ -80,7 +80,7 @@ export function documentRoutes(views: PortalCache): Route[] {
     async handle({ db, params, query, request }) {
       return answeringPeople(request, async () => {
         views.admit(request.ip);
-        const { found, back } = await strangersDocument(db, views, params);
+        const { found, back } = await publicDocument(db, views, params);
         const links = { pdf: `${back}/invoices/${found.number}/pdf`, back };
         return sendHtml(found, query.size, links);
       });
@@ -96,7 +96,7 @@ export function documentRoutes(views: PortalCache): Route[] {
       return answeringPeople(request, async () => {
         views.admit(request.ip);
         publicPdfs.take("all");
-        const { found } = await strangersDocument(db, views, params);
+        const { found } = await publicDocument(db, views, params);
         return sendPdf(found, query.size);
       });
     },
@@ -118,7 +118,7 @@ function ownersDocument(db: Db, project: ProjectId, id: string): Promise<Invoice
   });
 }
 
-async function strangersDocument(
+async function publicDocument(
   db: Db,
   views: PortalCache,
   params: Readonly<Record<string, string>>,

@@ -18,7 +18,7 @@ import * as metrics from "../../store/metrics.ts";
 import * as subscriptions from "../../store/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants.ts";
 import * as usage from "../../store/usage.ts";
-import { IngestQueue } from "../event-queue.ts";
+import { EventQueue } from "../event-queue.ts";
 import { Cursors } from "../paging.ts";
 import { own, point, type Route, read } from "../route.ts";
 import { checker } from "../validation.ts";
@@ -26,12 +26,12 @@ import { checker } from "../validation.ts";
 const tag = "Usage events";
 const EVENT_BYTES_MAX = 64 * 1024;
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
-/** Events per transaction of a batch: long enough to be fast, short enough to let others in. */
+/** Events per transaction of a batch: larger ones are hardly faster and hold locks for longer. */
 const CHUNK = 2_000;
 
-/** A function, because each server gathers its own callers' events. */
+/** A function, because each server has a queue of its own. */
 export function eventRoutes(db: Db): Route[] {
-  const queue = new IngestQueue(db);
+  const queue = new EventQueue(db);
 
   const post = own({
     method: "POST",
