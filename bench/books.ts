@@ -158,7 +158,7 @@ export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<vo
   // What the triggers would find out from a copy of all the rows: the last one of each is unpaid.
   await db.run(sql`alter table invoices disable trigger user`);
   await db.run(sql`
-    insert into figure_changes (project_id, kind, key, count, cents)
+    insert into analytics_deltas (project_id, kind, key, count, cents)
     select id, 'due', 'USD', ${count}::bigint, ${count * INVOICE_CENTS}::bigint from projects`);
   await fill(db, "invoices", () =>
     db.run(sql`

@@ -71,8 +71,8 @@ export async function oneShot(db: Pool, since: string, period_no: number): Promi
       plain(`update one_shot.subscriptions s
                 set period_no = r.period_no, current_period_start = r.current_period_start,
                     current_period_next = r.current_period_next, plan_version = r.plan_version,
-                    recurring_cents = r.recurring_cents, parked_reason = null, parked_until = null,
-                    updated_at = r.updated_at
+                    recurring_cents = r.recurring_cents, set_aside_reason = null,
+                    set_aside_until = null, updated_at = r.updated_at
                from one_shot.ready_subscriptions r
               where s.project_id = r.project_id and s.id = r.id`),
     );

@@ -23,6 +23,26 @@ create table add_ons (
 );
 CREATE INDEX add_ons_by_catalog_item ON public.add_ons USING btree (project_id, catalog_item_id) WHERE (catalog_item_id IS NOT NULL);
 
+create table analytics_deltas (
+  project_id uuid not null,
+  kind text not null,
+  key text not null,
+  count bigint not null,
+  cents numeric not null
+);
+CREATE INDEX analytics_deltas_by_project ON public.analytics_deltas USING btree (project_id);
+
+create table analytics_totals (
+  project_id uuid not null,
+  kind text not null,
+  key text not null,
+  count bigint not null,
+  cents numeric not null,
+  constraint analytics_totals_pkey PRIMARY KEY (project_id, kind, key),
+  constraint analytics_totals_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint analytics_totals_kind_check CHECK ((kind = ANY (ARRAY['active'::text, 'due'::text, 'paid'::text])))
+);
+
 create table applied_add_ons (
   project_id uuid not null,
   id uuid not null,
@@ -219,26 +239,6 @@ create table fees (
   constraint fees_pkey PRIMARY KEY (project_id, invoice_id, id),
   constraint fees_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint fees_fee_type_check CHECK ((fee_type = ANY (ARRAY['subscription'::text, 'charge'::text, 'adjustment'::text, 'add_on'::text])))
-);
-
-create table figure_changes (
-  project_id uuid not null,
-  kind text not null,
-  key text not null,
-  count bigint not null,
-  cents numeric not null
-);
-CREATE INDEX figure_changes_by_project ON public.figure_changes USING btree (project_id);
-
-create table figures (
-  project_id uuid not null,
-  kind text not null,
-  key text not null,
-  count bigint not null,
-  cents numeric not null,
-  constraint figures_pkey PRIMARY KEY (project_id, kind, key),
-  constraint figures_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
-  constraint figures_kind_check CHECK ((kind = ANY (ARRAY['active'::text, 'due'::text, 'paid'::text])))
 );
 
 create table idempotency_keys (
@@ -471,8 +471,8 @@ create table subscriptions (
   plan_version integer not null,
   recurring_cents numeric not null,
   terminated_at timestamp with time zone,
-  parked_reason text,
-  parked_until timestamp with time zone,
+  set_aside_reason text,
+  set_aside_until timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint subscriptions_pkey PRIMARY KEY (project_id, id),
@@ -521,6 +521,13 @@ create table tokens (
   constraint tokens_hash_check CHECK ((octet_length(hash) = 32))
 );
 
+create table usage_cutoffs (
+  project_id uuid not null,
+  closing_until timestamp with time zone not null,
+  constraint usage_cutoffs_pkey PRIMARY KEY (project_id),
+  constraint usage_cutoffs_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+
 create table usage_days (
   project_id uuid not null,
   subscription_id uuid not null,
@@ -557,13 +564,6 @@ create table usage_events (
 );
 CREATE INDEX usage_events_by_subscription ON public.usage_events USING btree (project_id, subscription_id, at);
 CREATE INDEX usage_events_unbillable ON public.usage_events USING btree (project_id, at, key) WHERE (unbillable IS NOT NULL);
-
-create table usage_seals (
-  project_id uuid not null,
-  sealed_until timestamp with time zone not null,
-  constraint usage_seals_pkey PRIMARY KEY (project_id),
-  constraint usage_seals_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
-);
 
 create table usage_uniques (
   project_id uuid not null,
@@ -681,7 +681,7 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION public.hold_usage(project uuid, locks integer[], subscription_ids uuid[], subscription_versions xid[], metric_ids uuid[], metric_versions xid[], seal timestamp with time zone)
+CREATE OR REPLACE FUNCTION public.hold_usage(project uuid, locks integer[], subscription_ids uuid[], subscription_versions xid[], metric_ids uuid[], metric_versions xid[], cutoff timestamp with time zone)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
@@ -698,26 +698,26 @@ begin
             join metrics m
               on m.project_id = project and m.id = w.id and m.xmin = w.version)
            = cardinality(metric_ids)
-     and (select sealed_until from usage_seals where project_id = project)
-           is not distinct from seal;
+     and (select closing_until from usage_cutoffs where project_id = project)
+           is not distinct from cutoff;
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION public.note_active()
+CREATE OR REPLACE FUNCTION public.record_active_deltas()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
   if tg_op = 'INSERT' then
-    insert into figure_changes
+    insert into analytics_deltas
     select project_id, 'active', plan_id, count(*), sum(recurring_cents)
       from after where status = 'active' group by project_id, plan_id;
   elsif tg_op = 'DELETE' then
-    insert into figure_changes
+    insert into analytics_deltas
     select project_id, 'active', plan_id, -count(*), -sum(recurring_cents)
       from before where status = 'active' group by project_id, plan_id;
   else
-    insert into figure_changes
+    insert into analytics_deltas
     select project_id, 'active', plan_id, sum(n), sum(n * recurring_cents)
       from (select project_id, plan_id, 1 as n, recurring_cents from after
              where status = 'active'
@@ -731,23 +731,23 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION public.note_due()
+CREATE OR REPLACE FUNCTION public.record_due_deltas()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
   if tg_op = 'INSERT' then
-    insert into figure_changes
+    insert into analytics_deltas
     select project_id, 'due', currency, count(*),
            sum(total_cents - amount_paid_cents - credit_applied_cents)
       from after where status in ('outstanding', 'overdue') group by project_id, currency;
   elsif tg_op = 'DELETE' then
-    insert into figure_changes
+    insert into analytics_deltas
     select project_id, 'due', currency, -count(*),
            -sum(total_cents - amount_paid_cents - credit_applied_cents)
       from before where status in ('outstanding', 'overdue') group by project_id, currency;
   else
-    insert into figure_changes
+    insert into analytics_deltas
     select project_id, 'due', currency, sum(n), sum(n * cents)
       from (select project_id, currency, 1 as n,
                    total_cents - amount_paid_cents - credit_applied_cents as cents
@@ -763,14 +763,14 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION public.note_paid()
+CREATE OR REPLACE FUNCTION public.record_paid_deltas()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 declare
   sign integer := case when tg_op = 'INSERT' then 1 else -1 end;
 begin
-  insert into figure_changes
+  insert into analytics_deltas
   select project_id, 'paid', (paid_at at time zone 'UTC')::date || ' ' || currency,
          sign * count(*), sign * sum(amount_cents)
     from changed
@@ -795,20 +795,20 @@ CREATE TRIGGER fees_stay BEFORE UPDATE ON public.fees FOR EACH ROW WHEN (((old.a
 
 CREATE TRIGGER invoices_add_up AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION check_totals();
 
-CREATE TRIGGER invoices_changed AFTER UPDATE ON public.invoices REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_due();
+CREATE TRIGGER invoices_changed AFTER UPDATE ON public.invoices REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_due_deltas();
 
-CREATE TRIGGER invoices_made AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_due();
+CREATE TRIGGER invoices_made AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_due_deltas();
 
-CREATE TRIGGER invoices_removed AFTER DELETE ON public.invoices REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION note_due();
+CREATE TRIGGER invoices_removed AFTER DELETE ON public.invoices REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION record_due_deltas();
 
 CREATE TRIGGER invoices_stay BEFORE UPDATE ON public.invoices FOR EACH ROW WHEN ((old.subtotal_cents <> new.subtotal_cents)) EXECUTE FUNCTION refuse_change();
 
-CREATE TRIGGER payments_made AFTER INSERT ON public.payments REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_paid();
+CREATE TRIGGER payments_made AFTER INSERT ON public.payments REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION record_paid_deltas();
 
-CREATE TRIGGER payments_removed AFTER DELETE ON public.payments REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_paid();
+CREATE TRIGGER payments_removed AFTER DELETE ON public.payments REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION record_paid_deltas();
 
-CREATE TRIGGER subscriptions_changed AFTER UPDATE ON public.subscriptions REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_active();
+CREATE TRIGGER subscriptions_changed AFTER UPDATE ON public.subscriptions REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_active_deltas();
 
-CREATE TRIGGER subscriptions_made AFTER INSERT ON public.subscriptions REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION note_active();
+CREATE TRIGGER subscriptions_made AFTER INSERT ON public.subscriptions REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_active_deltas();
 
-CREATE TRIGGER subscriptions_removed AFTER DELETE ON public.subscriptions REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION note_active();
+CREATE TRIGGER subscriptions_removed AFTER DELETE ON public.subscriptions REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION record_active_deltas();

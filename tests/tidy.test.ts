@@ -201,6 +201,13 @@ describe("each check can fail", () => {
       "a later key of code",
       keyFaults([...table("a int"), ...index("alter table plans add b int, add unique (code);")]),
     ],
+    [
+      "a renamed table without a project",
+      tenancyFaults(
+        at("src/store/a.ts", "sql`select id from tariffs`;"),
+        projectTables([...table("a int"), ...index("alter table plans rename to tariffs;")]),
+      ),
+    ],
     ["a table of nobody", keyFaults(index("create table orphans (id uuid);"))],
     ["no opening comment", openingFaults(at("src/a.ts", "export {};"))],
     ["a wide line", widthFaults(at("src/a.ts", `const a = 1; // ${"-".repeat(100)}`))],

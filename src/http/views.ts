@@ -38,7 +38,7 @@ export function subscriptionView(row: SubscriptionRow): Subscription {
     ...row,
     properties: JSON.stringify(row.properties),
     current_period_end: shownEnd(row.current_period_next),
-    billing_error: row.parked_reason,
+    billing_error: row.set_aside_reason,
   };
 }
 

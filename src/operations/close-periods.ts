@@ -31,10 +31,10 @@ type Billed = subscriptions.BilledSubscription;
 export type CloseReport = { readonly closed: number; readonly facts: readonly Fact[] };
 
 /**
- * What keeps usage out of periods that are closing: usage locks until the commit, or a seal that
+ * What keeps usage out of periods that are closing: usage locks until the commit, or a cutoff that
  * was committed before, with which events of other periods need not wait.
  */
-export type Guard = "usage locks" | "seal";
+export type Guard = "usage locks" | "cutoff";
 
 /** Closes one period of each subscription that is due, at most a batch of them. */
 export async function closeDue(
@@ -74,17 +74,17 @@ export async function closeEnded(
   guard: Guard = "usage locks",
 ): Promise<CloseReport> {
   const project = settings.id;
-  const load = await (guard === "seal" ? loadUnlocked : loadFor)(tx, project, due);
+  const load = await (guard === "cutoff" ? loadUnlocked : loadFor)(tx, project, due);
 
   // Decide. What cannot be decided is set aside with its reason; the others go on.
   const closes: Decided[] = [];
-  const parked: { id: string; reason: string }[] = [];
+  const failed: { id: string; reason: string }[] = [];
   for (const subscription of due) {
     const closing = closingOf(load, subscription, subscription.current_period_next, settings, now);
     try {
       closes.push({ subscription, closed: closePeriod(closing), opened: openNext(closing) });
     } catch (error) {
-      parked.push({
+      failed.push({
         id: subscription.id,
         reason: error instanceof Error ? error.message : String(error),
       });
@@ -92,7 +92,7 @@ export async function closeEnded(
   }
 
   // Write.
-  for (const { id, reason } of parked) await subscriptions.park(tx, project, id, reason);
+  for (const { id, reason } of failed) await subscriptions.setAside(tx, project, id, reason);
   await closedPeriods.insert(tx, project, closes.map(closedRow), now);
   await closedPeriods.recordSettled(tx, project, closes.flatMap(settledRows));
   await subscriptions.renew(tx, project, closes.map(openRow), now);
@@ -193,7 +193,7 @@ export async function loadFor(tx: Tx, project: ProjectId, batch: readonly Billed
   return loadUnlocked(tx, project, batch);
 }
 
-/** The same without locks: under a seal, or for a preview, which decides nothing. */
+/** The same without locks: behind a cutoff, or for a preview, which writes nothing. */
 export async function loadUnlocked(
   db: Parameters<typeof usage.totals>[0],
   project: ProjectId,

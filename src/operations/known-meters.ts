@@ -16,7 +16,7 @@ export type Metered = {
   readonly byRef: ReadonlyMap<string, usage.MeteredSubscription>;
   readonly byCode: ReadonlyMap<string, usage.MeteredMetric>;
   /** Periods that end by then are being closed. */
-  readonly sealed_until: Date | null;
+  readonly closing_until: Date | null;
 };
 
 /**
@@ -26,7 +26,7 @@ export type Metered = {
 class Memory {
   readonly subscriptions = new Map<string, usage.MeteredSubscription>();
   readonly metrics = new Map<string, usage.MeteredMetric>();
-  sealed_until: Date | null = null;
+  closing_until: Date | null = null;
 }
 
 const memories = new Map<string, Memory>();
@@ -46,17 +46,17 @@ export function recall(project: ProjectId, events: readonly Naming[]): Metered |
     byRef.set(input.subscription_id, subscription);
     byCode.set(input.code, metric);
   }
-  return { byRef, byCode, sealed_until: memory.sealed_until };
+  return { byRef, byCode, closing_until: memory.closing_until };
 }
 
-function remember(project: ProjectId, { byRef, byCode, sealed_until }: Metered): void {
+function remember(project: ProjectId, { byRef, byCode, closing_until }: Metered): void {
   if (remembered > REMEMBERED_MAX) {
     memories.clear();
     remembered = 0;
   }
   const memory = memories.get(project) ?? new Memory();
   memories.set(project, memory);
-  memory.sealed_until = sealed_until;
+  memory.closing_until = closing_until;
   for (const [ref, row] of byRef) if (row.live) memory.subscriptions.set(ref, row);
   for (const [code, row] of byCode) memory.metrics.set(code, row);
   remembered += byRef.size + byCode.size;
@@ -72,10 +72,10 @@ export async function resolve(
   const external_ids = refs.filter((ref) => ref.startsWith("ext:")).map((ref) => ref.slice(4));
   const ids = refs.flatMap((ref) => (ref.startsWith("ext:") ? [] : (canonicalUuid(ref) ?? [])));
   const codes = [...new Set(events.map(({ input }) => input.code))];
-  const held = new Set([usageLocks.SEAL_LOCK, ...heldBefore(project, refs)]);
-  let [, sealed_until, rows, known] = await Promise.all([
+  const held = new Set([usageLocks.CUTOFF_LOCK, ...heldBefore(project, refs)]);
+  let [, closing_until, rows, known] = await Promise.all([
     usageLocks.lockUsage(tx, project, [...held], "shared"),
-    usageLocks.sealedUntil(tx, project),
+    usageLocks.closingUntil(tx, project),
     usage.listMetered(tx, project, { ids, external_ids }),
     metrics.listByCode(tx, project, codes),
   ]);
@@ -85,14 +85,14 @@ export async function resolve(
       .filter((lock) => !held.has(lock));
     if (missing.length === 0) break;
     for (const lock of missing) held.add(lock);
-    [, sealed_until, rows, known] = await Promise.all([
+    [, closing_until, rows, known] = await Promise.all([
       usageLocks.lockUsage(tx, project, missing, "shared"),
-      usageLocks.sealedUntil(tx, project),
+      usageLocks.closingUntil(tx, project),
       usage.listMetered(tx, project, { ids, external_ids }),
       metrics.listByCode(tx, project, codes),
     ]);
   }
-  const found = { byRef: byWrittenRef(refs, rows), byCode: byCodeOf(known), sealed_until };
+  const found = { byRef: byWrittenRef(refs, rows), byCode: byCodeOf(known), closing_until };
   remember(project, found);
   return found;
 }
@@ -123,15 +123,15 @@ function byCodeOf(rows: readonly usage.MeteredMetric[]) {
 }
 
 /** All that a write may only follow if it is still the same. */
-export function rememberedOf({ byRef, byCode, sealed_until }: Metered): usage.Remembered {
+export function rememberedOf({ byRef, byCode, closing_until }: Metered): usage.Remembered {
   const rows = [...byRef.values()];
   return {
     locks: usageLocks.inOrder([
-      usageLocks.SEAL_LOCK,
+      usageLocks.CUTOFF_LOCK,
       ...rows.map(({ seq }) => usageLocks.usageLock(seq)),
     ]),
     subscriptions: new Map(rows.map((row) => [row.id, row.version])),
     metrics: new Map([...byCode.values()].map((row) => [row.id, row.version])),
-    sealed_until,
+    closing_until,
   };
 }

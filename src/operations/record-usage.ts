@@ -56,7 +56,7 @@ async function recordRemembered(
   const known = recall(project, events);
   if (known === undefined) return undefined;
   const drafts = events.map((event) => draft(event, known));
-  if (drafts.some((one) => one.late || one.sealed)) return undefined;
+  if (drafts.some((one) => one.late || one.closing)) return undefined;
   const firsts = firstCopies(drafts);
   if (firsts.size === 0) return undefined;
   const rows = [...firsts.values()].map(eventRow);
@@ -74,7 +74,7 @@ async function recordCarefully(
   for (;;) {
     const recorded = await db.tx((tx) => recordResolved(tx, settings, events, rows));
     if ("stored" in recorded) return recorded;
-    for (const id of recorded.sealed) rows.add(id);
+    for (const id of recorded.closing) rows.add(id);
   }
 }
 
@@ -83,12 +83,12 @@ async function recordResolved(
   settings: ProjectSettings,
   events: readonly Arrived[],
   rows: ReadonlySet<string>,
-): Promise<Recorded | { sealed: string[] }> {
+): Promise<Recorded | { closing: string[] }> {
   await usageLocks.lockRows(tx, settings.id, [...rows]);
   const known = await resolve(tx, settings.id, events);
   const drafts = events.map((event) => draft(event, known));
-  const sealed = drafts.flatMap((one) => (one.sealed ? (one.subscription?.id ?? []) : []));
-  if (sealed.some((id) => !rows.has(id))) return { sealed };
+  const closing = drafts.flatMap((one) => (one.closing ? (one.subscription?.id ?? []) : []));
+  if (closing.some((id) => !rows.has(id))) return { closing };
   await placeLate(tx, settings, drafts);
   const firsts = firstCopies(drafts);
   const stored = await usage.record(tx, settings.id, [...firsts.values()].map(eventRow));
@@ -155,7 +155,7 @@ type Draft = {
   /** Of a closed period that is still corrected. */
   late: boolean;
   /** Of a period that is over and may be closing at this moment. */
-  sealed: boolean;
+  closing: boolean;
 };
 
 function draft(event: Arrived, known: Metered): Draft {
@@ -172,14 +172,14 @@ function draft(event: Arrived, known: Metered): Draft {
     period_no: 0,
     unbillable: null,
     late: false,
-    sealed: false,
+    closing: false,
   };
-  one.refusal = complete(one, known.sealed_until);
+  one.refusal = complete(one, known.closing_until);
   return one;
 }
 
 /** Fills in what the event counts and where; or says why it is refused. */
-function complete(one: Draft, sealed_until: Date | null): Refusal | undefined {
+function complete(one: Draft, closing_until: Date | null): Refusal | undefined {
   const { subscription, metric, at, event } = one;
   if (subscription === undefined) {
     return refuse("not_found", "subscription_id: no subscription is known by it.");
@@ -195,11 +195,11 @@ function complete(one: Draft, sealed_until: Date | null): Refusal | undefined {
   one.unique_value = value.unique_value;
   place(one, subscription, at);
   const { live, current_period_next: next } = subscription;
-  one.sealed =
+  one.closing =
     live &&
     one.period_no === subscription.period_no &&
-    sealed_until !== null &&
-    next <= sealed_until;
+    closing_until !== null &&
+    next <= closing_until;
   return undefined;
 }
 

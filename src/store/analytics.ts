@@ -1,5 +1,6 @@
-// The sums behind the figures of a project, kept as they change: the database notes each change of
-// a subscription or an invoice, a worker adds the notes up.
+// The sums that a project's analytics reads, at the same cost for any number of rows. Triggers
+// write each change as a delta, so that no writer waits for another; a worker adds them to the
+// totals.
 
 import { addDays, startOfDay, utcDate } from "../domain/dates.ts";
 import type { Interval } from "../domain/periods.ts";
@@ -9,38 +10,38 @@ import type { ProjectId } from "./tenants.ts";
 
 const TOP_PLANS = 10;
 
-/** Added up and not yet added up; zero is as good as absent. */
-function figures(project: ProjectId, kind: "active" | "due" | "paid", keys: Sql = sql`true`): Sql {
+/** The totals with the deltas that are not yet part of them, by key; keys that count 0 left out. */
+function sums(project: ProjectId, kind: "active" | "due" | "paid", keys: Sql = sql`true`): Sql {
   return sql`
       select key, sum(count)::bigint as count, sum(cents) as cents
         from (
-          select key, count, cents from figures
+          select key, count, cents from analytics_totals
            where project_id = ${project} and kind = ${kind} and ${keys}
            union all
-          select key, count, cents from figure_changes
-           where project_id = ${project} and kind = ${kind} and ${keys}) f
+          select key, count, cents from analytics_deltas
+           where project_id = ${project} and kind = ${kind} and ${keys}) t
        group by key
       having sum(count) <> 0`;
 }
 
-/** Adds up what was noted; returns how many notes that were. */
-export async function addUp(tx: Tx, limit: number): Promise<number> {
-  // across projects: a note carries its own.
+/** Adds at most `limit` deltas to the totals; returns how many there were. */
+export async function addDeltas(tx: Tx, limit: number): Promise<number> {
+  // across projects: each delta names its own.
   return tx.run(sql`
-    with noted as (
-      delete from figure_changes
+    with taken as (
+      delete from analytics_deltas
        where ctid = any(array(
-         select ctid from figure_changes limit ${limit} for update skip locked))
+         select ctid from analytics_deltas limit ${limit} for update skip locked))
       returning project_id, kind, key, count, cents),
     added as (
-      insert into figures as f (project_id, kind, key, count, cents)
+      insert into analytics_totals as t (project_id, kind, key, count, cents)
       select project_id, kind, key, sum(count), sum(cents)
-        from noted
+        from taken
        group by project_id, kind, key
        order by project_id, kind, key
       on conflict (project_id, kind, key) do update
-         set count = f.count + excluded.count, cents = f.cents + excluded.cents)
-    select 1 from noted`);
+         set count = t.count + excluded.count, cents = t.cents + excluded.cents)
+    select 1 from taken`);
 }
 
 export type RecurringSum = {
@@ -55,7 +56,7 @@ export function recurring(db: Queryable, project: ProjectId) {
   return db.many<RecurringSum>(sql`
     select p.interval, p.amount_currency as currency, sum(s.cents)::text as cents,
            sum(s.count)::bigint as count
-      from (${figures(project, "active")}) s
+      from (${sums(project, "active")}) s
       join plans p on p.project_id = ${project} and p.id = s.key::uuid
      group by p.interval, p.amount_currency`);
 }
@@ -70,17 +71,17 @@ export type MoneySum = {
 export function outstanding(db: Queryable, project: ProjectId) {
   return db.many<MoneySum>(sql`
     select key as currency, cents::bigint as cents, count
-      from (${figures(project, "due")}) d`);
+      from (${sums(project, "due")}) d`);
 }
 
-/** Payments with paid_at in (from, to]: whole days as they were added up, the ends one by one. */
+/** Payments with paid_at in (from, to]: whole days from the totals, first and last by payment. */
 export function paid(db: Queryable, project: ProjectId, span: { from: Date; to: Date }) {
   const [first, last] = [addDays(utcDate(span.from), 1), utcDate(span.to)];
   return db.many<MoneySum>(sql`
     select currency, sum(cents)::bigint as cents, sum(count)::bigint as count
       from (
         select substr(key, 12) as currency, cents, count
-          from (${figures(project, "paid", sql`key >= ${first} and key < ${last}`)}) d
+          from (${sums(project, "paid", sql`key >= ${first} and key < ${last}`)}) d
          union all
         select currency, amount_cents, 1
           from payments
@@ -97,7 +98,7 @@ export function paid(db: Queryable, project: ProjectId, span: { from: Date; to: 
 export function topPlans(db: Queryable, project: ProjectId) {
   return db.many<{ plan_code: string; plan_name: string; active_count: number }>(sql`
     select p.code as plan_code, p.name as plan_name, s.count as active_count
-      from (${figures(project, "active")}) s
+      from (${sums(project, "active")}) s
       join plans p on p.project_id = ${project} and p.id = s.key::uuid
      order by s.count desc, p.code
      limit ${TOP_PLANS}`);

@@ -16,8 +16,8 @@ function dueProjects(db: Queryable, now: Date, work: (at: Sql) => Sql) {
 }
 
 export type Ended = ProjectSettings & {
-  /** Whether some of the periods ended after the project was sealed last. */
-  readonly unsealed: boolean;
+  /** Whether some of the periods ended after the project's cutoff, which must be raised first. */
+  readonly beyond_cutoff: boolean;
 };
 
 export function withEndedPeriods(db: Queryable, now: Date) {
@@ -27,14 +27,14 @@ export function withEndedPeriods(db: Queryable, now: Date) {
         from subscriptions s
        where s.project_id = p.id and s.status in ('active', 'suspended')
          and s.current_period_next <= ${at}
-         and (s.parked_until is null or s.parked_until <= ${DATABASE_NOW})`;
+         and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})`;
   // across projects: one index probe each.
   return db.many<Ended>(sql`
     select ${SETTINGS_COLUMNS},
            exists (${ended}
          and s.current_period_next > coalesce((
-               select sealed_until from usage_seals u where u.project_id = p.id), '-infinity')
-           ) as unsealed
+               select closing_until from usage_cutoffs u where u.project_id = p.id), '-infinity')
+           ) as beyond_cutoff
       from projects p
      where exists (${ended})`);
 }
@@ -80,7 +80,7 @@ export async function listEnded(db: Queryable, project: ProjectId, now: Date, li
       from subscriptions
      where project_id = ${project} and status in ('active', 'suspended')
        and current_period_next <= ${now}
-       and (parked_until is null or parked_until <= ${DATABASE_NOW})
+       and (set_aside_until is null or set_aside_until <= ${DATABASE_NOW})
      order by current_period_next, id
      limit ${limit}`);
   return rows.map((row) => row.id);

@@ -24,7 +24,7 @@ export type SubscriptionRow = {
   readonly current_period_next: Date;
   readonly plan_version: number;
   readonly terminated_at: Date | null;
-  readonly parked_reason: string | null;
+  readonly set_aside_reason: string | null;
   readonly created_at: Date;
 };
 
@@ -36,12 +36,12 @@ export type BilledSubscription = SubscriptionRow & {
   readonly customer_email: string;
 };
 
-const RETRY_PARKED: Sql = sql`interval '1 minute'`;
-const PARKED_REASON_MAX = 500;
+const SET_ASIDE_FOR: Sql = sql`interval '1 minute'`;
+const SET_ASIDE_REASON_MAX = 500;
 
 const COLUMNS: Sql = sql`s.id, s.seq, s.external_id, s.customer_id, s.plan_id, s.status,
   s.billing_time, s.properties, s.started_at, s.period_no, s.current_period_start,
-  s.current_period_next, s.plan_version, s.terminated_at, s.parked_reason, s.created_at`;
+  s.current_period_next, s.plan_version, s.terminated_at, s.set_aside_reason, s.created_at`;
 
 const BILLED_COLUMNS: Sql = sql`${COLUMNS}, p.code as plan_code,
   c.external_id as customer_external_id, c.name as customer_name, c.email as customer_email`;
@@ -222,7 +222,7 @@ export async function renew(
     update subscriptions s
        set period_no = n.period_no, current_period_start = n.current_period_start,
            current_period_next = n.current_period_next, plan_version = n.plan_version,
-           recurring_cents = n.recurring_cents, parked_reason = null, parked_until = null,
+           recurring_cents = n.recurring_cents, set_aside_reason = null, set_aside_until = null,
            updated_at = ${now}
       from json_to_recordset(${json(periods)}::json)
            as n (id uuid, period_no integer, current_period_start timestamptz,
@@ -260,7 +260,7 @@ export function claimEnded(tx: Tx, project: ProjectId, now: Date, limit: number)
     select ${BILLED_COLUMNS}
       from ${BILLED_TABLE}
      where s.project_id = ${project} and ${LIVE} and s.current_period_next <= ${now}
-       and (s.parked_until is null or s.parked_until <= ${DATABASE_NOW})
+       and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})
      order by s.current_period_next, s.id
      limit ${limit}
        for update of s skip locked`);
@@ -272,16 +272,21 @@ export async function nextEnd(db: Queryable, project: ProjectId, until: Date) {
     select min(s.current_period_next) as at
       from subscriptions s
      where s.project_id = ${project} and ${LIVE} and s.current_period_next <= ${until}
-       and (s.parked_until is null or s.parked_until <= ${DATABASE_NOW})`);
+       and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})`);
   return at;
 }
 
-/** Set aside with its reason, and tried again after a minute at the earliest. */
-export async function park(tx: Tx, project: ProjectId, id: string, reason: string): Promise<void> {
+/** A close that failed: kept with its reason, and tried again after a minute at the earliest. */
+export async function setAside(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  reason: string,
+): Promise<void> {
   await tx.run(sql`
     update subscriptions
-       set parked_reason = ${reason.slice(0, PARKED_REASON_MAX)},
-           parked_until = ${DATABASE_NOW} + ${RETRY_PARKED}
+       set set_aside_reason = ${reason.slice(0, SET_ASIDE_REASON_MAX)},
+           set_aside_until = ${DATABASE_NOW} + ${SET_ASIDE_FOR}
      where project_id = ${project} and id = ${id}`);
 }
 

@@ -1,5 +1,5 @@
-// What keeps usage and the end of its period apart: locks that recording shares, seals that a close
-// sets before it begins.
+// Keeps an event from being recorded into a period while that period is billed: locks that
+// recording shares, and the cutoff that a close sets before it begins (decision 8).
 
 import type { Queryable, Tx } from "./db.ts";
 import { sql } from "./sql.ts";
@@ -8,19 +8,19 @@ import type { ProjectId } from "./tenants.ts";
 /** Neighbouring subscriptions share a lock, so that a big batch takes few. */
 const LOCK_NEIGHBOURS = 128;
 const LOCKS_MAX = 1_024;
-/** Held shared by whoever records for the project, alone for the instant in which it is sealed. */
-export const SEAL_LOCK = LOCKS_MAX;
+/** One per project: recording holds it shared, raising the cutoff holds it alone for an instant. */
+export const CUTOFF_LOCK = LOCKS_MAX;
 
 /**
- * Which lock guards a subscription's usage against the end of its period. Recording holds it
- * shared, an end holds it alone: an event is either in the sum or comes after it. Advisory and
- * fair, where row locks would let a stream of events starve the end.
+ * The lock of a subscription's usage. Recording holds it shared, the end of a period alone, so that
+ * an event is either in the sum or comes after it. An advisory lock queues fairly; with row locks a
+ * steady stream of events would keep the end waiting for ever.
  */
 export function usageLock(seq: number): number {
   return Math.floor(seq / LOCK_NEIGHBOURS) % LOCKS_MAX;
 }
 
-/** Each once, and in the order in which everyone takes them. */
+/** Each once, in the order in which every transaction takes them: prevents deadlocks. */
 export function inOrder(locks: readonly number[]): number[] {
   return [...new Set(locks)].sort((a, b) => a - b);
 }
@@ -38,23 +38,23 @@ export async function lockUsage(
       from unnest(${inOrder(locks)}::integer[]) as l`);
 }
 
-/** Once this is committed, usage of periods that end by then goes through `lockRows`. */
-export async function seal(tx: Tx, project: ProjectId, until: Date): Promise<void> {
-  await lockUsage(tx, project, [SEAL_LOCK], "alone");
+/** Once this is committed, usage of periods that ended by `until` goes through `lockRows`. */
+export async function raiseCutoff(tx: Tx, project: ProjectId, until: Date): Promise<void> {
+  await lockUsage(tx, project, [CUTOFF_LOCK], "alone");
   await tx.run(sql`
-    insert into usage_seals as s (project_id, sealed_until)
+    insert into usage_cutoffs as c (project_id, closing_until)
     values (${project}, ${until})
     on conflict (project_id) do update
-       set sealed_until = greatest(s.sealed_until, excluded.sealed_until)`);
+       set closing_until = greatest(c.closing_until, excluded.closing_until)`);
 }
 
-export async function sealedUntil(db: Queryable, project: ProjectId): Promise<Date | null> {
-  const seal = await db.maybeOne<{ sealed_until: Date }>(sql`
-    select sealed_until from usage_seals where project_id = ${project}`);
-  return seal?.sealed_until ?? null;
+export async function closingUntil(db: Queryable, project: ProjectId): Promise<Date | null> {
+  const cutoff = await db.maybeOne<{ closing_until: Date }>(sql`
+    select closing_until from usage_cutoffs where project_id = ${project}`);
+  return cutoff?.closing_until ?? null;
 }
 
-/** No close takes these while they are held; one that has them already is waited for. */
+/** Waits for a close that has these rows, and keeps any other from taking them until the commit. */
 export async function lockRows(tx: Tx, project: ProjectId, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.many(sql`

@@ -82,7 +82,7 @@ export type Remembered = {
   readonly locks: readonly number[];
   readonly subscriptions: ReadonlyMap<string, string>;
   readonly metrics: ReadonlyMap<string, string>;
-  readonly sealed_until: Date | null;
+  readonly closing_until: Date | null;
 };
 
 /** Stores what was not seen before and counts exactly that. Returns the keys that were new. */
@@ -103,11 +103,11 @@ export async function recordRemembered(
   events: readonly EventRow[],
   remembered: Remembered,
 ): Promise<ReadonlySet<string> | undefined> {
-  const { locks, subscriptions, metrics, sealed_until } = remembered;
+  const { locks, subscriptions, metrics, closing_until } = remembered;
   const held = sql`
     select hold_usage(${project}, ${locks}::integer[], ${[...subscriptions.keys()]}::uuid[],
                       ${[...subscriptions.values()]}::xid[], ${[...metrics.keys()]}::uuid[],
-                      ${[...metrics.values()]}::xid[], ${sealed_until}::timestamptz) as ok`;
+                      ${[...metrics.values()]}::xid[], ${closing_until}::timestamptz) as ok`;
   const rows = await db.alone<Recorded>(recording(project, events, held));
   return rows[0]?.ok ? newKeys(events, rows) : undefined;
 }

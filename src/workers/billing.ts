@@ -34,7 +34,7 @@ async function closeTick(context: Context): Promise<number> {
   let closed = 0;
   for (const settings of await due.withEndedPeriods(db, wall)) {
     const now = settings.frozen_at ?? wall;
-    if (settings.unsealed) await db.tx((tx) => usageLocks.seal(tx, settings.id, now));
+    if (settings.beyond_cutoff) await db.tx((tx) => usageLocks.raiseCutoff(tx, settings.id, now));
     closed += await closeTurn(context, settings, now);
   }
   return closed;
@@ -59,7 +59,7 @@ async function closeTurn(context: Context, settings: ProjectSettings, now: Date)
 
 async function closeBatch(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
   try {
-    const { closed } = await context.db.tx((tx) => closeDue(tx, settings, now, "seal"));
+    const { closed } = await context.db.tx((tx) => closeDue(tx, settings, now, "cutoff"));
     return closed;
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -68,7 +68,7 @@ async function closeBatch(context: Context, settings: ProjectSettings, now: Date
   }
 }
 
-/** The one that fails is parked with its reason and shown; all others go on. */
+/** The one that fails is set aside with its reason and shown; all others go on. */
 async function closeOneByOne(context: Context, settings: ProjectSettings, now: Date) {
   const { db, log } = context;
   let closed = 0;
@@ -78,8 +78,11 @@ async function closeOneByOne(context: Context, settings: ProjectSettings, now: D
     } catch (error) {
       if (error instanceof Refusal) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      log.error({ err: error, project_id: settings.id, subscription_id: id }, "a period is parked");
-      await db.tx((tx) => subscriptions.park(tx, settings.id, id, reason));
+      log.error(
+        { err: error, project_id: settings.id, subscription_id: id },
+        "a close is set aside",
+      );
+      await db.tx((tx) => subscriptions.setAside(tx, settings.id, id, reason));
     }
   }
   return closed;

@@ -42,6 +42,6 @@ export function figuresJob({ db }: Context): Job {
   return {
     name: "figures",
     pause_ms: FIGURES_PAUSE_MS,
-    tick: () => db.tx((tx) => analytics.addUp(tx, BATCH_MAX)),
+    tick: () => db.tx((tx) => analytics.addDeltas(tx, BATCH_MAX)),
   };
 }

@@ -54,9 +54,9 @@ const CORRUPTIONS: readonly [rule: string, how: string, ...statements: string[]]
       where id = (select id from fees order by id limit 1)`,
   ],
   [
-    "the figures of a project are the sums of what they count",
+    "a project's analytics are the sums of the rows they count",
     "an unpaid invoice is counted twice",
-    `insert into figure_changes
+    `insert into analytics_deltas
      select project_id, 'due', currency, 1, total_cents from invoices
       where status = 'outstanding' limit 1`,
   ],

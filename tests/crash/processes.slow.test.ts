@@ -260,24 +260,24 @@ test("a subscription that cannot be billed is set aside with its reason; the oth
   const path = "/v1/subscriptions/ext:s7";
   const { subscription } = await fleet.caller.ok(api, "GET", path);
   expect(subscription.billing_error).toContain("abc");
-  const parked = () =>
+  const setAside = () =>
     fleet.db.one<{ until: Date; wait: number }>(sql`
-      select parked_until as until,
-             extract(epoch from parked_until - clock_timestamp())::integer as wait
+      select set_aside_until as until,
+             extract(epoch from set_aside_until - clock_timestamp())::integer as wait
         from subscriptions
        where external_id = 's7'`);
-  const first = await parked();
+  const first = await setAside();
   expect(first.wait).toBeGreaterThan(30);
 
   // A whole further round of the worker goes by, and it has not been tried again.
   worker.moveClock(monthsAhead(2));
   await until(async () => (await fleet.count("invoices")) >= 2 * (many - 1), CLOSE_MS);
-  expect((await parked()).until).toEqual(first.until);
+  expect((await setAside()).until).toEqual(first.until);
 
   await fleet.caller.ok(api, "PATCH", path, { properties: { seats: 1 } });
   await fleet.db.run(sql`
     update subscriptions
-       set parked_until = clock_timestamp()
+       set set_aside_until = clock_timestamp()
      where external_id = 's7'`);
   await until(async () => (await fleet.count("invoices")) >= 2 * many, CLOSE_MS);
   const mended = await fleet.caller.ok(api, "GET", path);

@@ -3,7 +3,7 @@
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { ProjectId } from "../../src/store/tenants.ts";
-import { lockUsage, SEAL_LOCK } from "../../src/store/usage-locks.ts";
+import { CUTOFF_LOCK, lockUsage } from "../../src/store/usage-locks.ts";
 import { type App, startApp } from "../support/app.ts";
 import { code, makeCustomer, makeMetric, makePlan, makeSubscription } from "../support/records.ts";
 
@@ -149,7 +149,7 @@ test("an answer waits for the answers of the requests before it", async () => {
   const caller = new Caller();
   const isQuick = vi.spyOn(app.context.db, "alone");
   await app.context.db.tx(async (tx) => {
-    await lockUsage(tx, app.profile.project_id as ProjectId, [SEAL_LOCK], "alone");
+    await lockUsage(tx, app.profile.project_id as ProjectId, [CUTOFF_LOCK], "alone");
     await caller.send(post(), request("GET /healthz"), get());
     await vi.waitFor(() => expect(isQuick).toHaveBeenCalled(), 5_000);
     expect(caller.text).toBe("");

@@ -76,7 +76,7 @@ test("what changes while the write waits for a lock is seen", async () => {
   const { db } = app.context;
   const sending = await db.tx(async (tx) => {
     const project = story.project_id as ProjectId;
-    await usageLocks.lockUsage(tx, project, [usageLocks.SEAL_LOCK], "alone");
+    await usageLocks.lockUsage(tx, project, [usageLocks.CUTOFF_LOCK], "alone");
     const sent = send(story, "4");
     await expect.poll(() => db.one(WAITING), { timeout: 10_000 }).toEqual({ count: 1 });
     await story.call("DELETE", `/v1/metrics/${metric.id}`);

@@ -3,12 +3,16 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { summarize } from "../../src/operations/read-analytics.ts";
-import { addUp } from "../../src/store/analytics.ts";
+import { addDeltas } from "../../src/store/analytics.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import * as deliveries from "../../src/store/deliveries.ts";
 import { listMigrations, migrate } from "../../src/store/migrate.ts";
+import * as projectsWithWork from "../../src/store/projects-with-work.ts";
 import { sql } from "../../src/store/sql.ts";
+import * as subscriptions from "../../src/store/subscriptions.ts";
 import { getSettingsById, type ProjectId } from "../../src/store/tenants.ts";
+import * as usage from "../../src/store/usage.ts";
+import * as usageLocks from "../../src/store/usage-locks.ts";
 import { admin, emptyDatabase } from "../support/database.ts";
 
 /** The last one before rows had to be filled in from others. */
@@ -32,14 +36,9 @@ let applied: string[];
 
 beforeAll(async () => {
   ({ connection, drop } = await emptyDatabase());
-  await applyUpTo(THEN);
+  await applyUpTo(connection, THEN);
   await admin(connection, TENANTS + BOOKS + QUEUE);
-  db = new Pool(connection, {
-    max: 2,
-    statement_timeout_ms: 20_000,
-    lock_timeout_ms: 5_000,
-    application_name: "dues test",
-  });
+  db = openPool(connection);
   before = await db.many<QueueRow>(sql`
     select *, null as held_until
       from webhook_queue
@@ -52,8 +51,17 @@ afterAll(async () => {
   await drop();
 });
 
+function openPool(connection: Connection): Pool {
+  return new Pool(connection, {
+    max: 2,
+    statement_timeout_ms: 20_000,
+    lock_timeout_ms: 5_000,
+    application_name: "dues test",
+  });
+}
+
 /** As the start of that version left it. Days are UTC, wherever the server is. */
-async function applyUpTo(last: number): Promise<void> {
+async function applyUpTo(connection: Connection, last: number): Promise<void> {
   await admin(
     connection,
     `do $$ begin
@@ -82,7 +90,7 @@ const TENANTS = `
   values ('${ours}', '${id(9)}', '${id(8)}', 'ours', 'Ours', 'live', ${MADE}),
          ('${theirs}', '${id(9)}', '${id(8)}', 'theirs', 'Theirs', 'live', ${MADE});`;
 
-/** Each line of values: the project, then what the figures are made of. */
+/** Each line of values: the project, then what its analytics count. */
 const BOOKS = `
   insert into customers (project_id, id, short_id, external_id, name, email, currency,
                          created_at, updated_at)
@@ -205,16 +213,16 @@ describe("the queue of webhooks", () => {
   });
 });
 
-describe("the figures of a project", () => {
-  const listFigures = () =>
+describe("the analytics of a project", () => {
+  const listTotals = () =>
     db.many(sql`
       select project_id, kind, key, count, cents::text
-        from figures
+        from analytics_totals
        where count <> 0
        order by project_id, kind, key`);
 
   test("are filled in from the rows that were there", async () => {
-    const figures = [
+    const totals = [
       [ours, "active", plans.pro, 2, "6500.5"],
       [ours, "active", plans.yearly, 1, "12000"],
       [ours, "due", "EUR", 1, "50"],
@@ -225,11 +233,11 @@ describe("the figures of a project", () => {
       [theirs, "active", plans.theirs, 1, "999"],
       [theirs, "due", "USD", 1, "11"],
     ].map(([project_id, kind, key, count, cents]) => ({ project_id, kind, key, count, cents }));
-    expect(await listFigures()).toEqual(figures);
-    expect(await db.many(sql`select * from figure_changes`)).toEqual([]);
+    expect(await listTotals()).toEqual(totals);
+    expect(await db.many(sql`select * from analytics_deltas`)).toEqual([]);
   });
 
-  test("are what analytics answers, and follow what happens from then on", async () => {
+  test("are what the API answers, and follow what happens from then on", async () => {
     const settings = await getSettingsById(db, ours);
     const summary = () => db.snapshot((tx) => summarize(tx, settings, NOW));
     const eur = { mrr_cents: 1_000, outstanding_invoice_count: 1, outstanding_total_cents: 50 };
@@ -252,7 +260,111 @@ describe("the figures of a project", () => {
        where project_id = ${ours} and id = ${id(52)}`);
     const voided = { outstanding_invoice_count: 1, outstanding_total_cents: 500 };
     expect(await summary()).toMatchObject(voided);
-    expect(await db.tx((tx) => addUp(tx, 1_000))).toBe(1);
+    expect(await db.tx((tx) => addDeltas(tx, 1_000))).toBe(1);
     expect(await summary()).toMatchObject(voided);
+  });
+});
+
+/** What 0011 renamed, with rows in it that the version before wrote. */
+describe("tables that got other names", () => {
+  const LAST_OLD = 10;
+  const cutoff = new Date("2026-05-01T00:00:00.000Z");
+  const subscription = id(61);
+  const OLD_ROWS = `
+    ${TENANTS}
+    insert into customers (project_id, id, short_id, external_id, name, email, currency,
+                           created_at, updated_at)
+    values ('${ours}', '${ours}', 'cust_0001', 'c', 'C', 'c@example.com', 'USD', ${MADE}, ${MADE});
+    insert into plans (project_id, id, code, name, interval, amount_cents, amount_currency, version,
+                       created_at, updated_at)
+    values ('${ours}', '${plans.pro}', 'pro', 'Pro', 'monthly', 3000, 'USD', 1, ${MADE}, ${MADE});
+    insert into plan_versions values ('${ours}', '${plans.pro}', 1, 3000, '[]', ${MADE});
+    insert into subscriptions (project_id, id, external_id, customer_id, plan_id, status,
+                               started_at, period_no, current_period_start, current_period_next,
+                               plan_version, recurring_cents, parked_reason, parked_until,
+                               created_at, updated_at)
+    values ('${ours}', '${subscription}', 's', '${ours}', '${plans.pro}', 'active', ${MADE}, 1,
+            ${MADE}, '2026-05-01T00:00:00Z', 1, 3000, 'seats is missing',
+            clock_timestamp() + interval '1 hour', ${MADE}, ${MADE});
+    insert into figures values ('${ours}', 'due', 'USD', 2, 1200),
+                               ('${ours}', 'active', '${plans.pro}', 4, 9000);
+    insert into usage_seals values ('${ours}', '${cutoff.toISOString()}');`;
+
+  let old: Awaited<ReturnType<typeof emptyDatabase>>;
+  let pool: Pool;
+
+  beforeAll(async () => {
+    old = await emptyDatabase();
+    await applyUpTo(old.connection, LAST_OLD);
+    await admin(old.connection, OLD_ROWS);
+    await migrate(old.connection);
+    pool = openPool(old.connection);
+  });
+
+  afterAll(async () => {
+    await pool.end();
+    await old.drop();
+  });
+
+  test("analytics count what was added up, what was not yet, and what changes now", async () => {
+    const settings = await getSettingsById(pool, ours);
+    const analytics = () => pool.snapshot((tx) => summarize(tx, settings, NOW));
+    const due = { outstanding_invoice_count: 2, outstanding_total_cents: 1_200 };
+    const five = { ...due, active_subscriptions: 5, mrr_cents: 12_000 };
+    expect(await analytics()).toMatchObject(five);
+    expect(await pool.tx((tx) => addDeltas(tx, 1_000))).toBe(1);
+    expect(await analytics()).toMatchObject(five);
+
+    await pool.run(sql`
+      update subscriptions
+         set status = 'suspended'
+       where project_id = ${ours} and id = ${subscription}`);
+    expect(await pool.tx((tx) => addDeltas(tx, 1_000))).toBe(1);
+    expect(await analytics()).toMatchObject({ ...due, active_subscriptions: 4, mrr_cents: 9_000 });
+  });
+
+  test("recording goes by the cutoff that was there, which only rises", async () => {
+    const write = (closing_until: Date | null) => {
+      const locks = [usageLocks.CUTOFF_LOCK];
+      const expected = { locks, subscriptions: new Map(), metrics: new Map(), closing_until };
+      return usage.recordRemembered(pool, ours, [], expected);
+    };
+    expect(await usageLocks.closingUntil(pool, ours)).toEqual(cutoff);
+    expect(await write(cutoff)).toEqual(new Set());
+    expect(await write(null)).toBe(undefined);
+    await pool.tx((tx) => usageLocks.raiseCutoff(tx, ours, new Date(cutoff.getTime() - 1)));
+    expect(await write(cutoff)).toEqual(new Set());
+    await pool.tx((tx) => usageLocks.raiseCutoff(tx, ours, NOW));
+    expect(await write(cutoff)).toBe(undefined);
+    expect(await write(NOW)).toEqual(new Set());
+  });
+
+  test("a close that had failed keeps its reason, and is not tried before its time", async () => {
+    const found = await subscriptions.get(pool, ours, subscription);
+    expect(found?.set_aside_reason).toBe("seats is missing");
+    expect(await projectsWithWork.withEndedPeriods(pool, NOW)).toEqual([]);
+    await pool.run(sql`
+      update subscriptions
+         set set_aside_until = clock_timestamp()
+       where project_id = ${ours} and id = ${subscription}`);
+    const [project] = await projectsWithWork.withEndedPeriods(pool, NOW);
+    expect(project?.id).toBe(ours);
+  });
+
+  test("no name in the database says it the old way", async () => {
+    const names = await pool.many<{ name: string }>(sql`
+      select c.relname || coalesce(' ' || a.attname, '') as name
+        from pg_class c
+        left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+       where c.relnamespace = 'public'::regnamespace
+       union all
+      select conname from pg_constraint where connamespace = 'public'::regnamespace
+       union all
+      select tgname from pg_trigger
+       union all
+      select pg_get_functiondef(oid) from pg_proc
+       where pronamespace = 'public'::regnamespace`);
+    expect(names.length).toBeGreaterThan(300);
+    expect(names.filter(({ name }) => /figure|note_|seal|park/.test(name))).toEqual([]);
   });
 });

@@ -67,11 +67,11 @@ const RULES: readonly Rule[] = [
           or not f.same`,
   },
   {
-    name: "the figures of a project are the sums of what they count",
+    name: "a project's analytics are the sums of the rows they count",
     broken: sql`
       with kept as (
         select project_id, kind, key, sum(count) as count, sum(cents) as cents
-          from (table figures union all table figure_changes) f
+          from (table analytics_totals union all table analytics_deltas) t
          group by project_id, kind, key having sum(count) <> 0 or sum(cents) <> 0),
       counted as (
         select project_id, 'active' as kind, plan_id::text as key, count(*), sum(recurring_cents) as cents

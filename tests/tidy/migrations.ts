@@ -65,14 +65,22 @@ function partsFrom(text: string, open: number): { text: string; at: number }[] {
   return parts;
 }
 
+/** By every name they had: migrations go on naming a table as it was called at the time. */
 export function projectTables(migrations: readonly Migration[]): ReadonlySet<string> {
-  const owned = migrations.flatMap(({ text }) =>
-    tablesOf(plain(text))
-      .filter(({ parts }) => parts.some((part) => /^project_id\s/i.test(part.text)))
-      .map(({ name }) => name),
-  );
-  return new Set(owned);
+  const owned = new Set<string>();
+  for (const migration of migrations) {
+    const text = plain(migration.text);
+    for (const { name, parts } of tablesOf(text)) {
+      if (parts.some((part) => /^project_id\s/i.test(part.text))) owned.add(name);
+    }
+    for (const [, old = "", name = ""] of text.matchAll(RENAMED)) {
+      if (owned.has(old)) owned.add(name);
+    }
+  }
+  return owned;
 }
+
+const RENAMED = /alter table (?:only )?(\w+)\s+rename to (\w+)/gi;
 
 export function keyFaults(migrations: readonly Migration[]): Fault[] {
   const owned = projectTables(migrations);
