@@ -46,7 +46,7 @@ export type Profile = {
   readonly token: string;
 };
 
-/** The key that signs cursors and seals secrets: the operator's, or kept beside the data. */
+/** The key that signs cursors and encrypts secrets: the operator's, or kept beside the data. */
 export function readSecretKey(config: Config): Buffer {
   if (config.secret_key !== undefined) {
     return createHash("sha256").update(config.secret_key).digest();

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { refuse, refuseField } from "../errors.ts";
 import type { Tx } from "../store/db.ts";
-import { seal, unseal } from "../store/encryption.ts";
+import { decrypt, encrypt } from "../store/encryption.ts";
 import * as idempotency from "../store/idempotency.ts";
 
 const KEY_MAX = 255;
@@ -31,7 +31,7 @@ export type Keyed = {
   readonly key: string;
   /** What was asked: another request under the same key is a conflict. */
   readonly request: string;
-  /** Given when the answer carries a secret: it is then kept sealed. */
+  /** Given when the answer carries a secret: it is then stored encrypted. */
   readonly secret_key?: Buffer;
 };
 
@@ -60,12 +60,12 @@ export async function once(
         "This Idempotency-Key was used with another request. Use a new key for a new request.",
       );
     }
-    const kept = secret_key && unseal(secret_key, bound, Buffer.from(known.body, "base64"));
+    const kept = secret_key && decrypt(secret_key, bound, Buffer.from(known.body, "base64"));
     return { status: known.status, body: kept ?? known.body, replayed: true };
   }
   const answer = await work();
-  const sealed = secret_key && seal(secret_key, bound, answer.body).toString("base64");
-  const row = { key, request_hash, status: answer.status, body: sealed ?? answer.body };
+  const encrypted = secret_key && encrypt(secret_key, bound, answer.body).toString("base64");
+  const row = { key, request_hash, status: answer.status, body: encrypted ?? answer.body };
   await idempotency.insert(tx, scope_id, row, now);
   return { ...answer, replayed: false };
 }

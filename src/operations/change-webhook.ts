@@ -1,4 +1,4 @@
-// Registers and changes webhook endpoints. Their secrets are sealed before they are stored.
+// Registers and changes webhook endpoints. Their secrets are encrypted before they are stored.
 
 import { type AddressPolicy, checkWebhookUrl } from "../domain/addresses.ts";
 import { envelope } from "../domain/webhooks.ts";
@@ -11,15 +11,10 @@ import {
   type WebhookPatch,
 } from "../schema/webhooks.ts";
 import type { Tx } from "../store/db.ts";
-import { seal } from "../store/encryption.ts";
+import { encrypt, secretBinding } from "../store/encryption.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
 import { type By, emit } from "./emit.ts";
-
-/** What a secret is bound to: sealed for this row, it opens for no other. */
-export function secretBinding(project: ProjectId, endpoint_id: string): string {
-  return `webhook ${project} ${endpoint_id}`;
-}
 
 export type Registered = { readonly endpoint: webhooks.EndpointRow; readonly secret: string };
 
@@ -37,11 +32,11 @@ export async function registerWebhook(
     throw refuse("limit_exceeded", `A project has at most ${ENDPOINTS_MAX} webhook endpoints.`);
   }
   const id = newId();
-  const { secret, sealed, hint } = newSecret(terms.secret_key, project, id);
+  const { secret, encrypted, hint } = newSecret(terms.secret_key, project, id);
   const endpoint = await webhooks.insert(
     tx,
     project,
-    { id, url: input.url, events: input.events, secret: sealed, secret_hint: hint },
+    { id, url: input.url, events: input.events, secret: encrypted, secret_hint: hint },
     now,
   );
   const payload = { url: input.url, events: input.events };
@@ -115,8 +110,8 @@ export async function rotateWebhookSecret(
   now: Date,
 ): Promise<Registered> {
   await lockKnown(tx, project, id);
-  const { secret, sealed, hint } = newSecret(secret_key, project, id);
-  const endpoint = await webhooks.rotate(tx, project, id, { sealed, hint }, now);
+  const { secret, encrypted, hint } = newSecret(secret_key, project, id);
+  const endpoint = await webhooks.rotate(tx, project, id, { encrypted, hint }, now);
   const payload = { secret_rotated: true };
   const fact = { type: "webhook_endpoint.updated" as const, resource_id: id, payload };
   await emit(tx, project, [fact], by, now);
@@ -172,6 +167,6 @@ async function lockKnown(tx: Tx, project: ProjectId, id: string) {
 
 function newSecret(secret_key: Buffer, project: ProjectId, endpoint_id: string) {
   const secret = newWebhookSecret();
-  const sealed = seal(secret_key, secretBinding(project, endpoint_id), secret);
-  return { secret, sealed, hint: secret.slice(-4) };
+  const encrypted = encrypt(secret_key, secretBinding(project, endpoint_id), secret);
+  return { secret, encrypted, hint: secret.slice(-4) };
 }

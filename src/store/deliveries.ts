@@ -21,7 +21,7 @@ export type Claimed = {
   readonly attempt: number;
   readonly tries: number;
   readonly url: string;
-  /** Sealed, as hexadecimal digits. */
+  /** Encrypted, as hexadecimal digits. */
   readonly secret: string;
   readonly previous_secret: string | null;
   readonly event: string;

@@ -187,13 +187,13 @@ export function rotate(
   tx: Tx,
   project: ProjectId,
   id: string,
-  secret: { sealed: Buffer; hint: string },
+  secret: { encrypted: Buffer; hint: string },
   now: Date,
 ) {
   return tx.one<EndpointRow>(sql`
     update webhook_endpoints
        set previous_secret = secret, previous_secret_until = ${DATABASE_NOW} + ${ROTATION},
-           secret = ${secret.sealed}, secret_hint = ${secret.hint}, updated_at = ${now}
+           secret = ${secret.encrypted}, secret_hint = ${secret.hint}, updated_at = ${now}
      where project_id = ${project} and id = ${id}
     returning ${COLUMNS}`);
 }

@@ -11,10 +11,9 @@ import {
   sign,
   standardSignature,
 } from "../domain/webhooks.ts";
-import { secretBinding } from "../operations/change-webhook.ts";
 import { recordDeliveries } from "../operations/record-deliveries.ts";
 import * as deliveries from "../store/deliveries.ts";
-import { unseal } from "../store/encryption.ts";
+import { decrypt, secretBinding } from "../store/encryption.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
 import { type Key, Lanes } from "./endpoint-windows.ts";
@@ -185,7 +184,7 @@ export class Deliverer {
     const key = `${bound} ${sealed}`;
     const known = this.#secrets.get(key);
     if (known !== undefined) return known;
-    const secret = unseal(this.#context.secret_key, bound, Buffer.from(sealed, "hex"));
+    const secret = decrypt(this.#context.secret_key, bound, Buffer.from(sealed, "hex"));
     if (this.#secrets.size >= SECRETS_REMEMBERED) this.#secrets.clear();
     this.#secrets.set(key, secret);
     return secret;

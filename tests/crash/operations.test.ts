@@ -175,10 +175,10 @@ async function stateOf({ organization, moved }: Target): Promise<string[]> {
   return normalised(kept.map(withoutSeals), before);
 }
 
-/** An answer that carries a secret is stored sealed, and no two seals are the same. */
+/** An answer that carries a secret is stored encrypted, to other bytes each time. */
 function withoutSeals(line: string): string {
   if (!line.startsWith("idempotency_keys")) return line;
-  return line.replace(/"body": "[\w+/=]+"/, '"body": "<sealed>"');
+  return line.replace(/"body": "[\w+/=]+"/, '"body": "<encrypted>"');
 }
 
 /** All that an organization holds, before a write, after it, and after a repeat of it. */

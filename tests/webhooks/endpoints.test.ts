@@ -2,8 +2,7 @@
 
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { secretBinding } from "../../src/operations/change-webhook.ts";
-import { unseal } from "../../src/store/encryption.ts";
+import { decrypt, secretBinding } from "../../src/store/encryption.ts";
 import { sql } from "../../src/store/sql.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
@@ -52,7 +51,7 @@ describe("a secret", () => {
     const made = (
       await app.post(
         "/v1/webhooks",
-        { url: receiver.url("/sealed"), events: ["payment.succeeded"] },
+        { url: receiver.url("/encrypted"), events: ["payment.succeeded"] },
         { "idempotency-key": "one-secret" },
       )
     ).webhook_endpoint;
@@ -86,9 +85,9 @@ describe("a secret", () => {
     const project = app.profile.project_id as ProjectId;
     const [row] = await rows(sql`select secret from webhook_endpoints where id = ${a.id}`);
     const key = app.context.secret_key;
-    expect(unseal(key, secretBinding(project, a.id), row.secret)).toBe(a.secret);
-    expect(() => unseal(key, secretBinding(project, b.id), row.secret)).toThrow();
-    expect(() => unseal(Buffer.alloc(32, 1), secretBinding(project, a.id), row.secret)).toThrow();
+    expect(decrypt(key, secretBinding(project, a.id), row.secret)).toBe(a.secret);
+    expect(() => decrypt(key, secretBinding(project, b.id), row.secret)).toThrow();
+    expect(() => decrypt(Buffer.alloc(32, 1), secretBinding(project, a.id), row.secret)).toThrow();
 
     // Swapped in the database, it signs nothing: the attempt fails and says so.
     await rows(sql`
