@@ -15,7 +15,7 @@ import { makeLog } from "./log.ts";
 import { createToken } from "./operations/create-token.ts";
 import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
-import { ANSWERING } from "./store/api-activity.ts";
+import { API_CONNECTION_NAME } from "./store/api-activity.ts";
 import { type Connection, type Db, Pool, type Queryable } from "./store/db.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
@@ -93,7 +93,7 @@ export function migrateStore(store: Store): Promise<string[]> {
 const REQUESTS = {
   statement_timeout_ms: STATEMENT_MS,
   lock_timeout_ms: LOCK_MS,
-  application_name: ANSWERING,
+  application_name: API_CONNECTION_NAME,
 };
 
 export function requestPool(connection: Connection, config: Config): Pool {

@@ -1,5 +1,5 @@
-// What recording knows about the subscriptions and metrics that events name: looked up under the
-// usage locks, and remembered for the next batch together with the version of each row.
+// The subscriptions and metrics that usage events name: looked up under the usage locks, and
+// remembered for the next batch together with the version of each row.
 
 import { canonicalUuid } from "../ids.ts";
 import type { UsageEventInput } from "../schema/events.ts";
@@ -12,33 +12,37 @@ import * as usageLocks from "../store/usage-locks.ts";
 type Naming = { readonly input: Pick<UsageEventInput, "subscription_id" | "code"> };
 
 /** By what callers write: an id in any case, `ext:` and an external_id, a metric's code. */
-export type Metered = {
-  readonly byRef: ReadonlyMap<string, usage.MeteredSubscription>;
-  readonly byCode: ReadonlyMap<string, usage.MeteredMetric>;
-  /** Periods that end by then are being closed. */
+export type KnownMeters = {
+  readonly byRef: ReadonlyMap<string, usage.UsageSubscription>;
+  readonly byCode: ReadonlyMap<string, usage.UsageMetric>;
+  /** Periods that ended by then are being closed. */
   readonly closing_until: Date | null;
 };
 
 /**
- * Only live subscriptions and metrics are remembered: while one lives, no other can take its name,
- * so that an unchanged row is still the right one.
+ * What is remembered of a project. Only live subscriptions and metrics: while one is live no other
+ * can take its name, so a row that has not changed is still the one that the name means.
  */
 class Memory {
-  readonly subscriptions = new Map<string, usage.MeteredSubscription>();
-  readonly metrics = new Map<string, usage.MeteredMetric>();
+  readonly subscriptions = new Map<string, usage.UsageSubscription>();
+  readonly metrics = new Map<string, usage.UsageMetric>();
   closing_until: Date | null = null;
 }
 
 const memories = new Map<string, Memory>();
+/** Subscriptions and metrics of all projects together; beyond it everything is forgotten. */
 const REMEMBERED_MAX = 100_000;
 let remembered = 0;
 
-/** All that the events name, or nothing when a part of it is not remembered. */
-export function recall(project: ProjectId, events: readonly Naming[]): Metered | undefined {
+/** From memory; undefined unless everything that the events name is remembered. */
+export function recallMeters(
+  project: ProjectId,
+  events: readonly Naming[],
+): KnownMeters | undefined {
   const memory = memories.get(project);
   if (memory === undefined) return undefined;
-  const byRef = new Map<string, usage.MeteredSubscription>();
-  const byCode = new Map<string, usage.MeteredMetric>();
+  const byRef = new Map<string, usage.UsageSubscription>();
+  const byCode = new Map<string, usage.UsageMetric>();
   for (const { input } of events) {
     const subscription = memory.subscriptions.get(input.subscription_id);
     const metric = memory.metrics.get(input.code);
@@ -49,7 +53,7 @@ export function recall(project: ProjectId, events: readonly Naming[]): Metered |
   return { byRef, byCode, closing_until: memory.closing_until };
 }
 
-function remember(project: ProjectId, { byRef, byCode, closing_until }: Metered): void {
+function remember(project: ProjectId, { byRef, byCode, closing_until }: KnownMeters): void {
   if (remembered > REMEMBERED_MAX) {
     memories.clear();
     remembered = 0;
@@ -62,21 +66,24 @@ function remember(project: ProjectId, { byRef, byCode, closing_until }: Metered)
   remembered += byRef.size + byCode.size;
 }
 
-/** Reads subscriptions under their usage locks: what was read without its lock is read again. */
-export async function resolve(
+/**
+ * From the database, under the usage locks. Which locks are needed is only known from the rows, so
+ * rows that were read before their lock was held are read again.
+ */
+export async function lookUpMeters(
   tx: Tx,
   project: ProjectId,
   events: readonly Naming[],
-): Promise<Metered> {
+): Promise<KnownMeters> {
   const refs = [...new Set(events.map(({ input }) => input.subscription_id))];
   const external_ids = refs.filter((ref) => ref.startsWith("ext:")).map((ref) => ref.slice(4));
   const ids = refs.flatMap((ref) => (ref.startsWith("ext:") ? [] : (canonicalUuid(ref) ?? [])));
   const codes = [...new Set(events.map(({ input }) => input.code))];
-  const held = new Set([usageLocks.CUTOFF_LOCK, ...heldBefore(project, refs)]);
+  const held = new Set([usageLocks.CUTOFF_LOCK, ...locksNeededBefore(project, refs)]);
   let [, closing_until, rows, known] = await Promise.all([
     usageLocks.lockUsage(tx, project, [...held], "shared"),
     usageLocks.closingUntil(tx, project),
-    usage.listMetered(tx, project, { ids, external_ids }),
+    usage.listSubscriptions(tx, project, { ids, external_ids }),
     metrics.listByCode(tx, project, codes),
   ]);
   for (;;) {
@@ -88,7 +95,7 @@ export async function resolve(
     [, closing_until, rows, known] = await Promise.all([
       usageLocks.lockUsage(tx, project, missing, "shared"),
       usageLocks.closingUntil(tx, project),
-      usage.listMetered(tx, project, { ids, external_ids }),
+      usage.listSubscriptions(tx, project, { ids, external_ids }),
       metrics.listByCode(tx, project, codes),
     ]);
   }
@@ -97,8 +104,8 @@ export async function resolve(
   return found;
 }
 
-/** Locks that the names needed last time: a guess, which saves a round trip when it is right. */
-function heldBefore(project: ProjectId, refs: readonly string[]): number[] {
+/** The locks that these names needed last time. A guess: when it is right it saves a round trip. */
+function locksNeededBefore(project: ProjectId, refs: readonly string[]): number[] {
   const subscriptions = memories.get(project)?.subscriptions;
   return refs.flatMap((ref) => {
     const known = subscriptions?.get(ref);
@@ -106,11 +113,11 @@ function heldBefore(project: ProjectId, refs: readonly string[]): number[] {
   });
 }
 
-/** Rows come with the live one of a name last, so that it wins. */
-function byWrittenRef(refs: readonly string[], rows: readonly usage.MeteredSubscription[]) {
-  const byName = new Map<string, usage.MeteredSubscription>();
+/** Of several rows with one external_id the live one comes last, and replaces the others here. */
+function byWrittenRef(refs: readonly string[], rows: readonly usage.UsageSubscription[]) {
+  const byName = new Map<string, usage.UsageSubscription>();
   for (const row of rows) byName.set(row.id, row).set(`ext:${row.external_id}`, row);
-  const byRef = new Map<string, usage.MeteredSubscription>();
+  const byRef = new Map<string, usage.UsageSubscription>();
   for (const ref of refs) {
     const row = byName.get(ref.startsWith("ext:") ? ref : (canonicalUuid(ref) ?? ""));
     if (row !== undefined) byRef.set(ref, row);
@@ -118,12 +125,12 @@ function byWrittenRef(refs: readonly string[], rows: readonly usage.MeteredSubsc
   return byRef;
 }
 
-function byCodeOf(rows: readonly usage.MeteredMetric[]) {
+function byCodeOf(rows: readonly usage.UsageMetric[]) {
   return new Map(rows.map((metric) => [metric.code, metric]));
 }
 
-/** All that a write may only follow if it is still the same. */
-export function rememberedOf({ byRef, byCode, closing_until }: Metered): usage.Remembered {
+/** What must be unchanged for events that were placed by these meters to be written. */
+export function expectedOf({ byRef, byCode, closing_until }: KnownMeters): usage.Expected {
   const rows = [...byRef.values()];
   return {
     locks: usageLocks.inOrder([

@@ -1,4 +1,4 @@
-// The figures of a project at a glance, all of one instant.
+// A project's analytics: active subscriptions, MRR, what is due and what came in, at one instant.
 
 import { DAY_MS } from "../domain/dates.ts";
 import { decimal } from "../domain/decimal.ts";
@@ -10,8 +10,8 @@ import type { ProjectSettings } from "../store/tenants.ts";
 
 const REVENUE_DAYS = 30;
 
-/** To be called on a snapshot, so that counts and totals agree. */
-export async function summarize(
+/** Needs a snapshot, so that counts and totals agree. */
+export async function readAnalytics(
   db: Queryable,
   settings: ProjectSettings,
   now: Date,

@@ -1,5 +1,5 @@
-// Records usage events: resolves, places each in its period, stores what is new. Expected outcomes
-// (a duplicate, a refusal) are values, so that one bad event does not take others along.
+// Records usage events: finds what each names, places it in its period, stores what is new. A
+// duplicate and a refusal are values, not exceptions, so that one bad event does not fail others.
 
 import { usageValue } from "../domain/aggregation.ts";
 import { DAY_MS, nextMidnight, parseTimestamp } from "../domain/dates.ts";
@@ -15,7 +15,7 @@ import * as portal from "../store/portal.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
 import * as usageLocks from "../store/usage-locks.ts";
-import { type Metered, recall, rememberedOf, resolve } from "./known-meters.ts";
+import { expectedOf, type KnownMeters, lookUpMeters, recallMeters } from "./known-meters.ts";
 
 const FUTURE_MAX_MS = DAY_MS;
 
@@ -28,8 +28,8 @@ export type Arrived = {
 export type Outcome = EventAccepted | Refusal;
 
 /**
- * One outcome per event, in order. What this process remembers of subscriptions and metrics saves
- * a round trip; it is checked by the write itself, and what is out of date is looked up.
+ * One outcome per event, in order. Subscriptions and metrics are taken from memory, which saves a
+ * round trip; the write checks that they are unchanged, and if not they are looked up.
  */
 export async function recordUsage(
   db: Db,
@@ -37,7 +37,7 @@ export async function recordUsage(
   events: readonly Arrived[],
 ): Promise<Outcome[]> {
   const recorded =
-    (await recordRemembered(db, settings, events)) ?? (await recordCarefully(db, settings, events));
+    (await recordFromMemory(db, settings, events)) ?? (await recordLookedUp(db, settings, events));
   return outcomes(db, settings, recorded);
 }
 
@@ -48,44 +48,47 @@ type Recorded = {
 };
 
 /** In one statement, or not at all: undefined when something must be looked up. */
-async function recordRemembered(
+async function recordFromMemory(
   db: Db,
   { id: project }: ProjectSettings,
   events: readonly Arrived[],
 ): Promise<Recorded | undefined> {
-  const known = recall(project, events);
+  const known = recallMeters(project, events);
   if (known === undefined) return undefined;
   const drafts = events.map((event) => draft(event, known));
   if (drafts.some((one) => one.late || one.closing)) return undefined;
   const firsts = firstCopies(drafts);
   if (firsts.size === 0) return undefined;
   const rows = [...firsts.values()].map(eventRow);
-  const stored = await usage.recordRemembered(db, project, rows, rememberedOf(known));
+  const stored = await usage.recordIfUnchanged(db, project, rows, expectedOf(known));
   return stored && { drafts, firsts, stored };
 }
 
-/** Usage of periods that are being closed needs their rows, which come before any other lock. */
-async function recordCarefully(
+/**
+ * Usage of periods that are being closed needs the rows of their subscriptions. Rows are locked
+ * before usage locks, so when more are found to be needed, the transaction starts again with them.
+ */
+async function recordLookedUp(
   db: Db,
   settings: ProjectSettings,
   events: readonly Arrived[],
 ): Promise<Recorded> {
   const rows = new Set<string>();
   for (;;) {
-    const recorded = await db.tx((tx) => recordResolved(tx, settings, events, rows));
+    const recorded = await db.tx((tx) => recordWithRows(tx, settings, events, rows));
     if ("stored" in recorded) return recorded;
     for (const id of recorded.closing) rows.add(id);
   }
 }
 
-async function recordResolved(
+async function recordWithRows(
   tx: Tx,
   settings: ProjectSettings,
   events: readonly Arrived[],
   rows: ReadonlySet<string>,
 ): Promise<Recorded | { closing: string[] }> {
   await usageLocks.lockRows(tx, settings.id, [...rows]);
-  const known = await resolve(tx, settings.id, events);
+  const known = await lookUpMeters(tx, settings.id, events);
   const drafts = events.map((event) => draft(event, known));
   const closing = drafts.flatMap((one) => (one.closing ? (one.subscription?.id ?? []) : []));
   if (closing.some((id) => !rows.has(id))) return { closing };
@@ -109,13 +112,13 @@ function freshOf(firsts: ReadonlyMap<string, Draft>, stored: ReadonlySet<string>
   return [...firsts.values()].filter((one) => stored.has(one.key));
 }
 
-/** After the commit: asks only how repeats compare with what was there. */
+/** After the commit. Reads only what repeats are compared with. */
 async function outcomes(
   db: Db,
   { id: project }: ProjectSettings,
   { drafts, firsts, stored }: Recorded,
 ): Promise<Outcome[]> {
-  // Also of repeats: the first copy's caller may have been cut off before this was done.
+  // Also for repeats: the process may have been killed between the first copy's commit and this.
   await portal.dropUsed(db, project, () => subscriptionsOf(drafts));
   const repeats = drafts.filter((one) => !stored.has(one.key) || firsts.get(one.key) !== one);
   const before = await knownBefore(db, project, repeats, freshOf(firsts, stored));
@@ -140,12 +143,12 @@ function accepted(warning: Unbillable | null): EventAccepted {
   return { accepted: true, duplicate: false, ...(warning !== null && { warning }) };
 }
 
-/** An event on its way into the table; `refusal` says why it does not get there. */
+/** An event before it is stored; `refusal` says why it will not be. */
 type Draft = {
   readonly event: Arrived;
   readonly key: string;
   refusal: Refusal | undefined;
-  subscription: usage.MeteredSubscription | undefined;
+  subscription: usage.UsageSubscription | undefined;
   metric: Metric | undefined;
   at: Date | undefined;
   quantity: string | null;
@@ -158,7 +161,7 @@ type Draft = {
   closing: boolean;
 };
 
-function draft(event: Arrived, known: Metered): Draft {
+function draft(event: Arrived, known: KnownMeters): Draft {
   const { input, received_at } = event;
   const one: Draft = {
     event,
@@ -178,7 +181,7 @@ function draft(event: Arrived, known: Metered): Draft {
   return one;
 }
 
-/** Fills in what the event counts and where; or says why it is refused. */
+/** Fills in what the event counts and in which period, or returns why it is refused. */
 function complete(one: Draft, closing_until: Date | null): Refusal | undefined {
   const { subscription, metric, at, event } = one;
   if (subscription === undefined) {
@@ -203,8 +206,8 @@ function complete(one: Draft, closing_until: Date | null): Refusal | undefined {
   return undefined;
 }
 
-/** The period of an event that needs no look at closed periods; those come in `placeLate`. */
-function place(one: Draft, subscription: usage.MeteredSubscription, at: Date): void {
+/** Sets the period, or marks the event late: `placeLate` then finds its closed period. */
+function place(one: Draft, subscription: usage.UsageSubscription, at: Date): void {
   const { started_at, terminated_at, period_no, live } = subscription;
   const { current_period_start: start, current_period_next: next } = subscription;
   if (at < started_at) one.unbillable = "before_start";

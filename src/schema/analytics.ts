@@ -1,4 +1,4 @@
-// The figures of a project at a glance.
+// The analytics of a project.
 
 import Type, { type Static } from "typebox";
 import { Cents, Currency } from "./common.ts";

@@ -1,20 +1,21 @@
-// Whether callers are being answered, by whichever process: such connections have their own name.
+// Whether the API is answering requests, in whichever process: its connections have a name of their
+// own, and PostgreSQL lists them.
 
 import { DATABASE_NOW, type Queryable } from "./db.ts";
 import { sql } from "./sql.ts";
 
-/** The name of connections that answer requests. */
-export const ANSWERING = "dues api";
-const LATELY = "250 milliseconds";
+/** The application_name of connections that answer requests. */
+export const API_CONNECTION_NAME = "dues api";
+const ACTIVE_WITHIN = "250 milliseconds";
 
-/** A worker whose role may not look at the sessions of the others sees nobody. */
-export async function areBeingAnswered(db: Queryable): Promise<boolean> {
-  const { answered } = await db.one<{ answered: boolean }>(sql`
+/** Always false for a role that may not see other sessions in pg_stat_activity. */
+export async function isApiActive(db: Queryable): Promise<boolean> {
+  const { active } = await db.one<{ active: boolean }>(sql`
     select exists (
       select 1
         from pg_stat_activity
-       where datname = current_database() and application_name = ${ANSWERING}
-         and (state = 'active' or state_change > ${DATABASE_NOW} - ${LATELY}::interval)
-    ) as answered`);
-  return answered;
+       where datname = current_database() and application_name = ${API_CONNECTION_NAME}
+         and (state = 'active' or state_change > ${DATABASE_NOW} - ${ACTIVE_WITHIN}::interval)
+    ) as active`);
+  return active;
 }

@@ -22,9 +22,9 @@ export type Tx = Queryable & { readonly [inTransaction]: true };
 
 export type Db = Queryable & {
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** A write that is a transaction by itself: nothing to begin, nothing to commit. */
+  /** A write that is a transaction by itself, without begin and commit. */
   alone<T>(query: Sql): Promise<T[]>;
-  /** One consistent picture, read only. */
+  /** Read only, all statements on one snapshot. */
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
 };
 
@@ -69,7 +69,7 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
   return {
     ...connection,
     application_name: options.application_name,
-    // Who may wait long for a lock may wait as long for a connection: workers, not callers.
+    // Workers may wait long for a lock and for a connection, requests for neither.
     connectionTimeoutMillis: options.lock_timeout_ms,
     statement_timeout: options.statement_timeout_ms,
     lock_timeout: options.lock_timeout_ms,
@@ -79,9 +79,9 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
   };
 }
 
-// Statements go out when they are made, not when the answer to the one before is in.
+// Statements are sent without waiting for the answers to those before them.
 export const PIPELINED = { pipeline: true };
-/** Whatever the role or the database is set to: dates are read in this form. */
+/** Dates are parsed in this form, whatever the role or the database is set to. */
 export const SESSION = "set datestyle = 'ISO'";
 
 export class Pool implements Db {
@@ -97,7 +97,8 @@ export class Pool implements Db {
     this.#pool.on("connect", (client) => {
       client.query(SESSION).catch(() => {});
     });
-    // An idle connection that breaks is replaced at its next use; the query then tells the caller.
+    // Without a listener an idle connection that breaks would end the process. It is replaced at
+    // its next use, and a query that cannot be sent then fails by itself.
     this.#pool.on("error", () => {});
   }
 
@@ -137,7 +138,7 @@ export class Pool implements Db {
     };
     client.on("error", onBreak);
     try {
-      // Not waited for: the first statement travels with it, and fails if it does.
+      // Not awaited: the first statement is sent along with it, and fails if it does.
       const begun = translated(() => client.query(begin));
       begun.catch(() => {});
       const transaction = new Transaction(client);
@@ -168,7 +169,7 @@ export class Pool implements Db {
 
 class Transaction implements Queryable {
   readonly #client: pg.PoolClient;
-  /** What broke it: the statements sent behind that one only say that it is broken. */
+  /** The first error: statements that were sent behind the failed one only say that one failed. */
   #cause: unknown;
 
   constructor(client: pg.PoolClient) {
@@ -194,7 +195,7 @@ class Transaction implements Queryable {
   commit(): Promise<void> {
     return this.#asked(async () => {
       const { command } = await this.#client.query("commit");
-      // An error that someone swallowed: nothing was written, so nobody may be told it was.
+      // A statement failed and its error was caught: nothing was written, so this must fail too.
       if (command === "ROLLBACK") {
         throw this.#cause ?? new Error("The transaction had failed and was rolled back.");
       }
@@ -231,7 +232,7 @@ const IN_FAILED_TRANSACTION = "25P02";
 /** Serialization failure, deadlock, lock timeout: the transaction may be run again. */
 const RETRIED = new Set(["40001", "40P01", "55P03"]);
 
-/** The server is away, full, read-only or too slow: nothing the caller did wrong. */
+/** The server is away, full, read-only or too slow. */
 const UNAVAILABLE =
   /^(08...|53...|57P0.|57014|25006|58...|XX000|ECONN.*|ENOENT|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/;
 const UNAVAILABLE_TEXT =
@@ -246,12 +247,15 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw told(error);
+    throw asUnavailable(error);
   }
 }
 
-/** Lost connections and full disks become 503, in this one place. */
-export function told(error: unknown): unknown {
+/**
+ * What the caller gets for an error of the database: 503 when it cannot be reached or is full, a
+ * refusal for a constraint that callers can violate, else the error itself.
+ */
+export function asUnavailable(error: unknown): unknown {
   const message = error instanceof Error ? error.message : "";
   if (UNAVAILABLE.test(codeOf(error)) || UNAVAILABLE_TEXT.test(message)) {
     const refusal = refuse("unavailable", "The database cannot be reached just now. Try again.", {
@@ -268,12 +272,12 @@ async function retried<T>(attempt: () => Promise<T>): Promise<T> {
       return await attempt();
     } catch (error) {
       if (tries >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
-      await pause();
+      await backOff();
     }
   }
 }
 
-function pause(): Promise<void> {
+function backOff(): Promise<void> {
   const { least, most } = RETRY_JITTER_MS;
   return new Promise((resolve) => setTimeout(resolve, least + Math.random() * (most - least)));
 }

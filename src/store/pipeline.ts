@@ -4,6 +4,7 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
 import {
+  asUnavailable,
   atMostOne,
   type Connection,
   clientConfig,
@@ -12,7 +13,6 @@ import {
   type PoolOptions,
   type Queryable,
   SESSION,
-  told,
 } from "./db.ts";
 import { type Sql, statementName } from "./sql.ts";
 
@@ -51,7 +51,7 @@ export class Pipeline implements Queryable {
     const client = this.#open[this.#turn];
     const asked = client === undefined ? this.#askLater(query) : this.#send(client, query);
     return asked.then(read, (error) => {
-      throw told(error);
+      throw asUnavailable(error);
     });
   }
 

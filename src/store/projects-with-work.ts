@@ -1,12 +1,12 @@
-// Which projects have work waiting. The only statements that look across projects: they list
-// project ids, and the work itself is then claimed project by project, which keeps tenants fair.
+// Which projects have billing work waiting. These statements look across projects and list them;
+// the work is then claimed project by project, so that a large one does not hold up the others.
 
 import { DATABASE_NOW, type Queryable } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
-import { type ProjectId, type ProjectSettings, SETTINGS_COLUMNS } from "./tenants.ts";
+import { type ProjectSettings, SETTINGS_COLUMNS } from "./tenants.ts";
 
-/** A sandbox project is due by its own clock. */
-function dueProjects(db: Queryable, now: Date, work: (at: Sql) => Sql) {
+/** `work` finds a row that is due `at`; for a sandbox project that is the time of its own clock. */
+function projectsWith(db: Queryable, now: Date, work: (at: Sql) => Sql) {
   const at = sql`coalesce(p.frozen_at, ${now})`;
   // across projects: one index probe each.
   return db.many<ProjectSettings>(sql`
@@ -40,7 +40,7 @@ export function withEndedPeriods(db: Queryable, now: Date) {
 }
 
 export function withLateUsage(db: Queryable, now: Date) {
-  return dueProjects(
+  return projectsWith(
     db,
     now,
     (at) => sql`
@@ -51,7 +51,7 @@ export function withLateUsage(db: Queryable, now: Date) {
 }
 
 export function withOverdueInvoices(db: Queryable, now: Date) {
-  return dueProjects(
+  return projectsWith(
     db,
     now,
     (at) => sql`
@@ -63,7 +63,7 @@ export function withOverdueInvoices(db: Queryable, now: Date) {
 }
 
 export function withDunningDue(db: Queryable, now: Date) {
-  return dueProjects(
+  return projectsWith(
     db,
     now,
     (at) => sql`
@@ -71,17 +71,4 @@ export function withDunningDue(db: Queryable, now: Date) {
         from invoices i
        where i.project_id = p.id and i.dunning_on <= (${at} at time zone 'UTC')::date`,
   );
-}
-
-/** Subscriptions whose period is over, unlocked, in the order in which they are closed. */
-export async function listEnded(db: Queryable, project: ProjectId, now: Date, limit: number) {
-  const rows = await db.many<{ id: string }>(sql`
-    select id
-      from subscriptions
-     where project_id = ${project} and status in ('active', 'suspended')
-       and current_period_next <= ${now}
-       and (set_aside_until is null or set_aside_until <= ${DATABASE_NOW})
-     order by current_period_next, id
-     limit ${limit}`);
-  return rows.map((row) => row.id);
 }

@@ -76,7 +76,7 @@ export function getBilled(db: Queryable, project: ProjectId, ref: string) {
      limit 1`);
 }
 
-/** Held until the transaction ends: no close, no other change meanwhile. */
+/** Locked until the transaction ends: no close and no other change meanwhile. */
 export async function lock(tx: Tx, project: ProjectId, ref: string) {
   const found = await get(tx, project, ref);
   if (found === undefined) return undefined;
@@ -254,7 +254,7 @@ export async function reopen(
   return reopened === 1;
 }
 
-/** Subscriptions whose period is over, locked; what another worker holds is left to it. */
+/** Subscriptions whose period is over, locked; those that another worker has locked are skipped. */
 export function claimEnded(tx: Tx, project: ProjectId, now: Date, limit: number) {
   return tx.many<BilledSubscription>(sql`
     select ${BILLED_COLUMNS}
@@ -264,6 +264,18 @@ export function claimEnded(tx: Tx, project: ProjectId, now: Date, limit: number)
      order by s.current_period_next, s.id
      limit ${limit}
        for update of s skip locked`);
+}
+
+/** The ids of the same, without a lock and in the same order. */
+export async function listEnded(db: Queryable, project: ProjectId, now: Date, limit: number) {
+  const rows = await db.many<{ id: string }>(sql`
+    select s.id
+      from subscriptions s
+     where s.project_id = ${project} and ${LIVE} and s.current_period_next <= ${now}
+       and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})
+     order by s.current_period_next, s.id
+     limit ${limit}`);
+  return rows.map((row) => row.id);
 }
 
 /** When the next period ends; for the clock, which goes from one such instant to the next. */

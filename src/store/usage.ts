@@ -33,10 +33,10 @@ export function usageKey(transaction_id: string): string {
   return isKey ? transaction_id : digestId(transaction_id);
 }
 
-/** What recording must know about a subscription, read under its lock. */
-export type MeteredSubscription = {
+/** What recording needs of a subscription to place an event in its period. */
+export type UsageSubscription = {
   readonly id: string;
-  /** Another one after each change of the row. */
+  /** Differs after each change of the row. */
   readonly version: string;
   readonly seq: number;
   readonly external_id: string;
@@ -49,10 +49,10 @@ export type MeteredSubscription = {
   readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
 };
 
-export type MeteredMetric = Metric & { readonly version: string };
+export type UsageMetric = Metric & { readonly version: string };
 
-/** By id or external_id; the live one of a name comes last, so that it wins in a map. */
-export function listMetered(
+/** By id or external_id; of several with one external_id the live one comes last. */
+export function listSubscriptions(
   db: Queryable,
   project: ProjectId,
   refs: { ids: readonly string[]; external_ids: readonly string[] },
@@ -64,12 +64,12 @@ export function listMetered(
   const table = sql`subscriptions s
       join plans p on p.project_id = s.project_id and p.id = s.plan_id`;
   if (refs.external_ids.length === 0) {
-    return db.many<MeteredSubscription>(sql`
+    return db.many<UsageSubscription>(sql`
       select ${columns}
         from ${table}
        where s.project_id = ${project} and s.id = any(${refs.ids}::uuid[])`);
   }
-  return db.many<MeteredSubscription>(sql`
+  return db.many<UsageSubscription>(sql`
     select ${columns}
       from ${table}
      where s.project_id = ${project}
@@ -77,15 +77,15 @@ export function listMetered(
      order by live, s.id`);
 }
 
-/** What an event was placed by: rows by id with their versions, and the locks that keep them. */
-export type Remembered = {
+/** What a write counts on: versions by row id, the cutoff, and the locks that keep them as is. */
+export type Expected = {
   readonly locks: readonly number[];
   readonly subscriptions: ReadonlyMap<string, string>;
   readonly metrics: ReadonlyMap<string, string>;
   readonly closing_until: Date | null;
 };
 
-/** Stores what was not seen before and counts exactly that. Returns the keys that were new. */
+/** Stores the events with new keys and adds those alone to the sums. Returns the new keys. */
 export async function record(
   tx: Tx,
   project: ProjectId,
@@ -96,14 +96,14 @@ export async function record(
   return newKeys(events, rows);
 }
 
-/** The same, if all is still as remembered; else nothing is stored and undefined returned. */
-export async function recordRemembered(
+/** The same, if all is still as expected; else nothing is stored and undefined returned. */
+export async function recordIfUnchanged(
   db: Db,
   project: ProjectId,
   events: readonly EventRow[],
-  remembered: Remembered,
+  expected: Expected,
 ): Promise<ReadonlySet<string> | undefined> {
-  const { locks, subscriptions, metrics, closing_until } = remembered;
+  const { locks, subscriptions, metrics, closing_until } = expected;
   const held = sql`
     select hold_usage(${project}, ${locks}::integer[], ${[...subscriptions.keys()]}::uuid[],
                       ${[...subscriptions.values()]}::xid[], ${[...metrics.keys()]}::uuid[],
@@ -114,12 +114,12 @@ export async function recordRemembered(
 
 type Recorded = { readonly ok: boolean; readonly some: readonly string[] | null };
 
-/** Most often all of them are new, and need not be named. */
+/** `some` is null when all are new, which is most often: their keys then need not be returned. */
 function newKeys(events: readonly EventRow[], [row]: readonly Recorded[]): ReadonlySet<string> {
   return new Set(row?.some ?? events.map((event) => event.key));
 }
 
-/** Keys and days are sorted, so that two batches wait for each other in one order. */
+/** Keys and days are sorted, so that two batches lock them in one order and cannot deadlock. */
 function recording(project: ProjectId, events: readonly EventRow[], held: Sql): Sql {
   const distinct = events.some((event) => event.unique_value !== null);
   return sql`
@@ -151,8 +151,8 @@ function recording(project: ProjectId, events: readonly EventRow[], held: Sql): 
 }
 
 /**
- * By hand, because events are many and to render them was the dearest of our own functions: ids,
- * numbers and instants need no escaping, and what is null is left out.
+ * Written by hand, at half the cost of `JSON.stringify` for the whole row, which was the most
+ * expensive of our own functions. Ids, numbers and instants need no escaping; nulls are left out.
  */
 function rowJson(row: EventRow): string {
   const { transaction_id, quantity, unique_value, value, properties, unbillable } = row;
@@ -170,8 +170,8 @@ function rowJson(row: EventRow): string {
 }
 
 /**
- * The daily sums of a set of events, added to what is there. Also how a day is rebuilt. Distinct
- * values are only looked for when there are any: most metrics have none.
+ * Adds a set of events to the daily sums; also rebuilds the sums after they were removed. Without
+ * `distinct` the tables of distinct values are left alone: most metrics count none.
  */
 function foldInto(project: ProjectId, events: Sql, distinct: boolean): Sql {
   const first_seen = sql`
@@ -240,9 +240,9 @@ export type PeriodRef = { readonly subscription_id: string; readonly period_no: 
 export type PeriodUsage = PeriodRef & UsageDay & { readonly metric_id: string };
 
 /**
- * The usage of whole periods, one row a metric; a period may be named twice. The latest value is
- * looked up for metrics that count it, and null for others: ordering everyone's days to find it
- * made this the dearest statement of a close.
+ * The usage of whole periods, one row a metric; a period may be named twice. `latest` is looked up
+ * only for metrics that bill by it and is null for others: sorting the days of every metric for it
+ * made this the most expensive statement of a close.
  */
 export function totals(db: Queryable, project: ProjectId, periods: readonly PeriodRef[]) {
   return db.many<PeriodUsage>(sql`
@@ -272,7 +272,7 @@ export function totals(db: Queryable, project: ProjectId, periods: readonly Peri
       join metrics m on m.project_id = ${project} and m.id = t.metric_id`);
 }
 
-/** The same, straight from the events, as an end at that instant would leave it. */
+/** The same from the events themselves, leaving out those at or after `end`. */
 export function totalsBefore(db: Queryable, project: ProjectId, period: PeriodRef, end: Date) {
   return db.many<PeriodUsage>(sql`
     select subscription_id, period_no, metric_id, count(*) as events, sum(quantity)::text as sum,
@@ -297,7 +297,7 @@ export function listDays(db: Queryable, project: ProjectId, period: PeriodRef) {
      order by metric_id, day`);
 }
 
-/** Whether events are counted that lie at or after the end: sent for a future that never came. */
+/** Whether events at or after the end are in the sums: they may be sent ahead of their time. */
 export async function hasUsageFrom(
   db: Queryable,
   project: ProjectId,
@@ -314,7 +314,7 @@ export async function hasUsageFrom(
   return found;
 }
 
-/** Events at or after the end are never billed: the sums are made again from the rest. */
+/** Marks events at or after the end as never billed, and makes the sums again from the rest. */
 export async function cutAt(
   tx: Tx,
   project: ProjectId,
@@ -388,7 +388,7 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
   );
 }
 
-/** The text itself settles it: a digest looks like a UUID, and may have been sent as one. */
+/** Compares the text too: a digest looks like a UUID, and a caller may have sent that very UUID. */
 export function getByTransaction(db: Queryable, project: ProjectId, transaction_id: string) {
   return db.maybeOne<UsageEvent>(sql`
     select ${EVENT_COLUMNS}

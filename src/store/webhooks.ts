@@ -1,4 +1,5 @@
-// Webhook endpoints, and the messages and queue rows that are written with the facts they tell.
+// Webhook endpoints, and the messages and queue rows, which are written in the transaction of what
+// they report.
 
 import { newId } from "../ids.ts";
 import { TEST_EVENT } from "../schema/webhooks.ts";
@@ -47,7 +48,7 @@ export function lock(tx: Tx, project: ProjectId, id: string) {
        for no key update`);
 }
 
-/** Which of these endpoints are switched off; none can be switched before the transaction ends. */
+/** Which of these endpoints are disabled; locked, so that this holds until the transaction ends. */
 export async function lockDisabled(
   tx: Tx,
   project: ProjectId,
@@ -63,12 +64,12 @@ export async function lockDisabled(
 }
 
 export type Listeners = {
-  /** Of a sandbox, where every message is kept for `dues webhooks listen`. */
+  /** True for a sandbox, where every message is kept for `dues webhooks listen`. */
   readonly keeps_all: boolean;
   readonly endpoints: readonly Pick<EndpointRow, "id" | "events">[];
 };
 
-/** The endpoints that are told what happens now. */
+/** The endpoints that get messages now. */
 export async function getListeners(tx: Tx, project: ProjectId): Promise<Listeners> {
   const rows = await tx.many<{ keeps_all: boolean; id: string | null; events: string[] }>(sql`
     select p.mode = 'sandbox' as keeps_all, e.id, e.events
@@ -81,7 +82,7 @@ export async function getListeners(tx: Tx, project: ProjectId): Promise<Listener
   return { keeps_all: rows[0]?.keeps_all ?? false, endpoints };
 }
 
-/** One adder at a time, so that the limit holds. */
+/** Locks the project, so that two who add an endpoint at once cannot exceed the limit. */
 export async function lockCount(tx: Tx, project: ProjectId): Promise<number> {
   await tx.one(sql`select 1 from projects where id = ${project} for no key update`);
   const { count } = await tx.one<{ count: number }>(sql`
@@ -108,8 +109,9 @@ export function insert(tx: Tx, project: ProjectId, endpoint: NewEndpoint, now: D
 export type EndpointChange = Pick<EndpointRow, "events" | "enabled" | "disabled_reason">;
 
 /**
- * What waits for a disabled endpoint goes on waiting; enabled again, it is due at once. What is
- * being sent at this moment is left to its sender, who looks again.
+ * The queue of a disabled endpoint is paused (due at infinity); enabled again, all of it is due at
+ * once. Rows that are being sent at this moment are left alone: their sender looks at the endpoint
+ * again when it records the result.
  */
 export async function update(
   tx: Tx,
@@ -131,14 +133,14 @@ export async function update(
        where project_id = ${project} and endpoint_id = ${id} and claim is null
          and (due_at = 'infinity') = ${change.enabled}
       returning endpoint_id, message_id, attempt, due_at),
-    told as (
-      ${retold(project)})
+    rescheduled as (
+      ${rescheduleAttempts(project)})
     select pg_notify(${CHANNEL}, ${project}::text)
      where ${change.enabled} and exists (select 1 from moved)`);
   return updated;
 }
 
-/** Its attempts stay on record; what still waits for it is dropped. */
+/** Its attempts stay on record; its queue is deleted. */
 export async function remove(tx: Tx, project: ProjectId, id: string, now: Date): Promise<void> {
   await tx.run(sql`
     update webhook_endpoints
@@ -149,14 +151,14 @@ export async function remove(tx: Tx, project: ProjectId, id: string, now: Date):
       delete from webhook_queue
        where project_id = ${project} and endpoint_id = ${id}
       returning endpoint_id, message_id, attempt, 'infinity'::timestamptz as due_at)
-    ${retold(project)}`);
+    ${rescheduleAttempts(project)}`);
 }
 
 /**
- * Puts aside what is due to endpoints that are switched off: it came in while they were being
- * switched. Otherwise every poll would find it and nobody take it.
+ * Pauses queue rows of disabled endpoints that are due all the same: they were written while the
+ * endpoint was being disabled. Otherwise every poll would find them and no claim would take them.
  */
-export async function park(db: Queryable, project: ProjectId): Promise<void> {
+export async function pauseDisabled(db: Queryable, project: ProjectId): Promise<void> {
   await db.run(sql`
     with moved as (
       update webhook_queue q
@@ -165,14 +167,15 @@ export async function park(db: Queryable, project: ProjectId): Promise<void> {
        where q.project_id = ${project} and q.due_at <= ${AT_ONCE} and ${IS_FREE}
          and e.project_id = ${project} and e.id = q.endpoint_id and not e.enabled
       returning q.endpoint_id, q.message_id, q.attempt, q.due_at)
-    ${retold(project)}`);
+    ${rescheduleAttempts(project)}`);
 }
 
 /**
- * The last attempt of each moved row says when the next one comes; never is null. The endpoint is
- * compared in a way that no index serves: found by the message it is at once, see migration 5.
+ * Sets next_retry_at of the last attempt of each moved row; null when there will be none. The
+ * endpoint is compared by `is not distinct from`, which no index serves, so that rows are found by
+ * their message: see migration 5.
  */
-function retold(project: ProjectId): Sql {
+function rescheduleAttempts(project: ProjectId): Sql {
   return sql`
       update webhook_attempts a
          set next_retry_at = nullif(m.due_at, 'infinity')
@@ -182,7 +185,7 @@ function retold(project: ProjectId): Sql {
          and a.status = 'failed'`;
 }
 
-/** Both secrets sign for a day, so that receivers can change over without missing one. */
+/** Both secrets sign for a day, so that receivers can change over without missing a message. */
 export function rotate(
   tx: Tx,
   project: ProjectId,
@@ -204,7 +207,7 @@ export type Message = {
   readonly endpoint_ids: readonly string[];
 };
 
-/** Messages and one queue row per endpoint, in the caller's transaction; workers hear at commit. */
+/** Messages and one queue row per endpoint; workers are notified when the transaction commits. */
 export async function enqueue(
   tx: Tx,
   project: ProjectId,
@@ -276,16 +279,16 @@ export async function replay(
          and m.event = any(${endpoint.events}::text[])
          for key share),
     ${intoQueue(project)},
-    told as (
+    notified as (
       select pg_notify(${CHANNEL}, ${project}::text))
     select count(*)
-      from again, told`);
+      from again, notified`);
   return count;
 }
 
 /**
- * Attempts go on counting from the last one; the retries start anew. A message that is being sent
- * at this moment is not sent a second time beside it.
+ * Attempts are numbered on from the last one; retries start over. A message that is being sent at
+ * this moment stays as it is, so that it is not sent twice at once.
  */
 function intoQueue(project: ProjectId): Sql {
   return sql`
@@ -303,8 +306,8 @@ function intoQueue(project: ProjectId): Sql {
          set due_at = excluded.due_at, tries = 0
        where q.claim is null
       returning endpoint_id, message_id, attempt, due_at),
-    retold as (
-      ${retold(project)})`;
+    rescheduled as (
+      ${rescheduleAttempts(project)})`;
 }
 
 export type FeedRow = {

@@ -6,8 +6,8 @@ import { Refusal } from "../errors.ts";
 import { BATCH_MAX, closeAlone, closeDue, settleEnded } from "../operations/close-periods.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
-import * as callers from "../store/api-activity.ts";
-import * as due from "../store/projects-with-work.ts";
+import * as apiActivity from "../store/api-activity.ts";
+import * as projectsWithWork from "../store/projects-with-work.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
@@ -32,7 +32,7 @@ async function closeTick(context: Context): Promise<number> {
   const { db, clock } = context;
   const wall = clock.now();
   let closed = 0;
-  for (const settings of await due.withEndedPeriods(db, wall)) {
+  for (const settings of await projectsWithWork.withEndedPeriods(db, wall)) {
     const now = settings.frozen_at ?? wall;
     if (settings.beyond_cutoff) await db.tx((tx) => usageLocks.raiseCutoff(tx, settings.id, now));
     closed += await closeTurn(context, settings, now);
@@ -52,7 +52,7 @@ async function closeTurn(context: Context, settings: ProjectSettings, now: Date)
     return closed;
   };
   // While the database writes one batch the next is decided, unless callers need that processor.
-  const spare = async () => !(await callers.areBeingAnswered(context.db));
+  const spare = async () => !(await apiActivity.isApiActive(context.db));
   const [closed, more] = await Promise.all([lane(async () => true), lane(spare)]);
   return first + closed + more;
 }
@@ -72,7 +72,7 @@ async function closeBatch(context: Context, settings: ProjectSettings, now: Date
 async function closeOneByOne(context: Context, settings: ProjectSettings, now: Date) {
   const { db, log } = context;
   let closed = 0;
-  for (const id of await due.listEnded(db, settings.id, now, BATCH_MAX)) {
+  for (const id of await subscriptions.listEnded(db, settings.id, now, BATCH_MAX)) {
     try {
       closed += (await db.tx((tx) => closeAlone(tx, settings, id, now))).closed;
     } catch (error) {
@@ -90,7 +90,7 @@ async function closeOneByOne(context: Context, settings: ProjectSettings, now: D
 
 async function settleTick({ db, clock }: Context): Promise<number> {
   let settled = 0;
-  for (const settings of await due.withLateUsage(db, clock.now())) {
+  for (const settings of await projectsWithWork.withLateUsage(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
     settled += (await db.tx((tx) => settleEnded(tx, settings, now))).closed;
   }
@@ -99,7 +99,7 @@ async function settleTick({ db, clock }: Context): Promise<number> {
 
 async function overdueTick({ db, clock }: Context): Promise<number> {
   let marked = 0;
-  for (const settings of await due.withOverdueInvoices(db, clock.now())) {
+  for (const settings of await projectsWithWork.withOverdueInvoices(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
     marked += (await db.tx((tx) => markOverdue(tx, settings, now))).length;
   }
@@ -108,7 +108,7 @@ async function overdueTick({ db, clock }: Context): Promise<number> {
 
 async function dunningTick({ db, clock }: Context): Promise<number> {
   let sent = 0;
-  for (const settings of await due.withDunningDue(db, clock.now())) {
+  for (const settings of await projectsWithWork.withDunningDue(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
     sent += (await db.tx((tx) => stepDunning(tx, settings, now))).length;
   }

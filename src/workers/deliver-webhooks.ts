@@ -97,7 +97,7 @@ export class Deliverer {
       // What is left waits for room, which comes with a result, or for its time, which is polled.
       if (rows.length >= room.total) this.#tell(project);
       if (rows.length === 0 && polled.has(project) && this.#lanes.isIdle(project)) {
-        await webhooks.park(db, project);
+        await webhooks.pauseDisabled(db, project);
       }
       this.#lanes.add(project, withBodies(rows, taken_ms), room);
       for (const endpoint_id of new Set(rows.map((row) => row.endpoint_id))) {

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { summarize } from "../../src/operations/read-analytics.ts";
+import { readAnalytics } from "../../src/operations/read-analytics.ts";
 import { addDeltas } from "../../src/store/analytics.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import * as deliveries from "../../src/store/deliveries.ts";
@@ -239,7 +239,7 @@ describe("the analytics of a project", () => {
 
   test("are what the API answers, and follow what happens from then on", async () => {
     const settings = await getSettingsById(db, ours);
-    const summary = () => db.snapshot((tx) => summarize(tx, settings, NOW));
+    const summary = () => db.snapshot((tx) => readAnalytics(tx, settings, NOW));
     const eur = { mrr_cents: 1_000, outstanding_invoice_count: 1, outstanding_total_cents: 50 };
     const usd = { mrr_cents: 6_501, outstanding_invoice_count: 2, outstanding_total_cents: 1_200 };
     expect(await summary()).toMatchObject({
@@ -308,7 +308,7 @@ describe("tables that got other names", () => {
 
   test("analytics count what was added up, what was not yet, and what changes now", async () => {
     const settings = await getSettingsById(pool, ours);
-    const analytics = () => pool.snapshot((tx) => summarize(tx, settings, NOW));
+    const analytics = () => pool.snapshot((tx) => readAnalytics(tx, settings, NOW));
     const due = { outstanding_invoice_count: 2, outstanding_total_cents: 1_200 };
     const five = { ...due, active_subscriptions: 5, mrr_cents: 12_000 };
     expect(await analytics()).toMatchObject(five);
@@ -327,7 +327,7 @@ describe("tables that got other names", () => {
     const write = (closing_until: Date | null) => {
       const locks = [usageLocks.CUTOFF_LOCK];
       const expected = { locks, subscriptions: new Map(), metrics: new Map(), closing_until };
-      return usage.recordRemembered(pool, ours, [], expected);
+      return usage.recordIfUnchanged(pool, ours, [], expected);
     };
     expect(await usageLocks.closingUntil(pool, ours)).toEqual(cutoff);
     expect(await write(cutoff)).toEqual(new Set());

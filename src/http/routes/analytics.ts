@@ -1,6 +1,6 @@
-// The figures of a project at a glance.
+// The analytics of a project.
 
-import { summarize } from "../../operations/read-analytics.ts";
+import { readAnalytics } from "../../operations/read-analytics.ts";
 import { Analytics } from "../../schema/analytics.ts";
 import { type Route, read } from "../route.ts";
 
@@ -14,7 +14,7 @@ const get = read({
   project: "required",
   reply: [200, Analytics],
   async handle({ db, settings, now }) {
-    return db.snapshot((tx) => summarize(tx, settings, now));
+    return db.snapshot((tx) => readAnalytics(tx, settings, now));
   },
 });
 
