@@ -20,7 +20,6 @@ import { type Connection, type Db, Pool, type Queryable } from "./store/db.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
-import { dropOnEveryChange } from "./store/portal.ts";
 import { countOrganizations } from "./store/tenants.ts";
 import { startLoop } from "./workers/loop.ts";
 import { startThread, startWork } from "./workers/start.ts";
@@ -97,7 +96,8 @@ const REQUESTS = {
 };
 
 export function requestPool(connection: Connection, config: Config): Pool {
-  return new Pool(connection, { ...REQUESTS, max: config.pool_max });
+  const { pool_max: max, portal_auto_invalidate } = config;
+  return new Pool(connection, { ...REQUESTS, max, portal_auto_invalidate });
 }
 
 export async function checkSecretKey(db: Db, secret_key: Buffer, now: Date): Promise<void> {
@@ -217,7 +217,6 @@ async function listen(context: Context, readiness: Readiness, role: Role) {
 
 /** The HTTP server alone, as tests use it. A worker's shows its health and nothing else. */
 export function httpServer(context: Context, readiness: Readiness, role: Role): HttpServer {
-  dropOnEveryChange(context.config.portal_auto_invalidate);
   const table = routeTable(context, readiness);
   const routes =
     role === "worker" ? table.filter(({ path }) => !/^\/(v1|portal)\b/.test(path)) : table;

@@ -1,4 +1,5 @@
-// The connection to PostgreSQL: queries, transactions, retries. Knows no table.
+// The connection to PostgreSQL: queries, transactions, retries. Knows no table; carries the
+// settings that writes depend on to the functions that write.
 
 import pg from "pg";
 import { refuse } from "../errors.ts";
@@ -13,20 +14,27 @@ export type Queryable = {
   run(query: Sql): Promise<number>;
 };
 
+/** Settings of the process, handed to the pool when it is made. */
+type WriteSettings = {
+  /** Every change of a customer's data drops the customer's cached portal view. */
+  readonly portal_auto_invalidate: boolean;
+};
+
 declare const inTransaction: unique symbol;
 /**
  * What writes need: a function that takes `Tx` cannot be called outside a transaction. Statements
  * that do not wait for one another (`Promise.all`) go out together and run in that order.
  */
-export type Tx = Queryable & { readonly [inTransaction]: true };
+export type Tx = Queryable & WriteSettings & { readonly [inTransaction]: true };
 
-export type Db = Queryable & {
-  tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** A write that is a transaction by itself, without begin and commit. */
-  alone<T>(query: Sql): Promise<T[]>;
-  /** Read only, all statements on one snapshot. */
-  snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
-};
+export type Db = Queryable &
+  WriteSettings & {
+    tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+    /** A write that is a transaction by itself, without begin and commit. */
+    alone<T>(query: Sql): Promise<T[]>;
+    /** Read only, all statements on one snapshot. */
+    snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+  };
 
 export type Connection = {
   readonly connectionString?: string;
@@ -36,7 +44,7 @@ export type Connection = {
   readonly database?: string;
 };
 
-export type PoolOptions = {
+export type PoolOptions = Partial<WriteSettings> & {
   readonly max: number;
   readonly statement_timeout_ms: number;
   readonly lock_timeout_ms: number;
@@ -85,9 +93,11 @@ export const PIPELINED = { pipeline: true };
 export const SESSION = "set datestyle = 'ISO'";
 
 export class Pool implements Db {
+  readonly portal_auto_invalidate: boolean;
   readonly #pool: pg.Pool;
 
   constructor(connection: Connection, options: PoolOptions) {
+    this.portal_auto_invalidate = options.portal_auto_invalidate ?? false;
     this.#pool = new pg.Pool({
       ...clientConfig(connection, options),
       ...PIPELINED,
@@ -141,7 +151,7 @@ export class Pool implements Db {
       // Not awaited: the first statement is sent along with it, and fails if it does.
       const begun = translated(() => client.query(begin));
       begun.catch(() => {});
-      const transaction = new Transaction(client);
+      const transaction = new Transaction(client, this);
       const result = await work(transaction as unknown as Tx);
       await begun;
       await transaction.commit();
@@ -167,13 +177,15 @@ export class Pool implements Db {
   }
 }
 
-class Transaction implements Queryable {
+class Transaction implements Queryable, WriteSettings {
+  readonly portal_auto_invalidate: boolean;
   readonly #client: pg.PoolClient;
   /** The first error: statements that were sent behind the failed one only say that one failed. */
   #cause: unknown;
 
-  constructor(client: pg.PoolClient) {
+  constructor(client: pg.PoolClient, settings: WriteSettings) {
     this.#client = client;
+    this.portal_auto_invalidate = settings.portal_auto_invalidate;
   }
 
   many<T>(query: Sql): Promise<T[]> {

@@ -107,26 +107,19 @@ export async function dropAll(tx: Tx, project: ProjectId): Promise<number> {
      where project_id = ${project} and body is not null`);
 }
 
-/**
- * Whether every change of a customer's data drops its view. Set once at start, from the
- * configuration; a process that does not ask for it runs no statement for it.
- */
-let everyChange = false;
-
-export function dropOnEveryChange(on: boolean): void {
-  everyChange = on;
-}
-
 export type Change = { readonly type: string; readonly resource_id: string };
 
-/** The views that logged changes make untrue, as far as the setting asks for it. */
+/**
+ * Drops the views of customers that were updated, and with `portal_auto_invalidate` every view that
+ * the changes make untrue. Without it no statement is run for changes of other kinds.
+ */
 export async function dropChanged(
   tx: Tx,
   project: ProjectId,
   changes: readonly Change[],
 ): Promise<void> {
   const patched = changes.filter(({ type }) => type === "customer.updated");
-  if (!everyChange) {
+  if (!tx.portal_auto_invalidate) {
     await drop(
       tx,
       project,
@@ -158,13 +151,13 @@ export async function dropChanged(
   );
 }
 
-/** Usage is not logged change by change, so it says itself whose it was, when that is asked. */
+/** The same for usage, which is not logged event by event; `used` lists the subscriptions. */
 export async function dropUsed(
   db: Db,
   project: ProjectId,
   used: () => readonly string[],
 ): Promise<void> {
-  if (!everyChange) return;
+  if (!db.portal_auto_invalidate) return;
   const subscription_ids = used();
   if (subscription_ids.length === 0) return;
   const users = await db.many<{ customer_id: string }>(sql`

@@ -58,7 +58,8 @@ export function startWork(
   context: Omit<Context, "db" | "point">,
   connection: Connection,
 ): () => Promise<void> {
-  const db = new Pool(connection, POOL);
+  const { portal_auto_invalidate } = context.config;
+  const db = new Pool(connection, { ...POOL, portal_auto_invalidate });
   const stop = startWorkers({ ...context, db, point: db }, connection);
   return async () => {
     await stop();

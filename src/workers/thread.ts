@@ -4,13 +4,11 @@ import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { makeLog } from "../log.ts";
-import { dropOnEveryChange } from "../store/portal.ts";
 import { type Orders, startWork } from "./start.ts";
 
 const { config, connection, secret_key } = workerData as Orders;
 // Linux keeps a priority for each thread: this one gives way to those who answer callers.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-dropOnEveryChange(config.portal_auto_invalidate);
 const context = {
   config,
   clock: systemClock,

@@ -134,6 +134,7 @@ export async function startApp(options: Options = {}): Promise<App> {
   const clock = options.clock ?? systemClock;
   const pool = new Pool(connection, {
     max: config.pool_max,
+    portal_auto_invalidate: config.portal_auto_invalidate,
     statement_timeout_ms: 20_000,
     lock_timeout_ms: 5_000,
     application_name: "dues test",

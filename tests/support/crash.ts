@@ -11,6 +11,7 @@ export type Death = { readonly statement: number; readonly when: When };
 
 /** Counts statements and commits of transactions since the last `arm`, and dies where told. */
 export class MortalDb implements Db {
+  readonly portal_auto_invalidate: boolean;
   readonly #db: Db;
   #death: Death | undefined;
   #statements = 0;
@@ -18,6 +19,7 @@ export class MortalDb implements Db {
   #died = false;
 
   constructor(db: Db) {
+    this.portal_auto_invalidate = db.portal_auto_invalidate;
     this.#db = db;
   }
 
@@ -87,7 +89,7 @@ export class MortalDb implements Db {
       one: (query) => this.#step(tx, () => tx.one(query)),
       run: (query) => this.#step(tx, () => tx.run(query)),
     };
-    return watched as Tx;
+    return { ...tx, ...watched };
   }
 
   async #step<T>(tx: Tx, statement: () => Promise<T>): Promise<T> {

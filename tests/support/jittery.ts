@@ -2,7 +2,7 @@
 // once in a thousand runs is interleaved here all the time.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { Db, Queryable, Tx } from "../../src/store/db.ts";
+import type { Db, Queryable } from "../../src/store/db.ts";
 import type { Sql } from "../../src/store/sql.ts";
 
 function slowed(queryable: Queryable, max_ms: number): Queryable {
@@ -30,7 +30,8 @@ function slowed(queryable: Queryable, max_ms: number): Queryable {
 export function jittery(db: Db, max_ms: number): Db {
   return {
     ...slowed(db, max_ms),
-    tx: (work) => db.tx((tx) => work(slowed(tx, max_ms) as Tx)),
+    portal_auto_invalidate: db.portal_auto_invalidate,
+    tx: (work) => db.tx((tx) => work({ ...tx, ...slowed(tx, max_ms) })),
     alone: (query) => db.tx((tx) => slowed(tx, max_ms).many(query)),
     snapshot: (work) => db.snapshot((tx) => work(slowed(tx, max_ms))),
   };

@@ -193,6 +193,7 @@ describe("logs", () => {
     lines.length = 0;
     const broken: Db = {
       ...throwing(),
+      portal_auto_invalidate: false,
       tx: () => Promise.reject(new Error("select secrets from vault")),
       alone: () => Promise.reject(new Error("select secrets from vault")),
       snapshot: () => Promise.reject(new Error("select secrets from vault")),
