@@ -27,7 +27,7 @@ type Sending = {
   readonly base_url: string;
 };
 
-/** The trial may send to this machine; anything private is for the operator to allow. */
+/** Without DATABASE_URL, on trial, loopback is allowed; private addresses only by the operator. */
 export function addressPolicy(config: Sending): AddressPolicy {
   const own = parsedUrl(config.base_url);
   return {
@@ -111,7 +111,7 @@ export function permits(policy: AddressPolicy, address: AddressClass): boolean {
 export function checkWebhookUrl(text: string, policy: AddressPolicy): UrlCheck {
   const refused = (reason: string): UrlCheck => ({ ok: false, reason });
   if (text.length > URL_CHARS_MAX) return refused(`is longer than ${URL_CHARS_MAX} characters`);
-  // The parser would drop them without a word.
+  // The parser would drop them silently.
   if (/[\p{Cc}\s\\]/u.test(text)) return refused("has spaces, control characters or backslashes");
   const url = parsedUrl(text);
   if (url === undefined) return refused("is not a URL");

@@ -1,5 +1,5 @@
-// What an event counts, and how a period's events become units. Billing folds days; `foldEvents`
-// over the raw events says what that must give.
+// What an event counts, and how a period's events become units. Billing adds up days (`unitsOf`);
+// `foldEvents` computes the same from the events themselves, and tests compare the two.
 import type { AggregationType } from "../schema/metrics.ts";
 import {
   add,

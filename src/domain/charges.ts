@@ -1,11 +1,11 @@
-// Which words of a charge go together. Turns what a caller wrote into one set of terms, or says
+// Which fields of a charge go together. Turns what a caller wrote into one set of terms, or says
 // which field is wrong.
 
 import { refuseField } from "../errors.ts";
 import { DECIMAL_PATTERN } from "../schema/common.ts";
 import type { Charge, ChargeInput } from "../schema/plans.ts";
 
-/** A charge as written, in one spelling. References are not yet looked up. */
+/** A charge with one name for each field. References are not yet looked up. */
 export type ChargeDraft = {
   readonly charge_model: Charge["charge_model"];
   readonly invoice_timing: Charge["invoice_timing"];

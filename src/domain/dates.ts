@@ -1,5 +1,5 @@
 // UTC days and instants. A day is a `YYYY-MM-DD` string, an instant a Date; the time zone of the
-// machine has no say.
+// machine is never used.
 
 export const DAY_MS = 86_400_000;
 
@@ -50,7 +50,7 @@ export function parseTimestamp(text: string): Date | undefined {
   return canonical(text) ?? anyForm(text);
 }
 
-/** `YYYY-MM-DDTHH:MM:SS.mmmZ`, which nearly everyone sends, digit by digit: events are many. */
+/** `YYYY-MM-DDTHH:MM:SS.mmmZ`, the form of most events, without the cost of a pattern. */
 function canonical(text: string): Date | undefined {
   if (text.length !== CANONICAL.length) return undefined;
   for (let i = 0; i < text.length; i++) {
@@ -81,7 +81,7 @@ function anyForm(text: string): Date | undefined {
   const read = (name: string) => Number(parts[name] ?? 0);
   const [hour, zoneHour] = [read("hour"), read("zone_hour")];
   const [minute, second, zoneMinute] = [read("minute"), read("second"), read("zone_minute")];
-  // 24:00 and the leap second 60 are no instants of their own here.
+  // 24:00 and the leap second 60 are refused: they are other names of the next instant.
   if (Math.max(hour, zoneHour) > 23 || Math.max(minute, second, zoneMinute) > 59) return undefined;
 
   const day = Date.UTC(read("year"), read("month") - 1, read("day"));

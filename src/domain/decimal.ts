@@ -1,5 +1,5 @@
 // Exact decimals on bigint: the only arithmetic that units, rates and quantities go through.
-// Rounding has no default: whoever leaves the exact world says how.
+// Nothing is rounded by default: each function that rounds says how.
 
 /** `digits / 10^scale`. Made by this file only; two forms of one value ("1", "1.0") are equal. */
 export type Decimal = { readonly digits: bigint; readonly scale: number };
@@ -33,7 +33,7 @@ export function decimalFromJson(value: unknown): Decimal | undefined {
   if (typeof value === "string") return parseDecimal(value);
   if (typeof value !== "number") return undefined;
   const text = numberText(value);
-  // Beyond 15 digits the double may already differ from what was sent. Refused, never guessed.
+  // Beyond 15 digits the double may already differ from what was sent, so it is refused.
   const digits = text.replace(/[-.]/g, "");
   return digits.length > DOUBLE_DIGITS_MAX ? undefined : parseDecimal(text);
 }

@@ -1,4 +1,5 @@
-// Figures and days in the words of documents: exact at any size, in the currency's own decimals.
+// Amounts, units and dates as the text of documents: exact at any size, in the currency's own
+// decimals.
 
 import { exponentOf } from "./money.ts";
 

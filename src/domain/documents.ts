@@ -1,4 +1,4 @@
-// An invoice as a document: its words and figures in order, for any renderer. No layout here.
+// An invoice as a document: its texts and amounts in order, for any renderer. No layout here.
 
 import type { Fee, InvoiceWithFees } from "../schema/invoices.ts";
 import type { Settings } from "../schema/settings.ts";

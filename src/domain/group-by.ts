@@ -1,4 +1,4 @@
-// Lists by key, for joining in memory what was loaded in one statement.
+// Groups a list by key: how rows of several statements are joined in memory.
 
 export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();

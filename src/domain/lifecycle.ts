@@ -14,7 +14,7 @@ export type Transition =
   | { readonly kind: "cancel" }
   /** An ended subscription begins a new period now; the gap is never billed. */
   | { readonly kind: "reactivate"; readonly into: "active" | "suspended" }
-  /** It has ended already: the word changes, `terminated_at` and the invoices stay. */
+  /** It has ended already: the status changes, `terminated_at` and the invoices stay. */
   | { readonly kind: "relabel" };
 
 const NONE: Transition = { kind: "none" };

@@ -1,5 +1,5 @@
-// From a price list and what was used to the lines of an invoice. Which version of a plan prices a
-// period, and what was used in it, is found by others and handed in.
+// Computes the lines of an invoice from a price list and usage. Which version of a plan prices a
+// period, and what was used in it, is handed in.
 import type { Aggregation } from "./aggregation.ts";
 import {
   add,
@@ -92,7 +92,7 @@ export function quantityOf(charge: PricedCharge, properties: Properties): Decima
   }
   const sent = Object.hasOwn(properties, name) ? properties[name] : undefined;
   const quantity = decimalFromJson(sent);
-  // Never a silent 0 or 1: a quantity that cannot be read is a question for people.
+  // Never taken for 0 or 1: the operator is shown a quantity that cannot be read.
   if (quantity === undefined || isNegative(quantity)) {
     const found = sent === undefined ? "is missing" : `is ${JSON.stringify(sent)}`;
     throw new BadQuantity(`The property "${name}" must be a decimal of 0 or more; it ${found}.`);

@@ -1,4 +1,4 @@
-// What a webhook delivery says, how it is signed and when it is tried again. Sending is elsewhere.
+// The body of a webhook, its signatures and its retries. Sending is elsewhere.
 import { createHmac } from "node:crypto";
 
 /** After the first attempt; together they take about 69 hours. */

@@ -1,5 +1,5 @@
-// Moves a sandbox project's clock: whatever falls due on the way happens, in the order of time,
-// by the same acts that the workers run.
+// Moves a sandbox project's clock: whatever falls due on the way is done, in the order of time, by
+// the same operations that the workers run.
 
 import { startOfDay, utcDate } from "../domain/dates.ts";
 import { overdueAt } from "../domain/invoicing.ts";
@@ -19,7 +19,7 @@ import { stepDunning } from "./step-dunning.ts";
 
 type Moved = { at: Date; facts: readonly Fact[]; closed: number };
 
-/** Stops the clock at an instant; with subscriptions in the project only forward. */
+/** Stops the clock at an instant; a project with subscriptions only goes forward. */
 export async function freezeClock(
   db: Db,
   settings: ProjectSettings,
@@ -75,7 +75,7 @@ function refuseLive(settings: ProjectSettings): void {
   throw refuse("live_project", "A live project's clock cannot be moved. Use a sandbox project.");
 }
 
-/** Each stop is a transaction of its own: killed on the way, the clock stands at the last stop. */
+/** Each step is a transaction of its own: if the process dies, the clock is at the last step. */
 async function travel(
   db: Db,
   project: ProjectId,
@@ -91,7 +91,7 @@ async function travel(
   }
   await db.tx(async (tx) => {
     const { frozen_at } = await clock.lock(tx, project);
-    // Someone else may have gone further meanwhile.
+    // Another call may have moved it further meanwhile.
     if (frozen_at === null || frozen_at < to) await clock.freezeAt(tx, project, to);
     const payload = { from: now, to };
     await emit(tx, project, [{ type: "clock.advanced", resource_id: project, payload }], by, to);

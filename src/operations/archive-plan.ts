@@ -1,4 +1,4 @@
-// Archives a plan, unless someone is active on it.
+// Archives a plan, unless it has active subscriptions.
 
 import { refuse } from "../errors.ts";
 import type { Tx } from "../store/db.ts";
@@ -14,7 +14,7 @@ export async function archivePlan(
   by: By,
   now: Date,
 ): Promise<void> {
-  // Whoever makes a subscription holds the plan shared: it is counted here, or finds the archive.
+  // Starting a subscription locks the plan shared: it is counted here, or finds the plan archived.
   const [plan] = await plans.lock(tx, project, [plan_id]);
   if (plan === undefined) throw refuse("not_found", "No plan has this id.");
   if (plan.archived_at !== null) return;

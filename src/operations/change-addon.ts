@@ -1,4 +1,4 @@
-// Declares an add-on: exactly one route to a price.
+// Creates or changes an add-on, whose price is its own or that of a catalog item, never both.
 
 import { refuse, refuseField } from "../errors.ts";
 import type { AddOn, AddOnUpsert } from "../schema/addons.ts";

@@ -37,7 +37,7 @@ export async function upsertCatalogItem(
 async function update(tx: Tx, project: ProjectId, input: CatalogUpsert, by: By, now: Date) {
   const before = await catalog.lockByCode(tx, project, input.code);
   if (before === undefined) throw new Error(`Catalog item ${input.code} vanished.`);
-  // A plan made meanwhile held the item still until it was committed, so none is missed here.
+  // Making a plan locks the item until the commit, so a plan that is made meanwhile is seen here.
   const users = await catalog.pricedPlans(tx, project, before.id);
   const locked = await plans.lock(tx, project, users);
   const terms = { ...before, ...input };

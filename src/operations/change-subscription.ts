@@ -1,5 +1,5 @@
-// Changes a subscription: properties, status, end, return. Always caught up first, so that a period
-// that is over is billed as it was.
+// Changes a subscription: properties and status. Periods that are over are closed first, so that
+// they are billed as they were.
 
 import { startOfDay, utcDate } from "../domain/dates.ts";
 import { draftInvoice } from "../domain/invoicing.ts";
@@ -67,14 +67,14 @@ async function changeStatus(
 ): Promise<subscriptions.SubscriptionRow> {
   const subscription = await reread(tx, settings.id, id);
   const at = notBefore(subscription, now);
-  const facts = await act(tx, settings, subscription, wanted, at);
+  const facts = await applyTransition(tx, settings, subscription, wanted, at);
   await emit(tx, settings.id, facts, by, at);
   return reread(tx, settings.id, id);
 }
 
 /**
- * The time was read before the lock was waited for, perhaps on a machine whose clock is behind:
- * what happened to the subscription meanwhile may be later, and nothing ends before it began.
+ * `now` was read before the lock was waited for, perhaps on a machine whose clock is behind. What
+ * happened to the subscription meanwhile may be later, and nothing may end before it began.
  */
 function notBefore({ current_period_start, terminated_at }: Billed, now: Date): Date {
   const latest = Math.max(
@@ -142,7 +142,7 @@ async function changeProperties(
 
 const PROPERTIES_BYTES_MAX = 16 * 1024;
 
-async function act(
+async function applyTransition(
   tx: Tx,
   settings: ProjectSettings,
   subscription: Billed,
@@ -205,7 +205,7 @@ async function act(
   }
 }
 
-/** A period that cannot be billed is not ended: the caller is told what to mend. */
+/** When the final invoice cannot be made, nothing ends and the caller gets the reason. */
 async function billFinally(
   tx: Tx,
   settings: ProjectSettings,

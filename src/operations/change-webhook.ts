@@ -70,7 +70,7 @@ export async function patchWebhook(
   return endpoint;
 }
 
-/** For a receiver that says it is gone for good. */
+/** For a receiver that answered 410 Gone. */
 export async function disableWebhook(
   tx: Tx,
   project: ProjectId,

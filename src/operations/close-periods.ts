@@ -27,7 +27,7 @@ export const BATCH_MAX = 1_000;
 
 type Billed = subscriptions.BilledSubscription;
 
-/** What a run did, for the clock's report and the workers' counts. */
+/** What a run did: for the report of an advanced clock, and for the workers. */
 export type CloseReport = { readonly closed: number; readonly facts: readonly Fact[] };
 
 /**
@@ -129,7 +129,7 @@ export async function closeFinally(
   };
   await closedPeriods.insert(tx, project, [row], now);
   await closedPeriods.recordSettled(tx, project, settledRows({ subscription, closed }));
-  // What came late for earlier periods finds no next invoice here, so it gets one of its own.
+  // Without a final invoice, late usage of earlier periods gets an invoice of its own.
   if (!bill) await closedPeriods.settleLateBy(tx, project, subscription.id, nextMidnight(now));
   const request = requestFor(subscription, closed.draft, "period", subscription.period_no);
   const issued = await issueInvoices(tx, project, request, now);
@@ -181,7 +181,7 @@ type Load = {
   readonly late: ReadonlyMap<string, closedPeriods.ClosedPeriod[]>;
 };
 
-/** Everything the decisions need, in a handful of statements however many subscriptions. */
+/** Everything the decisions need, in a few statements for any number of subscriptions. */
 export async function loadFor(tx: Tx, project: ProjectId, batch: readonly Billed[]): Promise<Load> {
   // From here to the commit no event can join these periods.
   await usageLocks.lockUsage(
@@ -309,7 +309,7 @@ function periodRenewed({ subscription, opened }: Decided): Fact {
   const current_period_end = shownEnd(opened.period.next);
   const { id, external_id, plan_code, status } = subscription;
   const payload = { current_period_start, current_period_end };
-  // A suspended subscription renews in silence: the log says that it changed, nobody is told.
+  // A suspended subscription renews without a webhook: only the log says that it changed.
   if (status !== "active") return { type: "subscription.updated", resource_id: id, payload };
   const data = {
     subscription: { id, external_id, plan_code, status, current_period_start, current_period_end },

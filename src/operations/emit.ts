@@ -1,5 +1,5 @@
-// Tells what happened, in the transaction in which it happened: the log, the webhooks that follow
-// from it, and the cached portal views it makes untrue. Does no fourth thing.
+// Publishes what happened, in the transaction in which it happened: writes the log, queues
+// webhooks, and drops cached portal views that it makes untrue.
 
 import { envelope } from "../domain/webhooks.ts";
 import type { EventType } from "../schema/billing-events.ts";
@@ -14,11 +14,11 @@ export type Fact = {
   readonly type: EventType;
   readonly resource_id: string;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** What subscribed endpoints are told about it, if anything. */
+  /** The webhook that subscribed endpoints get for it, if there is one. */
   readonly webhook?: { readonly event: WebhookEvent; readonly data: object };
 };
 
-/** Who acted: a token, or null for the scheduler; `via` names a door other than plain HTTP. */
+/** Who acted: a token, or null for the scheduler; `via` is set for calls not made by plain HTTP. */
 export type By = { readonly actor_token_id: string | null; readonly via?: string };
 
 export const SCHEDULER: By = { actor_token_id: null };
@@ -33,7 +33,7 @@ export async function emit(
   if (facts.length === 0) return;
   const entries = facts.map((fact) => entryOf(fact, by));
   await billingEvents.insert(tx, project, entries, now);
-  await tellEndpoints(tx, project, facts, now);
+  await queueWebhooks(tx, project, facts, now);
   await portal.dropChanged(tx, project, facts);
 }
 
@@ -47,8 +47,8 @@ export function entryOf(fact: Fact, by: By): billingEvents.LogEntry {
   };
 }
 
-/** To the endpoints that are enabled and subscribed at this moment, and to no other. */
-async function tellEndpoints(
+/** For the endpoints that are enabled and subscribed at this moment. */
+async function queueWebhooks(
   tx: Tx,
   project: ProjectId,
   facts: readonly Fact[],

@@ -10,7 +10,7 @@ import * as invoices from "../store/invoices.ts";
 import * as settings from "../store/settings.ts";
 import type { ProjectId } from "../store/tenants.ts";
 
-/** On a snapshot. For a `stranger`, who has a link and no token, the email is masked. */
+/** Needs a snapshot. A `stranger` has a link and no token, and sees the email masked. */
 export async function readDocument(
   db: Queryable,
   project: ProjectId,

@@ -23,7 +23,7 @@ import type { ProjectId } from "../store/tenants.ts";
 export const PORTAL_ROWS_MAX = 50;
 const NEWEST = { limit: PORTAL_ROWS_MAX, offset: 0, count: false };
 
-/** On a snapshot: everything in it is of one instant, and `seen` names that instant. */
+/** Needs a snapshot, so that everything is of one instant; `seen` is that snapshot. */
 export async function readPortal(
   db: Queryable,
   project: ProjectId,
@@ -49,7 +49,7 @@ export async function readPortal(
       subscriptions: shown.map(({ subscription }) => subscription),
       invoices: bills.map(shownInvoice),
       payments,
-      // Spec gap: the figure is of the customer's currency; the page adds those of others.
+      // Spec gap: the totals are of the customer's currency; the page adds those of others.
       totals: {
         outstanding_cents: open?.outstanding_cents ?? 0,
         overdue_cents: open?.overdue_cents ?? 0,
@@ -145,7 +145,7 @@ function shownSubscription(
   };
 }
 
-/** Field by field: what is added to invoices one day is not shown to strangers by itself. */
+/** Field by field, so that a field that is added to invoices is not made public by itself. */
 function shownInvoice(invoice: Invoice): Portal["invoices"][number] {
   return {
     id: invoice.id,

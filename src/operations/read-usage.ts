@@ -1,5 +1,5 @@
-// What a running period comes to: the usage so far, and the invoice it would make. From the very
-// numbers that will be billed, by the functions that will bill them.
+// What a running period comes to: the usage so far, and the invoice it would make. Computed from
+// the sums that will be billed, by the functions that will bill them.
 
 import { unitsOf } from "../domain/aggregation.ts";
 import { closePeriod, versionNo } from "../domain/closing.ts";

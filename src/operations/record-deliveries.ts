@@ -1,5 +1,5 @@
-// Writes what came of webhook attempts, and draws the consequences: an endpoint that is gone is
-// disabled, a message that was tried to the end is logged as exhausted.
+// Writes the results of webhook attempts and acts on them: an endpoint that answered 410 is
+// disabled, a message whose last retry failed is logged as exhausted.
 
 import type { Tx } from "../store/db.ts";
 import * as deliveries from "../store/deliveries.ts";
@@ -40,7 +40,7 @@ export async function recordDeliveries(
   await emit(tx, project, exhausted, SCHEDULER, now);
 }
 
-/** Endpoints before queue rows, as whoever switches one off does. */
+/** Locks endpoints before queue rows, in the order in which disabling one does. */
 async function lockFailing(
   tx: Tx,
   project: ProjectId,

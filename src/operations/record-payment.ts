@@ -43,7 +43,7 @@ export async function recordPayment(
   };
   const payment = await payments.insert(tx, project, row, now);
   if (payment === undefined) {
-    // Someone paid another invoice under the same reference, a moment ago.
+    // The same reference was recorded for another invoice a moment ago.
     const other = await payments.getByProvider(tx, project, input);
     if (other === undefined) throw new Error("A payment was refused and is not there.");
     return { payment: sameAs(other, input), created: false };

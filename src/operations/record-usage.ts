@@ -222,7 +222,7 @@ async function placeLate(tx: Tx, settings: ProjectSettings, drafts: readonly Dra
   const late = drafts.filter((one) => one.late && one.refusal === undefined);
   if (late.length === 0) return;
   const ids = [...new Set(late.flatMap(({ subscription }) => subscription?.id ?? []))];
-  const closed = await closedPeriods.listRecent(tx, settings.id, ids);
+  const closed = await closedPeriods.list(tx, settings.id, ids);
   const bySubscription = groupBy(closed, (period) => period.subscription_id);
   for (const one of late) {
     const { subscription, at } = one;

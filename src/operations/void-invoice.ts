@@ -8,8 +8,8 @@ import * as invoices from "../store/invoices.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { type By, emit } from "./emit.ts";
 
-// Spec gap: a void takes the claim back and nothing else. The usage behind it stays billed, so
-// that later corrections of the period start from what was invoiced.
+// Spec gap: voiding ends the demand for payment and nothing else. The usage on the invoice stays
+// billed, so that later corrections of the period start from what was invoiced.
 export async function voidInvoice(
   tx: Tx,
   project: ProjectId,

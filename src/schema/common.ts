@@ -1,4 +1,4 @@
-// Shapes that many records share, and the grammars behind them.
+// Shapes and text patterns that many records share.
 
 import Type, { type Static, type TSchema } from "typebox";
 

@@ -13,7 +13,7 @@ const BY_EXPONENT: readonly (readonly [exponent: number, codes: string])[] = [
   ],
   [3, "BHD IQD JOD KWD LYD OMR TND"],
   [4, "CLF UYW"],
-  // Withdrawn from the standard since 2021: still found in the books of those who move to dues.
+  // Withdrawn from the standard since 2021, and still found in older data that is imported.
   [2, "ANG BGN CUC HRK SLL ZWL"],
 ];
 

@@ -1,4 +1,4 @@
-// Who is billed.
+// Customers: who is billed.
 
 import Type, { type Static } from "typebox";
 import { Cents, Currency, Email, Reference, Text, Timestamp, Uuid } from "./common.ts";
@@ -32,7 +32,7 @@ export const CustomerPatch = Type.Object(
 );
 export type CustomerPatch = Static<typeof CustomerPatch>;
 
-/** What a customer has to its credit: it lowers what is due on the next invoice. */
+/** A customer's credit in one currency: it lowers what is due on the next invoice. */
 export const Credit = Type.Object(
   { currency: Currency, balance_cents: Cents },
   { title: "Credit" },

@@ -1,4 +1,4 @@
-// Usage events: what customers used, once each, for ever.
+// Usage events: what customers used, each counted once.
 
 import Type, { type Static } from "typebox";
 import {
@@ -41,7 +41,7 @@ export const EventAccepted = Type.Object({
 });
 export type EventAccepted = Static<typeof EventAccepted>;
 
-/** The events themselves are checked one by one, so that a bad one does not take others along. */
+/** The events are checked one by one elsewhere, so that a bad one does not fail the others. */
 export const EventBatch = Type.Object({
   events: Type.Array(Type.Unknown(), { minItems: 1, maxItems: EVENTS_BATCH_MAX }),
 });

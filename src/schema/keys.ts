@@ -1,4 +1,4 @@
-// Tokens, and who they speak for.
+// Tokens, their scopes, and the organization they belong to.
 
 import Type, { type Static } from "typebox";
 import { Nullable, OneOf, Text, Timestamp, TimestampInput, Uuid } from "./common.ts";

@@ -1,4 +1,4 @@
-// What is measured: how events turn into units.
+// Billable metrics: how events turn into units.
 
 import Type, { type Static } from "typebox";
 import { Nullable, OneOf, Reference, Text, Timestamp, Uuid } from "./common.ts";

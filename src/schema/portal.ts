@@ -1,4 +1,4 @@
-// What a customer's customer may see without a token: no more than that.
+// The customer portal: all that can be read of a customer with its id and without a token.
 
 import Type, { type Static } from "typebox";
 import { CalendarDate, Cents, Currency, OneOf, Timestamp, Uuid } from "./common.ts";
@@ -79,7 +79,7 @@ export const Portal = Type.Object(
 );
 export type Portal = Static<typeof Portal>;
 
-/** A view after its way through JSON: the same, with its times as text. */
+/** A view as it is stored, as JSON: its times are text. */
 export type StoredPortal = Jsonified<Portal>;
 type Jsonified<T> = T extends Date
   ? string

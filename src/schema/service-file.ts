@@ -1,5 +1,5 @@
-// The configuration file service.yaml: a project's declared state. The shape of it, once; which
-// fields go together is checked where the file is read.
+// The shape of the configuration file service.yaml, a project's declared state. Which fields go
+// together is checked where the file is read.
 
 import Type, { type Static } from "typebox";
 import { CatalogCode } from "./catalog.ts";
@@ -25,7 +25,7 @@ import {
 import { SLUG_PATTERN } from "./tenants.ts";
 import { ENDPOINTS_MAX, WEBHOOK_EVENTS } from "./webhooks.ts";
 
-/** A key that the file does not know is a typing mistake: it is refused, not passed over. */
+/** An unknown key is most likely a typing mistake, so it is refused and not ignored. */
 const STRICT = { additionalProperties: false };
 export const ENTRIES_MAX = 5_000;
 

@@ -1,4 +1,4 @@
-// Webhook endpoints, the events they can be told about, and the attempts to tell them.
+// Webhook endpoints, the events they can subscribe to, and the attempts to deliver messages.
 
 import Type, { type Static } from "typebox";
 import { FreeObject, Nullable, OneOf, Timestamp, TimestampInput, Uuid } from "./common.ts";

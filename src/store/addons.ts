@@ -53,7 +53,7 @@ export function lock(tx: Tx, project: ProjectId, id: string) {
        for share of a`);
 }
 
-/** By code; an archived one comes back to life. `created` tells a new row from a changed one. */
+/** By code; an archived one becomes live again. `created` tells a new row from a changed one. */
 export function upsert(tx: Tx, project: ProjectId, addOn: AddOnTerms, now: Date) {
   return tx.one<{ id: string; created: boolean }>(sql`
     insert into add_ons (project_id, id, code, name, description, catalog_item_id, amount_cents,

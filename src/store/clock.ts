@@ -1,10 +1,10 @@
-// Where a sandbox project's time stands.
+// The frozen clock of a sandbox project.
 
 import type { Tx } from "./db.ts";
 import { sql } from "./sql.ts";
 import { type ProjectId, type ProjectSettings, SETTINGS_COLUMNS } from "./tenants.ts";
 
-/** One mover of a clock at a time. */
+/** Locks the project, so that two who move its clock follow one another. */
 export function lock(tx: Tx, project: ProjectId) {
   return tx.one<ProjectSettings>(sql`
     select ${SETTINGS_COLUMNS}

@@ -1,4 +1,4 @@
-// What became of each period that is over.
+// Closed periods: the prices each was billed by, what was billed, and whether late usage is open.
 
 import type { Billed } from "../domain/pricing.ts";
 import type { Queryable, Tx } from "./db.ts";
@@ -45,8 +45,8 @@ export function listLate(db: Queryable, project: ProjectId, subscription_ids: re
      order by subscription_id, period_no`);
 }
 
-/** The periods of these subscriptions from `from_no` on, for events that come late. */
-export function listRecent(db: Queryable, project: ProjectId, subscription_ids: readonly string[]) {
+/** All of these subscriptions, newest first: where events that come late are placed. */
+export function list(db: Queryable, project: ProjectId, subscription_ids: readonly string[]) {
   return db.many<ClosedPeriod>(sql`
     select ${COLUMNS}
       from closed_periods
@@ -75,7 +75,7 @@ export async function markLate(
        and c.period_no = m.period_no`);
 }
 
-/** The late usage of an ended subscription waits for no next close: it gets a day of its own. */
+/** An ended subscription has no next close: its late usage gets a day on which it is invoiced. */
 export async function settleLateBy(
   tx: Tx,
   project: ProjectId,

@@ -1,4 +1,4 @@
-// The only translator of constraint violations: what the database refused, in the caller's words.
+// Turns violations of constraints that callers can cause into refusals. The only place that does.
 
 import { type Refusal, refuse } from "../errors.ts";
 
@@ -14,7 +14,7 @@ const TAKEN: Readonly<Record<string, { field: string; message: string }>> = {
   },
 };
 
-/** Undefined for what only a bug can violate. */
+/** Undefined for constraints that only a bug can violate. */
 export function refusalFor(error: unknown): Refusal | undefined {
   const { code, constraint } = error as { code?: string; constraint?: string };
   if (code !== "23505" || constraint === undefined) return undefined;

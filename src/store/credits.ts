@@ -1,4 +1,4 @@
-// What customers have to their credit, and where it came from and went.
+// Credit of customers: balances, and the entries that they are the sums of.
 
 import { newId } from "../ids.ts";
 import type { Queryable, Tx } from "./db.ts";
@@ -38,7 +38,7 @@ export function list(db: Queryable, project: ProjectId, customer_id: string) {
      order by currency`);
 }
 
-/** Entries and balances move together. */
+/** Writes the entries and changes the balances by them. */
 export async function record(
   tx: Tx,
   project: ProjectId,
@@ -56,7 +56,7 @@ export async function record(
              as e (id uuid, customer_id uuid, currency text, amount_cents bigint, reason text,
                    invoice_id uuid)
       returning customer_id, currency, amount_cents),
-    -- The check on the balance sees the sum of a batch, never a step on the way.
+    -- Summed first: the check on the balance must not see a part of the batch.
     change as (
       select customer_id, currency, sum(amount_cents)::bigint as amount_cents
         from entry

@@ -7,10 +7,10 @@ import { type PageRequest, page } from "./page.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
-/** Asked once a statement: compared with a clock that moves on, an index cannot be used. */
+/** Evaluated once per statement: compared with a volatile function, no index would be used. */
 export const AT_ONCE: Sql = sql`(select ${DATABASE_NOW})`;
 
-/** Three times the deadline of an attempt: a taker that is alive has long since reported. */
+/** Three times the deadline of an attempt: a worker that is alive has reported long before. */
 const CLAIM: Sql = sql`interval '30 seconds'`;
 
 export type Claimed = {
@@ -30,7 +30,7 @@ export type Claimed = {
 
 type ClaimedRow = Omit<Claimed, "body"> & { readonly body: string | null };
 
-/** Of a queue row `q`: nobody has taken it, or the taker's claim has run out. */
+/** Of a queue row `q`: it is not claimed, or its claim has run out. */
 export const IS_FREE: Sql = sql`(q.held_until is null or q.held_until <= ${AT_ONCE})`;
 
 /** Projects with something to send now. */
@@ -49,18 +49,19 @@ export async function listDueProjects(db: Queryable): Promise<ProjectId[]> {
 
 export type Room = {
   readonly total: number;
-  /** Of an endpoint that is not named. */
+  /** The limit of endpoints that are not listed. */
   readonly each: number;
   readonly endpoints: readonly { readonly endpoint_id: string; readonly limit: number }[];
 };
 
 /**
- * Takes what is due, oldest first, at most so many per endpoint: one that hangs holds a few rows
- * and delays nobody. When not all can have their share, chance decides whose turn it is. Rows are
- * locked and then found again by their place in the table, which cannot change under the lock.
+ * Claims what is due, oldest first. The limit per endpoint keeps one that hangs from filling the
+ * room of the others; when there is not room for all, endpoints are taken in random order. Rows are
+ * locked and then updated by ctid, which cannot change under the lock.
  *
- * Of several rows of one message only the first carries its body. The commit is not waited for: a
- * claim that a crash of the database forgets leaves the row in the queue, to be sent again.
+ * Of several rows of one message only the first carries its body. The commit does not wait for the
+ * disk: a claim that is lost in a crash of the database leaves the row in the queue, to be sent
+ * again.
  */
 export function claim(db: Queryable, project: ProjectId, room: Room) {
   const token = newId();
@@ -96,7 +97,7 @@ export function claim(db: Queryable, project: ProjectId, room: Room) {
       from claimed c
       join webhook_endpoints e on e.project_id = c.project_id and e.id = c.endpoint_id
       join webhook_messages m on m.project_id = c.project_id and m.id = c.message_id
-     cross join (select set_config('synchronous_commit', 'off', true)) as unhurried
+     cross join (select set_config('synchronous_commit', 'off', true)) as commit_mode
      order by c.message_id`);
 }
 
@@ -112,13 +113,13 @@ export type AttemptResult = {
   readonly response_excerpt: string | null;
   /** Null when delivered or given up. */
   readonly retry_ms: number | null;
-  /** The endpoint is switched off: the retry waits until it is on again. */
+  /** The endpoint is disabled: the retry waits until it is enabled again. */
   readonly paused?: boolean;
 };
 
 /**
- * Writes what came of attempts. Only under the claim they were made with: a worker that slept past
- * its claim records nothing. Returns the recorded ones.
+ * Writes the results of attempts, only under the claim that each was made with: a worker that was
+ * stalled past its claim records nothing. Returns the recorded ones.
  */
 export function record(db: Queryable, project: ProjectId, results: readonly AttemptResult[]) {
   const rows = results.map((result) => ({ id: newId(), ...result }));
@@ -195,10 +196,10 @@ export function recordDelivered(
 }
 
 /**
- * Joins `w.place`, where the queue row of each `i` is while its claim holds: nobody moves a row
- * that is taken. One by one and by the message alone, which the limit and `is not distinct from`
- * see to: a planner that has not seen the queue grow would read all of it for a few rows. For the
- * same reason the project is named here and not once more where the place is used.
+ * Joins `w.place`, the ctid of the queue row of each `i`; it does not change while the row is
+ * claimed. The limit and `is not distinct from` make the planner look up each row by its message:
+ * with statistics from before the queue grew it would otherwise read all of it for a few rows. For
+ * the same reason statements that use the place do not name the project a second time.
  */
 function placeInQueue(project: ProjectId): Sql {
   return sql`
@@ -210,12 +211,12 @@ function placeInQueue(project: ProjectId): Sql {
        limit 1) w`;
 }
 
-/** Ids and numbers need no quotes, and the driver would look for them value by value. */
+/** Ids and numbers need no quoting; the driver would check every value for it. */
 function plainArray(values: readonly (string | number)[]): string {
   return `{${values.join(",")}}`;
 }
 
-/** Gives back what was taken and not tried, so that nobody waits for the claim to run out. */
+/** Releases rows that were claimed and not tried: they are due again before their claim ends. */
 export async function release(
   db: Queryable,
   project: ProjectId,

@@ -67,7 +67,7 @@ const DUNNED = sql`
           from dunning_steps x
          where x.project_id = i.project_id and x.invoice_id = i.id) d on true`;
 
-/** Invoices with a step due, locked; what another worker holds is left to it. */
+/** Invoices with a step due, locked; those that another worker has locked are skipped. */
 export function claimDue(tx: Tx, project: ProjectId, today: string, limit: number) {
   return tx.many<DunnedInvoice>(sql`
     ${DUNNED}

@@ -1,4 +1,4 @@
-// Facts of the whole database: which secret key it belongs to.
+// Facts about the whole database: which secret key it belongs to, and the version of its schema.
 
 import { createHmac } from "node:crypto";
 import type { Queryable, Tx } from "./db.ts";
@@ -17,7 +17,7 @@ export async function belongsTo(tx: Tx, secret_key: Buffer, now: Date): Promise<
   return secret_check.equals(check);
 }
 
-/** Only one process at a time sets up an empty database; the others wait and find it done. */
+/** One process at a time sets up an empty database; others wait and then find it set up. */
 export async function lockSetup(tx: Tx): Promise<void> {
   await tx.one(sql`select pg_advisory_xact_lock(4170512)`);
 }

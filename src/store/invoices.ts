@@ -96,7 +96,7 @@ export function list(
   );
 }
 
-/** The first of `count` numbers without a gap. The row is held until the transaction ends. */
+/** The first of `count` numbers without a gap. Locks the counter until the transaction ends. */
 export async function takeNumbers(
   tx: Tx,
   project: ProjectId,
@@ -169,7 +169,7 @@ export type Settlement = {
   readonly payment_status: PaymentStatus;
 };
 
-/** A paid invoice is dunned no more. */
+/** Also ends the dunning of an invoice that is paid in full. */
 export function recordPaid(tx: Tx, project: ProjectId, id: string, paid: Settlement) {
   return tx.one<Invoice>(sql`
     update invoices i

@@ -1,4 +1,4 @@
-// Tokens at rest: their hash, scopes and life. The full value is never stored.
+// Tokens: their hash, scopes, expiry and last use. The full value is never stored.
 
 import type { Scope, Token } from "../schema/keys.ts";
 import type { Queryable, Tx } from "./db.ts";
@@ -75,7 +75,7 @@ export type Use = {
   readonly used_at: Date;
 };
 
-/** One statement for all tokens seen since the last one: the request path never writes here. */
+/** One statement for all tokens used since the last call, so that requests need not write it. */
 export async function recordUse(db: Queryable, uses: readonly Use[]): Promise<void> {
   await db.run(sql`
     update tokens t

@@ -1,4 +1,5 @@
-// Hears what PostgreSQL notifies. A hint, never the truth: whoever listens polls as well.
+// Listens for notifications of PostgreSQL. Those sent while it reconnects are lost, so whoever
+// listens polls as well.
 
 import pg from "pg";
 import type { Connection } from "./db.ts";

@@ -92,7 +92,7 @@ export async function archive(tx: Tx, project: ProjectId, id: string, now: Date)
      where project_id = ${project} and id = ${id}`);
 }
 
-/** Live metrics by code, without a lock: for events. */
+/** Live metrics by code with their versions, without a lock: for recording usage. */
 export function listByCode(db: Queryable, project: ProjectId, codes: readonly string[]) {
   return db.many<Metric & { version: string }>(sql`
     select ${COLUMNS}, xmin::text as version

@@ -1,5 +1,5 @@
-// A few connections that many short reads share: each is sent as it comes, without waiting for the
-// answers to those before it. Nothing slow may be sent here, for all behind it would wait.
+// A few connections that many short reads share: each is sent at once, without waiting for the
+// answers to those before it. Only for fast reads: a slow one delays all that are sent behind it.
 
 import type { Duplex } from "node:stream";
 import pg from "pg";
@@ -45,7 +45,7 @@ export class Pipeline implements Queryable {
     return this.#ask(query, (result) => result.rowCount ?? 0);
   }
 
-  /** Without a promise more than it takes: there is one such read behind nearly every request. */
+  /** Not async, which would add promises: nearly every request makes such a read. */
   #ask<T>(query: Sql, read: (result: pg.QueryResult) => T): Promise<T> {
     this.#turn = (this.#turn + 1) % this.#open.length;
     const client = this.#open[this.#turn];
@@ -58,7 +58,7 @@ export class Pipeline implements Queryable {
   #send(client: pg.Client, sent: Sql): Promise<pg.QueryResult> {
     this.#gather((client as unknown as { connection: { stream: Duplex } }).connection.stream);
     return new Promise((resolve, reject) => {
-      // Made here because the driver copies what it is given otherwise, property by property.
+      // A query object, because the driver copies anything else property by property.
       const query = new pg.Query(sent.text, sent.values as unknown[]);
       Object.assign(query, {
         name: statementName(sent.text),
@@ -69,7 +69,7 @@ export class Pipeline implements Queryable {
     });
   }
 
-  /** What is asked in one turn of the event loop leaves in one write, at its end. */
+  /** Queries of one turn of the event loop leave in one write, at its end. */
   #gather(stream: Duplex): void {
     if (this.#gathering.has(stream)) return;
     this.#gathering.add(stream);
@@ -88,7 +88,7 @@ export class Pipeline implements Queryable {
 
   async #connect(turn: number): Promise<pg.Client> {
     const client = new pg.Client(this.#config);
-    // Whatever waits on it is told by its query; the next one gets a new connection.
+    // Queries that wait on it fail by themselves; the next one opens a new connection.
     const forget = () => {
       this.#open[turn] = undefined;
       this.#opening[turn] = undefined;

@@ -78,7 +78,7 @@ export function listCharges(db: Queryable, project: ProjectId, plan_ids: readonl
      order by c.plan_id, c.position, c.id`);
 }
 
-/** Against other changes of the plan and its prices. */
+/** Locked against other changes of the plan and its prices. */
 export function lock(tx: Tx, project: ProjectId, plan_ids: readonly string[]) {
   return tx.many<PlanRow>(sql`
     select ${COLUMNS}
@@ -88,7 +88,7 @@ export function lock(tx: Tx, project: ProjectId, plan_ids: readonly string[]) {
        for update`);
 }
 
-/** Against archiving, while a subscription is made on it. */
+/** Locked against archiving while a subscription is made on it. */
 export function lockShared(tx: Tx, project: ProjectId, id: string) {
   return tx.maybeOne<PlanRow>(sql`
     select ${COLUMNS}
@@ -154,7 +154,7 @@ export async function insertCharges(
                  amount_override_cents bigint, quantity_from text, properties jsonb)`);
 }
 
-/** Closed periods go on naming a removed charge; new ones do not have it. */
+/** Keeps the rows: closed periods still refer to a removed charge. */
 export async function removeCharges(
   tx: Tx,
   project: ProjectId,

@@ -1,5 +1,5 @@
-// What the portal shows of a customer, and the views of it that are kept. A view may be kept only
-// when every change that dropped the one before was part of what it was computed from.
+// What the portal shows of a customer, and the cached views of it. A view is cached only if it was
+// computed from a snapshot that has every change that dropped the one before.
 
 import type { UsageDay } from "../domain/aggregation.ts";
 import type { PortalPage } from "../schema/portal.ts";
@@ -9,8 +9,8 @@ import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 import type { PeriodRef } from "./usage.ts";
 
-/** Stands for all customers of a project. */
-const EVERYONE = "00000000-0000-0000-0000-000000000000";
+/** Stands for all customers of a project: its row says when all views were dropped. */
+const ALL_CUSTOMERS = "00000000-0000-0000-0000-000000000000";
 
 export type Found = {
   readonly project_id: ProjectId;
@@ -20,7 +20,7 @@ export type Found = {
   readonly generated_at: Date | null;
 };
 
-/** The customer's project and the view that is kept; undefined when nobody has this id. */
+/** The customer's project and cached view; undefined when no customer has this id. */
 export function find(db: Queryable, customer_id: string) {
   // across projects: the id is all a visitor has, and it is 122 random bits.
   return db.maybeOne<Found>(sql`
@@ -32,7 +32,7 @@ export function find(db: Queryable, customer_id: string) {
      limit 1`);
 }
 
-/** What the transaction it is called in can see. */
+/** The snapshot of the transaction it is called in. */
 export async function snapshot(db: Queryable): Promise<string> {
   const { seen } = await db.one<{ seen: string }>(sql`
     select pg_current_snapshot()::text as seen`);
@@ -46,7 +46,7 @@ export type View = {
   readonly seen: string;
 };
 
-/** Keeps a view, unless a newer one is there or it was dropped while this one was computed. */
+/** Caches a view, unless a newer one is there or it was dropped while this one was computed. */
 export async function keep(
   tx: Tx,
   project: ProjectId,
@@ -61,19 +61,19 @@ export async function keep(
      where not exists (
        select 1
          from portal_views e
-        where e.project_id = ${project} and e.customer_id = ${EVERYONE}
+        where e.project_id = ${project} and e.customer_id = ${ALL_CUSTOMERS}
           and not pg_visible_in_snapshot(e.dropped_by, ${view.seen}::pg_snapshot))
     on conflict (project_id, customer_id) do update
        set body = excluded.body, page = excluded.page, generated_at = excluded.generated_at,
            as_of = excluded.as_of
      where (v.as_of is null or v.as_of <= excluded.as_of
-            -- From another server, by a restored copy: its numbers mean nothing here.
+            -- Written by another server and restored here: its transaction ids are not ours.
             or v.as_of > pg_snapshot_xmax(pg_current_snapshot()))
        and (v.dropped_by is null or pg_visible_in_snapshot(v.dropped_by, ${view.seen}::pg_snapshot)
             or v.dropped_by > pg_snapshot_xmax(pg_current_snapshot()))`);
 }
 
-/** Held alone by a purge of the project, shared by those who keep a view. */
+/** The advisory lock that a purge of the project takes alone; whoever caches a view shares it. */
 function purgeKey(project: ProjectId): Sql {
   return sql`hashtextextended(${`portal ${project}`}::text, 0)`;
 }
@@ -81,7 +81,7 @@ function purgeKey(project: ProjectId): Sql {
 const DROPPED: Sql = sql`body = null, page = null, generated_at = null, as_of = null,
   dropped_by = pg_current_xact_id()`;
 
-/** Also where no view is kept: one may be in the making. */
+/** Writes a row also where no view is cached: one may be being computed at this moment. */
 export async function drop(
   tx: Tx,
   project: ProjectId,
@@ -97,10 +97,10 @@ export async function drop(
        set ${DROPPED}`);
 }
 
-/** How many views were kept. */
+/** Returns how many views were cached. */
 export async function dropAll(tx: Tx, project: ProjectId): Promise<number> {
   await tx.many(sql`select pg_advisory_xact_lock(${purgeKey(project)})`);
-  await drop(tx, project, [EVERYONE]);
+  await drop(tx, project, [ALL_CUSTOMERS]);
   return tx.run(sql`
     update portal_views
        set ${DROPPED}

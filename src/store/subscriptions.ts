@@ -210,7 +210,7 @@ export type OpenPeriod = Pick<
   "id" | "period_no" | "current_period_start" | "current_period_next" | "plan_version"
 > & { readonly recurring_cents: string };
 
-/** Opens the next period of each, and forgets why the last close had failed. */
+/** Opens the next period of each; a close that had failed is no longer set aside. */
 export async function renew(
   tx: Tx,
   project: ProjectId,

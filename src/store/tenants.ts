@@ -8,7 +8,7 @@ import { type Sql, sql } from "./sql.ts";
 declare const projectId: unique symbol;
 export type ProjectId = string & { readonly [projectId]: true };
 
-/** What a project decides about its own billing, and where its time stands. */
+/** A project's settings for billing, and the time of its clock when that is frozen. */
 export type ProjectSettings = {
   readonly id: ProjectId;
   readonly organization_id: string;
@@ -26,7 +26,7 @@ const WORKSPACE: Sql = sql`id, slug, name, created_at`;
 const PROJECT: Sql = sql`p.id, p.workspace_id, w.slug as workspace_slug, p.slug, p.name, p.mode,
   p.frozen_at, p.default_currency, p.created_at`;
 
-/** A project of this organization; one of another is as unknown as one that does not exist. */
+/** Undefined for a project of another organization, as for one that does not exist. */
 export function getSettings(db: Queryable, organization_id: string, project: string) {
   return db.maybeOne<ProjectSettings>(sql`
     select ${SETTINGS_COLUMNS}
@@ -52,7 +52,7 @@ export function countOrganizations(db: Queryable) {
   return db.one<{ count: number }>(sql`select count(*) from organizations`);
 }
 
-/** Finds or makes: two starters at once agree on one row. */
+/** Finds or creates it; two processes that start at once get the same row. */
 export async function upsertOrganization(tx: Tx, slug: string, now: Date): Promise<Organization> {
   await tx.run(sql`
     insert into organizations (id, slug, name, created_at)

@@ -1,5 +1,5 @@
-// Usage: the events as sent, and the daily sums that periods are billed from. Both are written by
-// one statement, so that they cannot differ.
+// Usage: the events as sent, and the daily sums that periods are billed from. One statement writes
+// both, so that they cannot differ.
 
 import type { UsageDay } from "../domain/aggregation.ts";
 import { canonicalUuid, digestId } from "../ids.ts";

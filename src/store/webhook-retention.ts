@@ -1,5 +1,4 @@
-// What became of old webhooks is forgotten: messages that nobody waits for any more, with the log
-// of their attempts.
+// Deletes old webhook messages that are delivered or given up, with the log of their attempts.
 
 import { idFloor } from "../ids.ts";
 import type { Tx } from "./db.ts";
@@ -7,11 +6,11 @@ import { sql } from "./sql.ts";
 
 /**
  * Removes at most `limit` messages that were made before the instant, wait for no endpoint and had
- * no attempt since; returns how many. The age of a message is that of its id: its date is the
- * project's, whose clock may stand anywhere.
+ * no attempt since; returns how many. The age of a message is taken from its id: `created_at` is
+ * the project's time, and a sandbox clock may stand anywhere.
  *
- * In two steps: whoever is about to send a message again holds it or waits for it, and what was put
- * into the queue before the lock was taken is seen by the second.
+ * In two statements: the first locks the messages, as sending one again does. One that was queued
+ * again before the lock was granted is seen by the second statement, and stays.
  */
 export async function removeFinished(tx: Tx, before: Date, limit: number): Promise<number> {
   // across projects: one index probe each, and the rows that are found.
