@@ -1,5 +1,5 @@
 // Writes usage events that arrive together in one statement. Each project has one writer at a time,
-// which takes everything that waits: an idle service adds no delay, a busy one writes bigger batches.
+// which takes all that waits: an idle service adds no delay, a busy one writes bigger batches.
 
 import { nextArrival } from "../clock.ts";
 import { Refusal, refuse } from "../errors.ts";

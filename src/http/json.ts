@@ -19,8 +19,8 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw refuse("invalid_json", "The body is not valid JSON.");
   }
-  // Valid UTF-8 holds no lone surrogates, and raw control characters are no JSON: only an escape can
-  // bring U+0000 or half a surrogate pair.
+  // Valid UTF-8 holds no lone surrogates, and raw control characters are no JSON: only an escape
+  // can bring U+0000 or half a surrogate pair.
   if (seen.unicodeEscape) checkText(value);
   return value;
 }

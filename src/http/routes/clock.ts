@@ -1,4 +1,4 @@
-// A sandbox project's clock, and the figures of any project.
+// The clock of a sandbox project.
 
 import { parseTimestamp } from "../../domain/dates.ts";
 import { advanceClock, freezeClock } from "../../operations/advance-clock.ts";
