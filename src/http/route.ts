@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Static, TSchema } from "typebox";
 import type { Context } from "../context.ts";
+import type { ErrorCode } from "../errors.ts";
 import type { RequiredScope } from "../schema/keys.ts";
 import type { Db, Queryable, Tx } from "../store/db.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
@@ -118,6 +119,10 @@ export class Content {
 type Shape = {
   readonly method: Method;
   readonly path: string;
+  /** Operation id of the OpenAPI document and name of the client's method: it never changes. */
+  readonly id: string;
+  /** Codes that the handler answers, besides those of the route's shape (openapi/errors.ts). */
+  readonly errors?: readonly ErrorCode[];
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;

@@ -63,7 +63,7 @@ export type Operation = {
   readonly parameters?: readonly (Parameter | Reference)[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
   readonly responses: Readonly<Record<string, Response | Reference>>;
-  /** The codes to expect, besides those any call can meet. */
+  /** Every error code that the operation can answer; see x-error-codes for what each means. */
   readonly "x-errors": readonly string[];
 };
 

@@ -4,6 +4,7 @@
 import { Ajv } from "ajv";
 import type { TSchema } from "typebox";
 import { afterAll, describe, expect, test } from "vitest";
+import { errorsByShape } from "../../src/http/openapi/errors.ts";
 import type { Route } from "../../src/http/route.ts";
 import { routeTable } from "../../src/http/table.ts";
 import { newToken } from "../../src/ids.ts";
@@ -11,6 +12,7 @@ import { initTenant } from "../../src/main.ts";
 import { sql } from "../../src/store/sql.ts";
 import { type Answer, type Body, startApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";
+import { expectDeclared } from "../support/declared-errors.ts";
 import { happyCalls } from "../support/happy-calls.ts";
 import {
   makeAddOn,
@@ -98,6 +100,33 @@ function send(route: Route, headers: Body = {}, id?: string, body = goodBody(rou
 function said(answer: Answer): unknown {
   return [answer.status, answer.body?.error?.code, answer.body?.error?.message];
 }
+
+describe("what routes declare", () => {
+  test("no two routes have one id", () => {
+    const ids = table.map(({ id }) => id);
+    expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
+  });
+
+  test("routes name each error once, and none that their shape says already", () => {
+    const idle = table.flatMap((route) => {
+      const { errors = [] } = route;
+      const known = errorsByShape(route);
+      const said = errors.filter((code, i) => known.includes(code) || errors.indexOf(code) !== i);
+      return said.map((code) => `${route.id} ${code}`);
+    });
+    expect(idle).toEqual([]);
+  });
+
+  // Every call of the suite goes through the same check.
+  test("an answer that its route does not declare is noticed", () => {
+    const of = (code: string) => ({ error: { code } });
+    expect(() => expectDeclared("GET", "/v1/keys/me", of("not_found"))).toThrow("getCurrentKey");
+    expect(() => expectDeclared("GET", "/healthz", of("unavailable"))).toThrow("getHealthz");
+    expect(() => expectDeclared("DELETE", "/v1/keys/1?x=1", of("not_found"))).not.toThrow();
+    expect(() => expectDeclared("GET", "/nowhere", of("not_found"))).not.toThrow();
+    expect(() => expectDeclared("GET", "/v1/keys/me", { token: {} })).not.toThrow();
+  });
+});
 
 describe.each(named(guarded))("%s: who may call", (_name, route) => {
   test("no token, garbage, and dead tokens are 401, before anything else is looked at", async () => {

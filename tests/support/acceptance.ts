@@ -2,6 +2,7 @@
 // ACCEPTANCE_ORGANIZATION and ACCEPTANCE_PROJECT), else one is started on a free port.
 
 import { type Json, startApp } from "./app.ts";
+import { expectDeclared } from "./declared-errors.ts";
 
 export type Reply = { readonly status: number; readonly body: Json; readonly headers: Headers };
 
@@ -45,6 +46,7 @@ export class Api {
     const text = await answer.text();
     const isJson = answer.headers.get("content-type")?.includes("json") === true;
     const parsed = isJson && text !== "" ? JSON.parse(text) : text;
+    expectDeclared(method, path, parsed);
     return { status: answer.status, body: parsed, headers: answer.headers };
   }
 

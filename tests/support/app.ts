@@ -18,6 +18,7 @@ import { schemaVersion } from "../../src/store/migrate.ts";
 import { Pipeline } from "../../src/store/pipeline.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { testDatabase } from "./database.ts";
+import { expectDeclared } from "./declared-errors.ts";
 
 export type Body = Record<string, unknown>;
 /** Answers are checked by tests, not by the compiler. */
@@ -73,6 +74,7 @@ export class App {
     const text = answer.body;
     const isJson = String(answer.headers["content-type"] ?? "").includes("json");
     const parsed = isJson && text !== "" ? JSON.parse(text) : text;
+    expectDeclared(method, url, parsed);
     return { status: answer.statusCode, body: parsed, headers: answer.headers };
   }
 

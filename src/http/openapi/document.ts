@@ -14,8 +14,8 @@ import type {
   Response,
   SchemaObject,
 } from "../../schema/openapi.ts";
-import type { Method, Route } from "../route.ts";
-import { operationIds } from "./names.ts";
+import type { Route } from "../route.ts";
+import { errorsOf, isReplayable } from "./errors.ts";
 import { Schemas } from "./schemas.ts";
 
 const SCOPES: Readonly<Record<RequiredScope, string>> = {
@@ -25,7 +25,7 @@ const SCOPES: Readonly<Record<RequiredScope, string>> = {
   admin: "Tokens, workspaces and projects, and all of the others. `*` means the same.",
 };
 
-const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
+const WORDS: Readonly<Record<ErrorCode, string>> = {
   invalid_json: "The body is not valid JSON.",
   missing_project: "The header X-Project-Id is needed and was not sent.",
   bad_request: "The request cannot be read as HTTP.",
@@ -86,14 +86,13 @@ const PARAMETERS: Readonly<
 
 export function openApi(routes: readonly Route[], base_url: string): OpenApiDocument {
   const shown = routes.filter((route) => route.hidden !== true);
-  const ids = operationIds(shown);
   const schemas = new Schemas();
   const error = schemas.convert(ErrorBody);
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of shown) {
     const path = route.path.replace(/:(\w+)/g, "{$1}");
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operation(route, ids.get(route) ?? "", schemas);
+    paths[path][route.method.toLowerCase()] = operation(route, schemas);
   }
   return {
     openapi: "3.1.0",
@@ -124,12 +123,12 @@ function scopeList(): string {
     .join(" ");
 }
 
-function operation(route: Route, operationId: string, schemas: Schemas): Operation {
-  const { tag, summary, description, scope } = route;
+function operation(route: Route, schemas: Schemas): Operation {
+  const { id, tag, summary, description, scope } = route;
   const parameters = parametersOf(route, schemas);
   const errors = errorsOf(route);
   return {
-    operationId,
+    operationId: id,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
@@ -164,11 +163,6 @@ function parametersOf(route: Route, schemas: Schemas): (Parameter | Reference)[]
   }
   if (isReplayable(route)) headers.push(parameter("IdempotencyKey"));
   return [...inPath, ...inQuery, ...headers];
-}
-
-/** Only a write keeps its answer with its effect; the door looks at no other kind's key. */
-function isReplayable(route: Route): boolean {
-  return route.kind === "write" && route.replayable !== false;
 }
 
 function parameter(name: keyof typeof PARAMETERS): Reference {
@@ -209,42 +203,6 @@ function documents({ produces }: Route): Pick<Response, "content"> {
   return { content: Object.fromEntries(content) };
 }
 
-const CHANGES: readonly Method[] = ["POST", "PUT", "PATCH", "DELETE"];
-/** Fields that name a record once per project: a second one is refused. */
-const NAMING_FIELDS = ["code", "external_id", "slug"];
-
-/** What a route can answer: from its shape, and from the codes that its description names. */
-function errorsOf(route: Route): ErrorCode[] {
-  const takesBody = route.body !== undefined;
-  const hasParams = route.path.includes("/:");
-  const may: Partial<Record<ErrorCode, boolean>> = {
-    invalid_json: takesBody,
-    missing_project: route.project === "required",
-    unauthorized: route.scope !== "public",
-    forbidden: route.scope !== "public",
-    not_found: hasParams || route.project !== "none",
-    already_exists: namesNew(route),
-    idempotency_conflict: isReplayable(route),
-    idempotency_in_flight: isReplayable(route),
-    payload_too_large: takesBody,
-    unsupported_media_type: takesBody,
-    validation_error: takesBody || route.query !== undefined || route.project !== "none",
-    rate_limited: route.path.startsWith("/v1/"),
-    internal_error: true,
-    unavailable: route.path !== "/healthz",
-  };
-  const named = new Set(`${route.description ?? ""}`.match(/[a-z]+(_[a-z]+)+/g) ?? []);
-  return ERROR_CODES.filter((code) => may[code] === true || named.has(code));
-}
-
-function namesNew(route: Route): boolean {
-  if (!CHANGES.includes(route.method) || route.reply[0] !== 201 || route.also !== undefined) {
-    return false;
-  }
-  const { properties = {} } = (route.body ?? {}) as { properties?: Record<string, unknown> };
-  return NAMING_FIELDS.some((field) => Object.hasOwn(properties, field));
-}
-
 function failures(errors: readonly ErrorCode[]): Record<string, Reference> {
   const statuses = [...new Set(errors.map((code) => errorWords(code).status))];
   return Object.fromEntries(
@@ -276,5 +234,5 @@ function responseName(status: number): string {
 
 function errorWords(code: ErrorCode): ErrorWords {
   const { status, retryable } = refuse(code, "");
-  return { status, retryable, description: WORDS[code] ?? "" };
+  return { status, retryable, description: WORDS[code] };
 }

@@ -18,6 +18,7 @@ const One = Wrapped("add_on", AddOn);
 const upsert = write({
   method: "POST",
   path: "/v1/addons",
+  id: "upsertAddOn",
   tag,
   summary: "Create or update the add-on with this code",
   description:
@@ -37,6 +38,7 @@ const upsert = write({
 const list = read({
   method: "GET",
   path: "/v1/addons",
+  id: "listAddOns",
   tag,
   summary: "List add-ons, or find one by code",
   scope: "read",
@@ -59,6 +61,7 @@ const list = read({
 const get = point({
   method: "GET",
   path: "/v1/addons/:id",
+  id: "getAddOn",
   tag,
   summary: "Get an add-on",
   scope: "read",
@@ -75,6 +78,7 @@ const get = point({
 const archive = write({
   method: "DELETE",
   path: "/v1/addons/:id",
+  id: "archiveAddOn",
   tag,
   summary: "Archive an add-on",
   scope: "write",
@@ -97,6 +101,7 @@ const archive = write({
 const apply = write({
   method: "POST",
   path: "/v1/addons/:id/apply",
+  id: "applyAddOn",
   tag,
   summary: "Apply an add-on to a customer",
   description:

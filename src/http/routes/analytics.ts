@@ -7,6 +7,7 @@ import { type Route, read } from "../route.ts";
 const get = read({
   method: "GET",
   path: "/v1/analytics",
+  id: "getAnalytics",
   tag: "Analytics",
   summary: "Subscriptions, MRR, what is due and what came in",
   description: "Amounts are in the project's default currency; by_currency has the others.",

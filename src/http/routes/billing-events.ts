@@ -11,6 +11,7 @@ import { type Route, read } from "../route.ts";
 const list = read({
   method: "GET",
   path: "/v1/billing-events",
+  id: "listBillingEvents",
   tag: "Billing events",
   summary: "Read the log of domain events",
   description:

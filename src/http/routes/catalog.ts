@@ -15,6 +15,8 @@ const Item = Wrapped("catalog_item", CatalogItem);
 const upsertItem = write({
   method: "POST",
   path: "/v1/catalog",
+  id: "upsertCatalogItem",
+  errors: ["currency_mismatch"],
   tag,
   summary: "Create or update the item with this code",
   description:
@@ -34,6 +36,7 @@ const upsertItem = write({
 const listItems = read({
   method: "GET",
   path: "/v1/catalog",
+  id: "listCatalogItems",
   tag,
   summary: "List catalog items, or find one by code",
   scope: "read",
@@ -57,6 +60,7 @@ const listItems = read({
 const getItem = point({
   method: "GET",
   path: "/v1/catalog/:id",
+  id: "getCatalogItem",
   tag,
   summary: "Get a catalog item",
   scope: "read",
@@ -73,6 +77,8 @@ const getItem = point({
 const archiveItem = write({
   method: "DELETE",
   path: "/v1/catalog/:id",
+  id: "archiveCatalogItem",
+  errors: ["has_dependencies"],
   tag,
   summary: "Archive a catalog item",
   description: "422 has_dependencies while live charges or add-ons take their price from it.",

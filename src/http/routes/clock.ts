@@ -12,6 +12,7 @@ const tag = "Clock";
 const get = read({
   method: "GET",
   path: "/v1/clock",
+  id: "getClock",
   tag,
   summary: "What time it is in this project",
   scope: "read",
@@ -25,6 +26,8 @@ const get = read({
 const freeze = own({
   method: "POST",
   path: "/v1/clock",
+  id: "freezeClock",
+  errors: ["live_project", "clock_conflict"],
   tag,
   summary: "Freeze the clock of a sandbox project",
   description: "At any instant while the project has no subscription, afterwards only forward.",
@@ -40,6 +43,8 @@ const freeze = own({
 const advance = own({
   method: "POST",
   path: "/v1/clock/advance",
+  id: "advanceClock",
+  errors: ["live_project", "clock_conflict"],
   tag,
   summary: "Travel forward in time",
   description:

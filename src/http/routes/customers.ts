@@ -17,6 +17,8 @@ const params = { id: "UUID, or ext:<external_id>." };
 const createCustomer = write({
   method: "POST",
   path: "/v1/customers",
+  id: "createCustomer",
+  errors: ["already_exists"],
   tag,
   summary: "Create a customer",
   scope: "write",
@@ -45,6 +47,7 @@ const createCustomer = write({
 const listCustomers = read({
   method: "GET",
   path: "/v1/customers",
+  id: "listCustomers",
   tag,
   summary: "List customers, or find one by external_id",
   scope: "read",
@@ -70,6 +73,7 @@ const listCustomers = read({
 const getCustomer = point({
   method: "GET",
   path: "/v1/customers/:id",
+  id: "getCustomer",
   tag,
   summary: "Get a customer",
   scope: "read",
@@ -86,6 +90,7 @@ const getCustomer = point({
 const patchCustomer = write({
   method: "PATCH",
   path: "/v1/customers/:id",
+  id: "updateCustomer",
   tag,
   summary: "Change a customer",
   description: "Also drops the customer's cached portal view.",
@@ -111,6 +116,7 @@ const patchCustomer = write({
 const listCredits = read({
   method: "GET",
   path: "/v1/customers/:id/credits",
+  id: "listCustomerCredits",
   tag,
   summary: "List a customer's credits",
   description: "From overpayments and corrections, by currency; used up by the next invoices.",

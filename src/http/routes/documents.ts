@@ -32,6 +32,7 @@ const PUBLIC_PDFS = { burst: 60, per_minute: 10 * 60 };
 const document = read({
   method: "GET",
   path: "/v1/invoices/:id/document",
+  id: "getInvoiceDocument",
   tag,
   summary: "The invoice as a document",
   description: "HTML, or PDF with the header accept: application/pdf.",
@@ -53,6 +54,7 @@ const document = read({
 const pdf = read({
   method: "GET",
   path: "/v1/invoices/:id/document.pdf",
+  id: "getInvoiceDocumentPdf",
   tag,
   summary: "The invoice as PDF",
   scope: "read",
@@ -76,6 +78,8 @@ export function documentRoutes(views: PortalCache): Route[] {
     ...common,
     ...shown,
     path: "/portal/:customerId/invoices/:number",
+    id: "getPortalInvoice",
+    errors: ["rate_limited", "unavailable"],
     summary: "The invoice as a page for people",
     async handle({ db, params, query, request }) {
       return answeringPeople(request, async () => {
@@ -91,6 +95,8 @@ export function documentRoutes(views: PortalCache): Route[] {
     ...common,
     ...shown,
     path: "/portal/:customerId/invoices/:number/pdf",
+    id: "getPortalInvoicePdf",
+    errors: ["rate_limited", "unavailable"],
     summary: "The invoice as PDF for people",
     async handle({ db, params, query, request }) {
       return answeringPeople(request, async () => {

@@ -12,6 +12,7 @@ const tag = "Dunning";
 const get = read({
   method: "GET",
   path: "/v1/dunning",
+  id: "getDunning",
   tag,
   summary: "The dunning policy",
   scope: "read",
@@ -25,6 +26,7 @@ const get = read({
 const put = write({
   method: "PUT",
   path: "/v1/dunning",
+  id: "setDunning",
   tag,
   summary: "Set the dunning policy",
   description:

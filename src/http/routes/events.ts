@@ -36,6 +36,7 @@ export function eventRoutes(db: Db): Route[] {
   const post = own({
     method: "POST",
     path: "/v1/events",
+    id: "sendEvent",
     tag,
     summary: "Send a usage event",
     description:
@@ -68,6 +69,7 @@ const checkEvent = checker(UsageEventInput, "body");
 const postBatch = own({
   method: "POST",
   path: "/v1/events/batch",
+  id: "sendEventBatch",
   tag,
   summary: "Send up to 10,000 usage events",
   description: "Answers for each event by its index; good ones are stored whatever the others are.",
@@ -125,6 +127,7 @@ async function recordBatch(
 const list = read({
   method: "GET",
   path: "/v1/events",
+  id: "listEvents",
   tag,
   summary: "List usage events",
   description:
@@ -182,6 +185,7 @@ const list = read({
 const get = point({
   method: "GET",
   path: "/v1/events/:transaction_id",
+  id: "getEvent",
   tag,
   summary: "Get a usage event",
   description: "By the transaction_id it was sent with: whether it is stored, and how it counts.",

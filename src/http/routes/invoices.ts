@@ -32,6 +32,7 @@ const params = { id: "UUID of the invoice." };
 const list = read({
   method: "GET",
   path: "/v1/invoices",
+  id: "listInvoices",
   tag,
   summary: "List invoices",
   scope: "read",
@@ -78,6 +79,7 @@ const list = read({
 const get = point({
   method: "GET",
   path: "/v1/invoices/:id",
+  id: "getInvoice",
   tag,
   summary: "Get an invoice with its fees",
   scope: "read",
@@ -94,6 +96,7 @@ const get = point({
 const preview = own({
   method: "POST",
   path: "/v1/invoices/preview",
+  id: "previewInvoice",
   tag,
   summary: "What a subscription would be billed",
   description: "By the same function that closes the period. Nothing is stored.",
@@ -112,6 +115,8 @@ const preview = own({
 const voidRoute = write({
   method: "POST",
   path: "/v1/invoices/:id/void",
+  id: "voidInvoice",
+  errors: ["invoice_already_paid"],
   tag,
   summary: "Void an unpaid invoice",
   description: "What was paid in part, or by credit, becomes customer credit.",

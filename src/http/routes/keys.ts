@@ -25,6 +25,15 @@ export function keyRoutes(): Route[] {
   const createKey = own({
     method: "POST",
     path: "/v1/keys",
+    id: "createKey",
+    errors: [
+      "unauthorized",
+      "forbidden",
+      "not_found",
+      "limit_exceeded",
+      "rate_limited",
+      "unavailable",
+    ],
     tag,
     summary: "Create a token",
     description:
@@ -66,6 +75,7 @@ export function keyRoutes(): Route[] {
 const listKeys = read({
   method: "GET",
   path: "/v1/keys",
+  id: "listKeys",
   tag,
   summary: "List the organization's tokens",
   scope: "read",
@@ -79,6 +89,7 @@ const listKeys = read({
 const whoAmI = read({
   method: "GET",
   path: "/v1/keys/me",
+  id: "getCurrentKey",
   tag,
   summary: "The current token and its organization",
   description:
@@ -98,6 +109,7 @@ const whoAmI = read({
 const revokeKey = write({
   method: "DELETE",
   path: "/v1/keys/:id",
+  id: "revokeKey",
   tag,
   summary: "Revoke a token",
   scope: "admin",

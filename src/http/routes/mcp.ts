@@ -20,6 +20,12 @@ const { version: VERSION } = createRequire(import.meta.url)("../../../package.js
   version: string;
 };
 const INFO = { name: "dues", title: "dues billing", version: VERSION };
+const OFFERED = {
+  ...INFO,
+  description: "Tools for reading billing records and recording payments.",
+  protocol: "JSON-RPC 2.0, Model Context Protocol",
+  transport: "streamable-http",
+};
 const checkPayment = checker(PaymentCreate, "body");
 
 /** `table` is asked for late: the tools are made of the routes that stand beside these. */
@@ -33,6 +39,8 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
   const post = own({
     method: "POST",
     path: "/v1/mcp",
+    id: "createMcp",
+    errors: ["bad_request"],
     tag,
     summary: "Call tools (JSON-RPC 2.0, MCP)",
     description:
@@ -60,6 +68,8 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
   const get = read({
     method: "GET",
     path: "/v1/mcp",
+    id: "getMcp",
+    errors: ["method_not_allowed"],
     tag,
     summary: "What the tool endpoint offers",
     scope: "read",
@@ -74,11 +84,8 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
         });
       }
       return {
-        ...INFO,
-        description: "Tools for reading billing records and recording payments.",
-        protocol: "JSON-RPC 2.0, Model Context Protocol",
+        ...OFFERED,
         protocol_versions: [...PROTOCOL_VERSIONS],
-        transport: "streamable-http",
         endpoint: `${context.config.base_url}/v1/mcp`,
         methods: [...METHODS],
         tools: tools().map(({ name, description, scope }) => ({ name, description, scope })),

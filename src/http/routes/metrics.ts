@@ -14,6 +14,8 @@ const tag = "Metrics";
 const createMetric = write({
   method: "POST",
   path: "/v1/metrics",
+  id: "createMetric",
+  errors: ["already_exists"],
   tag,
   summary: "Create a billable metric",
   scope: "write",
@@ -46,6 +48,7 @@ const createMetric = write({
 const listMetrics = read({
   method: "GET",
   path: "/v1/metrics",
+  id: "listMetrics",
   tag,
   summary: "List metrics, or find one by code",
   scope: "read",
@@ -68,6 +71,7 @@ const listMetrics = read({
 const getMetric = point({
   method: "GET",
   path: "/v1/metrics/:id",
+  id: "getMetric",
   tag,
   summary: "Get a metric",
   scope: "read",
@@ -84,6 +88,7 @@ const getMetric = point({
 const patchMetric = write({
   method: "PATCH",
   path: "/v1/metrics/:id",
+  id: "updateMetric",
   tag,
   summary: "Rename a metric",
   description:
@@ -109,6 +114,8 @@ const patchMetric = write({
 const archiveMetric = write({
   method: "DELETE",
   path: "/v1/metrics/:id",
+  id: "archiveMetric",
+  errors: ["has_dependencies"],
   tag,
   summary: "Archive a metric",
   scope: "write",

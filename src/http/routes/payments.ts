@@ -17,6 +17,8 @@ const One = Wrapped("payment", Payment);
 const create = write({
   method: "POST",
   path: "/v1/payments",
+  id: "recordPayment",
+  errors: ["payment_conflict", "amount_exceeds_due", "invoice_already_paid", "invoice_voided"],
   tag,
   summary: "Record a payment",
   description:
@@ -35,6 +37,7 @@ const create = write({
 const list = read({
   method: "GET",
   path: "/v1/payments",
+  id: "listPayments",
   tag,
   summary: "List payments",
   scope: "read",
@@ -68,6 +71,7 @@ const list = read({
 const get = point({
   method: "GET",
   path: "/v1/payments/:id",
+  id: "getPayment",
   tag,
   summary: "Get a payment",
   scope: "read",

@@ -16,6 +16,8 @@ const params = { id: "UUID of the plan." };
 const create = write({
   method: "POST",
   path: "/v1/plans",
+  id: "createPlan",
+  errors: ["already_exists", "currency_mismatch"],
   tag,
   summary: "Create a plan",
   scope: "write",
@@ -46,6 +48,7 @@ const create = write({
 const list = read({
   method: "GET",
   path: "/v1/plans",
+  id: "listPlans",
   tag,
   summary: "List plans, or find one by code",
   scope: "read",
@@ -73,6 +76,7 @@ const list = read({
 const get = point({
   method: "GET",
   path: "/v1/plans/:id",
+  id: "getPlan",
   tag,
   summary: "Get a plan with its charges",
   scope: "read",
@@ -89,6 +93,8 @@ const get = point({
 const createCharge = write({
   method: "POST",
   path: "/v1/plans/:id/charges",
+  id: "createPlanCharge",
+  errors: ["currency_mismatch", "plan_archived"],
   tag,
   summary: "Add a charge to a plan",
   description: "Counts from periods that start later.",
@@ -106,6 +112,8 @@ const createCharge = write({
 const patch = write({
   method: "PATCH",
   path: "/v1/plans/:id",
+  id: "updatePlan",
+  errors: ["currency_mismatch", "plan_archived"],
   tag,
   summary: "Change a plan",
   description:
@@ -125,6 +133,8 @@ const patch = write({
 const archive = write({
   method: "DELETE",
   path: "/v1/plans/:id",
+  id: "archivePlan",
+  errors: ["has_active_subscriptions"],
   tag,
   summary: "Archive a plan",
   description: "422 has_active_subscriptions while it has active subscriptions.",

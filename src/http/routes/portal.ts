@@ -32,6 +32,8 @@ function portalData(views: PortalCache): Route {
   return read({
     method: "GET",
     path: "/v1/portal/:customerId",
+    id: "getPortal",
+    errors: ["rate_limited", "unavailable"],
     tag,
     summary: "A customer's own view",
     description:
@@ -58,6 +60,7 @@ function portalData(views: PortalCache): Route {
 const purgeOne = write({
   method: "DELETE",
   path: "/v1/portal-cache/:customerId",
+  id: "purgePortalCache",
   tag,
   summary: "Purge a customer's cached view",
   description: "An unknown customer, or one of somebody else, gives the same answer.",
@@ -80,6 +83,7 @@ const purgeOne = write({
 const purgeAll = write({
   method: "DELETE",
   path: "/v1/portal-cache",
+  id: "purgeAllPortalCache",
   tag,
   summary: "Purge all cached views",
   description: "Of the project in the header, or without it of every project of the organization.",
@@ -117,6 +121,8 @@ function portalPage(views: PortalCache): Route {
   return read({
     method: "GET",
     path: "/portal/:customerId",
+    id: "getPortalPage",
+    errors: ["rate_limited", "unavailable"],
     tag,
     summary: "The portal as a page for people",
     scope: "public",
@@ -143,6 +149,7 @@ function portalPage(views: PortalCache): Route {
 const portalScript = read({
   method: "GET",
   path: "/portal-assets/refresh.js",
+  id: "getPortalScript",
   tag,
   summary: "The page's only script",
   scope: "public",

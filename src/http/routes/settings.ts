@@ -13,6 +13,7 @@ const One = Wrapped("settings", Settings);
 const get = read({
   method: "GET",
   path: "/v1/settings",
+  id: "getSettings",
   tag,
   summary: "Get the project's settings",
   scope: "read",
@@ -26,6 +27,7 @@ const get = read({
 const put = write({
   method: "PUT",
   path: "/v1/settings",
+  id: "setSettings",
   tag,
   summary: "Change the project's settings",
   description:

@@ -26,6 +26,8 @@ const One = Wrapped("subscription", Subscription);
 const create = write({
   method: "POST",
   path: "/v1/subscriptions",
+  id: "createSubscription",
+  errors: ["already_exists", "plan_archived"],
   tag,
   summary: "Start a subscription",
   description: "Active from now on. Immediate charges are invoiced at once.",
@@ -42,6 +44,7 @@ const create = write({
 const list = read({
   method: "GET",
   path: "/v1/subscriptions",
+  id: "listSubscriptions",
   tag,
   summary: "List subscriptions",
   scope: "read",
@@ -64,6 +67,7 @@ const list = read({
 const get = point({
   method: "GET",
   path: "/v1/subscriptions/:id",
+  id: "getSubscription",
   tag,
   summary: "Get a subscription",
   scope: "read",
@@ -80,6 +84,7 @@ const get = point({
 const usage = read({
   method: "GET",
   path: "/v1/subscriptions/:id/usage",
+  id: "getSubscriptionUsage",
   tag,
   summary: "Usage and amounts of the open period so far",
   description: "From the very numbers that will be billed.",
@@ -95,6 +100,7 @@ const usage = read({
 const terminate = write({
   method: "POST",
   path: "/v1/subscriptions/:id/terminate",
+  id: "terminateSubscription",
   tag,
   summary: "Terminate a subscription",
   description: "Bills the open period up to now, at once. Again: nothing happens.",
@@ -121,6 +127,8 @@ const terminate = write({
 const suspend = write({
   method: "POST",
   path: "/v1/subscriptions/:id/suspend",
+  id: "suspendSubscription",
+  errors: ["already_exists", "plan_archived"],
   tag,
   summary: "Suspend a subscription",
   description: "Usage is still billed; whole suspended days are free of the base fee.",
@@ -145,6 +153,8 @@ const suspend = write({
 const patch = write({
   method: "PATCH",
   path: "/v1/subscriptions/:id",
+  id: "updateSubscription",
+  errors: ["already_exists", "plan_archived", "limit_exceeded"],
   tag,
   summary: "Change properties or status",
   description: "Properties are merged into the existing ones.",

@@ -27,6 +27,7 @@ export function systemRoutes(readiness: Readiness, table: () => readonly Route[]
 const healthz = read({
   method: "GET",
   path: "/healthz",
+  id: "getHealthz",
   tag,
   summary: "The process is alive",
   scope: "public",
@@ -39,6 +40,8 @@ function readyz(readiness: Readiness): Route {
   return read({
     method: "GET",
     path: "/readyz",
+    id: "getReadyz",
+    errors: ["unavailable"],
     tag,
     summary: "The service can do its work",
     description:
@@ -69,6 +72,7 @@ function readyz(readiness: Readiness): Route {
 const metrics = read({
   method: "GET",
   path: "/metrics",
+  id: "getPrometheusMetrics",
   tag,
   summary: "Prometheus metrics",
   scope: "public",
@@ -95,6 +99,7 @@ function referenceRoutes(table: () => readonly Route[]): Route[] {
   const openapi = read({
     ...hidden,
     path: "/openapi.json",
+    id: "getOpenApi",
     summary: "The OpenAPI document",
     async handle({ context }) {
       json ??= JSON.stringify(openApi(table(), context.config.base_url));
@@ -104,6 +109,7 @@ function referenceRoutes(table: () => readonly Route[]): Route[] {
   const docs = read({
     ...hidden,
     path: "/docs",
+    id: "getDocs",
     summary: "The reference for people",
     async handle({ context }) {
       html ??= renderDocs(openApi(table(), context.config.base_url));

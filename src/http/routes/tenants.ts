@@ -12,6 +12,7 @@ const Ref = Type.Optional(Type.String({ maxLength: 64, description: "Slug or id.
 const listWorkspaces = read({
   method: "GET",
   path: "/v1/workspaces",
+  id: "listWorkspaces",
   tag,
   summary: "List workspaces",
   scope: "read",
@@ -26,6 +27,8 @@ const listWorkspaces = read({
 const createWorkspace = write({
   method: "POST",
   path: "/v1/workspaces",
+  id: "createWorkspace",
+  errors: ["already_exists"],
   tag,
   summary: "Create a workspace",
   scope: "admin",
@@ -45,6 +48,7 @@ const createWorkspace = write({
 const listProjects = read({
   method: "GET",
   path: "/v1/projects",
+  id: "listProjects",
   tag,
   summary: "List projects",
   description: "With workspace and slug: resolves slugs to the one project they name.",
@@ -61,6 +65,8 @@ const listProjects = read({
 const createProject = write({
   method: "POST",
   path: "/v1/projects",
+  id: "createProject",
+  errors: ["not_found", "already_exists"],
   tag,
   summary: "Create a project",
   scope: "admin",

@@ -42,6 +42,8 @@ function withSecret({ endpoint, secret }: Registered) {
 const create = write({
   method: "POST",
   path: "/v1/webhooks",
+  id: "createWebhook",
+  errors: ["limit_exceeded"],
   tag,
   summary: "Register a webhook endpoint",
   description: "The only answer that carries the full secret, besides a rotation's.",
@@ -60,6 +62,7 @@ const create = write({
 const list = read({
   method: "GET",
   path: "/v1/webhooks",
+  id: "listWebhooks",
   tag,
   summary: "List webhook endpoints",
   scope: "read",
@@ -77,6 +80,7 @@ const list = read({
 const get = point({
   method: "GET",
   path: "/v1/webhooks/:id",
+  id: "getWebhook",
   tag,
   summary: "Get a webhook endpoint",
   scope: "read",
@@ -93,6 +97,7 @@ const get = point({
 const patch = write({
   method: "PATCH",
   path: "/v1/webhooks/:id",
+  id: "updateWebhook",
   tag,
   summary: "Change the events of an endpoint, or switch it off and on",
   scope: "write",
@@ -110,6 +115,7 @@ const patch = write({
 const remove = write({
   method: "DELETE",
   path: "/v1/webhooks/:id",
+  id: "removeWebhook",
   tag,
   summary: "Remove a webhook endpoint",
   scope: "write",
@@ -124,6 +130,7 @@ const remove = write({
 const rotate = write({
   method: "POST",
   path: "/v1/webhooks/:id/rotate-secret",
+  id: "rotateWebhookSecret",
   tag,
   summary: "Give an endpoint a new secret",
   description: "Both secrets sign for 24 hours.",
@@ -142,6 +149,7 @@ const rotate = write({
 const test = write({
   method: "POST",
   path: "/v1/webhooks/:id/test",
+  id: "testWebhook",
   tag,
   summary: "Send a test message to an endpoint",
   scope: "write",
@@ -157,6 +165,7 @@ const test = write({
 const replay = write({
   method: "POST",
   path: "/v1/webhooks/:id/replay",
+  id: "replayWebhook",
   tag,
   summary: "Send again everything since an instant",
   description: "Every message that the endpoint is subscribed to, under its old id.",
@@ -174,6 +183,7 @@ const replay = write({
 const listDeliveries = read({
   method: "GET",
   path: "/v1/webhook-deliveries",
+  id: "listWebhookDeliveries",
   tag,
   summary: "The log of attempts, newest first",
   scope: "read",
@@ -206,6 +216,7 @@ const listDeliveries = read({
 const sendAgain = write({
   method: "POST",
   path: "/v1/webhook-deliveries/:id/redeliver",
+  id: "redeliverWebhookDelivery",
   tag,
   summary: "Send a message again",
   scope: "write",
@@ -221,6 +232,7 @@ const sendAgain = write({
 const listMessages = read({
   method: "GET",
   path: "/v1/webhook-messages",
+  id: "listWebhookMessages",
   tag,
   summary: "Follow the messages themselves, oldest first",
   description:
