@@ -107,14 +107,21 @@ export function CursorPage<K extends string, T extends TSchema>(name: K, schema:
   });
 }
 
-/** A complete list, or with its filter one record: the two bodies of a lookup endpoint. */
-export function ListOrOne(many: string, one: string, schema: TSchema) {
-  return Type.Object({
-    ...({ [many]: Type.Optional(Type.Array(schema)) } as Record<string, TSchema>),
-    ...({ [one]: Type.Optional(schema) } as Record<string, TSchema>),
-    has_more: Type.Optional(Type.Boolean()),
-    total_count: Type.Optional(Type.Integer()),
-  });
+/** Says which query parameter turns a list into one record. Not part of the OpenAPI document. */
+export const LOOKUP = "~lookup";
+export type Lookup = { readonly key: string; readonly one: string };
+
+/** A complete list, or with the query parameter `key` one record: two bodies of one endpoint. */
+export function ListOrOne(many: string, { key, one }: Lookup, schema: TSchema) {
+  return Type.Object(
+    {
+      ...({ [many]: Type.Optional(Type.Array(schema)) } as Record<string, TSchema>),
+      ...({ [one]: Type.Optional(schema) } as Record<string, TSchema>),
+      has_more: Type.Optional(Type.Boolean()),
+      total_count: Type.Optional(Type.Integer()),
+    },
+    { [LOOKUP]: { key, one } },
+  );
 }
 
 export const ErrorBody = Type.Object(

@@ -47,7 +47,7 @@ const list = read({
     code: Type.Optional(Type.String({ description: "Answers {add_on} instead of a list." })),
     archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
   }),
-  reply: [200, ListOrOne("add_ons", "add_on", AddOn)],
+  reply: [200, ListOrOne("add_ons", { key: "code", one: "add_on" }, AddOn)],
   async handle({ db, project, query }) {
     if (query.code === undefined) {
       return { add_ons: await addons.list(db, project, query.archived === "1"), has_more: false };

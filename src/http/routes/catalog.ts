@@ -45,7 +45,7 @@ const listItems = read({
     code: Type.Optional(Type.String({ description: "Answers {catalog_item} instead of a list." })),
     archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
   }),
-  reply: [200, ListOrOne("catalog_items", "catalog_item", CatalogItem)],
+  reply: [200, ListOrOne("catalog_items", { key: "code", one: "catalog_item" }, CatalogItem)],
   async handle({ db, project, query }) {
     if (query.code === undefined) {
       const catalog_items = await catalog.list(db, project, query.archived === "1");

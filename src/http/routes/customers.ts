@@ -58,7 +58,7 @@ const listCustomers = read({
       Type.String({ description: "Answers {customer} instead of a list." }),
     ),
   }),
-  reply: [200, ListOrOne("customers", "customer", Customer)],
+  reply: [200, ListOrOne("customers", { key: "external_id", one: "customer" }, Customer)],
   async handle({ db, project, query }) {
     if (query.external_id !== undefined) {
       const customer = await customers.get(db, project, `ext:${query.external_id}`);

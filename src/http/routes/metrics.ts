@@ -57,7 +57,7 @@ const listMetrics = read({
     code: Type.Optional(Type.String({ description: "Answers {metric} instead of a list." })),
     archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
   }),
-  reply: [200, ListOrOne("metrics", "metric", Metric)],
+  reply: [200, ListOrOne("metrics", { key: "code", one: "metric" }, Metric)],
   async handle({ db, project, query }) {
     if (query.code === undefined) {
       return { metrics: await metrics.list(db, project, query.archived === "1"), has_more: false };

@@ -59,7 +59,7 @@ const list = read({
     ),
     archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
   }),
-  reply: [200, ListOrOne("plans", "plan", Plan)],
+  reply: [200, ListOrOne("plans", { key: "code", one: "plan" }, Plan)],
   async handle({ db, project, query }) {
     if (query.code !== undefined) {
       const plan = await plans.getByCode(db, project, query.code);
