@@ -1,7 +1,7 @@
 // Usage events: list them, look one up, import a file of them.
 
 import type { Command } from "commander";
-import type { UsageEvent } from "../client/types/events.ts";
+import type { UsageEvent } from "../client/types.ts";
 import { online, remote, wholeNumber } from "./command.ts";
 import { type Io, printJson, Told } from "./io.ts";
 import { getCommand, listCommand } from "./list-commands.ts";

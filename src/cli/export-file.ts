@@ -1,10 +1,7 @@
 // Writes what a project is as a service.yaml that changes nothing when it is synced.
 
 import { stringify } from "yaml";
-import type { AddOn } from "../client/types/addons.ts";
-import type { CatalogItem } from "../client/types/catalog.ts";
-import type { Metric } from "../client/types/metrics.ts";
-import type { Plan } from "../client/types/plans.ts";
+import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";
 import type {
   FileAddOn,
   FileCatalogItem,

@@ -2,10 +2,7 @@
 
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
-import type { Customer } from "../client/types/customers.ts";
-import type { Invoice } from "../client/types/invoices.ts";
-import type { Payment } from "../client/types/payments.ts";
-import type { Subscription } from "../client/types/subscriptions.ts";
+import type { Customer, Invoice, Payment, Subscription } from "../client/types.ts";
 import { type Example, online, remote, wholeNumber } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
 import { type Column, fields, money, table } from "./output.ts";

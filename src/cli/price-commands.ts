@@ -1,10 +1,7 @@
 // `dues plans|metrics|catalog|addons list` and `get`: what a file declares, as the service has it.
 
 import type { Command } from "commander";
-import type { AddOn } from "../client/types/addons.ts";
-import type { CatalogItem } from "../client/types/catalog.ts";
-import type { Metric } from "../client/types/metrics.ts";
-import type { Plan } from "../client/types/plans.ts";
+import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";
 import type { Io } from "./io.ts";
 import { getCommand, listCommand } from "./list-commands.ts";
 import { money } from "./output.ts";

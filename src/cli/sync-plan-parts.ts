@@ -1,9 +1,6 @@
 // What a sync is made of: the present state, steps, changes, and references by code.
 
-import type { AddOn } from "../client/types/addons.ts";
-import type { CatalogItem } from "../client/types/catalog.ts";
-import type { Metric } from "../client/types/metrics.ts";
-import type { Plan } from "../client/types/plans.ts";
+import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";
 import type { FileWebhook, ServiceFile } from "../schema/service-file.ts";
 import { nearest } from "./fault-words.ts";
 

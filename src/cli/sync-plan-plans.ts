@@ -1,6 +1,6 @@
 // The steps for plans: what may change on one that is in use, and what its charges say.
 
-import type { Charge, Plan } from "../client/types/plans.ts";
+import type { Charge, Plan } from "../client/types.ts";
 import type { FileCharge, FilePlan } from "../schema/service-file.ts";
 import {
   type Change,

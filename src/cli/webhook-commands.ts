@@ -1,7 +1,7 @@
 // Webhook endpoints and their deliveries, to look at. Endpoints are declared in service.yaml.
 
 import type { Command } from "commander";
-import type { WebhookEndpoint } from "../client/types/webhooks.ts";
+import type { WebhookEndpoint } from "../client/types.ts";
 import type { Io } from "./io.ts";
 import { listCommand } from "./list-commands.ts";
 import { listenCommand } from "./webhooks-listen.ts";

@@ -5,7 +5,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
-import type { WebhookMessage } from "../client/types/webhooks.ts";
+import type { WebhookMessage } from "../client/types.ts";
 import { monotonicMs, wallMs } from "../clock.ts";
 import { WEBHOOK_EVENTS } from "../schema/webhooks.ts";
 import { online, remote } from "./command.ts";

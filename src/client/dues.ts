@@ -1,14 +1,22 @@
 // The API client: a typed method for every operation, and lists that page by themselves.
 
-import { Acts } from "./acts.ts";
 import type { CallOptions, Method, Sent } from "./call.ts";
+import { Operations } from "./operations.ts";
 import { type DuesOptions, Transport } from "./transport.ts";
-import type { BillingEvent, ListBillingEventsQuery } from "./types/billing-events.ts";
-import type { Customer, ListCustomersQuery } from "./types/customers.ts";
-import type { ListEventsQuery, UsageEvent } from "./types/events.ts";
-import type { Invoice, ListInvoicesQuery } from "./types/invoices.ts";
-import type { ListPaymentsQuery, Payment } from "./types/payments.ts";
-import type { ListSubscriptionsQuery, Subscription } from "./types/subscriptions.ts";
+import type {
+  BillingEvent,
+  Customer,
+  Invoice,
+  ListBillingEventsQuery,
+  ListCustomersQuery,
+  ListEventsQuery,
+  ListInvoicesQuery,
+  ListPaymentsQuery,
+  ListSubscriptionsQuery,
+  Payment,
+  Subscription,
+  UsageEvent,
+} from "./types.ts";
 
 const PAGE = 100;
 
@@ -29,7 +37,7 @@ export type Listing<Query, Row> = {
  * ```
  * A refused call throws a DuesError. Failures that are safe to repeat are repeated.
  */
-export class Dues extends Acts {
+export class Dues extends Operations {
   readonly #transport: Transport;
 
   readonly customers: Listing<ListCustomersQuery, Customer>;

@@ -1,12 +1,15 @@
-// Reads out of the OpenAPI document what the client has to know of each operation.
+// What the client has to know of each operation, read from the OpenAPI document.
 
-import type {
-  OpenApiDocument,
-  Operation,
-  Parameter,
-  Reference,
-} from "../../../src/schema/openapi.ts";
-import { nameOf, type SchemaObject } from "../../../src/schema/openapi.ts";
+import type { Route } from "../../src/http/route.ts";
+import { LOOKUP, type Lookup } from "../../src/schema/common.ts";
+import {
+  nameOf,
+  type OpenApiDocument,
+  type Operation,
+  type Parameter,
+  type Reference,
+  type SchemaObject,
+} from "../../src/schema/openapi.ts";
 import { type Declared, typeOf } from "./types.ts";
 
 const JSON_TYPE = "application/json";
@@ -26,23 +29,37 @@ export type ClientOperation = {
   /** The list answers with one record when this key is given. */
   readonly lookup: { readonly key: string; readonly reply: string } | undefined;
   readonly body_required: boolean;
-  /** Whether X-Project-Id goes along. */
+  /** Whether X-Project-Id is sent. */
   readonly project: boolean;
-  /** Whether the answer is kept under an Idempotency-Key. */
+  /** Whether an Idempotency-Key is sent. */
   readonly keyed: boolean;
-  /** What of these types is the operation's own. */
+  /** Those of these types that no other operation has. */
   readonly declared: readonly Declared[];
 };
 
-export function operationsOf(document: OpenApiDocument): ClientOperation[] {
+/** `document` is the one of these routes. */
+export function operationsOf(
+  document: OpenApiDocument,
+  routes: readonly Route[],
+): ClientOperation[] {
+  const lookups = new Map(routes.map(({ id, reply }) => [id, lookupIn(reply[1])]));
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
-      clientOperation(path, method.toUpperCase(), operation),
+      clientOperation(path, method.toUpperCase(), operation, lookups.get(operation.operationId)),
     ),
   );
 }
 
-function clientOperation(path: string, method: string, operation: Operation): ClientOperation {
+function lookupIn(reply: object | null): Lookup | undefined {
+  return (reply as { readonly [LOOKUP]?: Lookup } | null)?.[LOOKUP];
+}
+
+function clientOperation(
+  path: string,
+  method: string,
+  operation: Operation,
+  by: Lookup | undefined,
+): ClientOperation {
   const { operationId: name, requestBody, summary, description } = operation;
   const prefix = name.charAt(0).toUpperCase() + name.slice(1);
   const declared: Declared[] = [];
@@ -54,11 +71,11 @@ function clientOperation(path: string, method: string, operation: Operation): Cl
   };
   const body = requestBody?.content[JSON_TYPE].schema;
   const query = querySchema(operation);
-  const lookup = lookupOf(operation);
+  const lookup = by && lookupBodies(operation, by);
   const reply = lookup?.list ?? replySchema(operation);
   const replyType = () => {
     if (reply === undefined) return documentType(operation);
-    // One field is written where it is used.
+    // A reply of one field needs no name: it is written where it is used.
     if (Object.keys(reply.properties ?? {}).length === 1) return typeOf(reply);
     return typed(`${prefix}Reply`, reply);
   };
@@ -88,7 +105,7 @@ function replySchema(operation: Operation): SchemaObject | undefined {
   return contentOf(operation)[JSON_TYPE]?.schema;
 }
 
-/** Of what is no record: a page is its text, other documents are their bytes. */
+/** A reply that is not JSON: text as a string, other documents as bytes. */
 function documentType(operation: Operation): string {
   const [type] = Object.keys(contentOf(operation));
   if (type === undefined) return "void";
@@ -112,21 +129,15 @@ function querySchema(operation: Operation): SchemaObject | undefined {
   return { type: "object", properties: Object.fromEntries(properties), required };
 }
 
-/** The document has one body for the list and the one record; a caller gets either. */
-function lookupOf(operation: Operation) {
-  const { properties = {} } = replySchema(operation) ?? {};
-  for (const { name: key, description = "" } of parameters(operation, "query")) {
-    const [, one = ""] = /^Answers \{(\w+)\}/.exec(description) ?? [];
-    const { [one]: record, ...list } = properties;
-    if (record === undefined) continue;
-    const required = Object.keys(list).filter((name) => name !== "total_count");
-    return {
-      key,
-      one: { type: "object", properties: { [one]: record }, required: [one] },
-      list: { type: "object", properties: list, required },
-    };
-  }
-  return undefined;
+/** The document has one body for the list and for the one record; the client has a type of each. */
+function lookupBodies(operation: Operation, { key, one }: Lookup) {
+  const { [one]: record = {}, ...list } = replySchema(operation)?.properties ?? {};
+  const required = Object.keys(list).filter((name) => name !== "total_count");
+  return {
+    key,
+    one: { type: "object", properties: { [one]: record }, required: [one] },
+    list: { type: "object", properties: list, required },
+  };
 }
 
 function parameters(operation: Operation, place: Parameter["in"]): Parameter[] {

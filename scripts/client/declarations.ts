@@ -1,20 +1,18 @@
-// Which type stands in which file of src/client/types: one file for each tag of the document.
+// Which types the client declares, in the order in which src/client/types.ts has them.
 
-import { CursorQuery, PageQuery } from "../../../src/schema/common.ts";
-import type { OpenApiDocument, SchemaObject } from "../../../src/schema/openapi.ts";
+import { CursorQuery, PageQuery } from "../../src/schema/common.ts";
+import type { OpenApiDocument, SchemaObject } from "../../src/schema/openapi.ts";
 import { methodOf } from "./methods.ts";
 import type { ClientOperation } from "./operations.ts";
 import { type Declared, declaration, namesIn, valueDeclarations } from "./types.ts";
 
-export type TypesFile = {
-  /** Without folder and ending, such as `invoices`. */
-  readonly name: string;
-  readonly says: string;
-  /** By the name of what is declared. */
+export type Section = {
+  readonly title: string;
+  /** Texts by the names that they declare. */
   readonly declarations: Map<string, string>;
 };
 
-/** Fields that many queries and replies have. What holds another comes before it. */
+/** Fields that many queries and replies have. A set that holds another one comes before it. */
 const SHARED_FIELDS = {
   CursorQuery: Object.keys(CursorQuery),
   PageQuery: Object.keys(PageQuery),
@@ -22,53 +20,45 @@ const SHARED_FIELDS = {
   Page: ["has_more", "total_count"],
 };
 
-/**
- * A record stands with the first operation that needs it, and what it is made of stands there or
- * earlier: so no two files need one another.
- */
-export function placedTypes(
+/** One section per tag, after the types that many use; a record is in the first that needs it. */
+export function declarationsOf(
   document: OpenApiDocument,
   operations: readonly ClientOperation[],
-): TypesFile[] {
+): Section[] {
   const { schemas } = document.components;
   const shared = sharedTypes(operations);
   const placed = new Set<string>();
-  const placeRecords = (file: TypesFile, names: readonly string[]): void => {
+  const placeRecords = (section: Section, names: readonly string[]): void => {
     for (const name of names) {
       const schema = schemas[name];
       if (schema === undefined || placed.has(name)) continue;
       placed.add(name);
       const text = declaration({ name, schema }, basesOf(name, schemas));
-      file.declarations.set(name, text);
-      placeRecords(file, namesIn(text));
+      section.declarations.set(name, text);
+      placeRecords(section, namesIn(text));
     }
   };
-  const files = new Map<string, TypesFile>();
+  const sections = new Map<string, Section>();
   for (const operation of operations) {
-    const file = files.get(operation.tag) ?? fileOf(operation);
-    files.set(operation.tag, file);
+    const { tag } = operation;
+    const section = sections.get(tag) ?? { title: tag, declarations: new Map() };
+    sections.set(tag, section);
     const own = new Map(operation.declared.map((each) => [each.name, declaration(each, shared)]));
-    placeRecords(file, namesIn([methodOf(operation), ...own.values()].join("\n")));
-    for (const [name, text] of own) file.declarations.set(name, text);
+    placeRecords(section, namesIn([methodOf(operation), ...own.values()].join("\n")));
+    for (const [name, text] of own) section.declarations.set(name, text);
   }
-  const common = commonFile(shared);
+  const common = commonSection(shared);
   placeRecords(common, Object.keys(schemas));
-  return [...files.values(), common].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [common, ...sections.values()];
 }
 
-/** Named by its path, as the files of the resource are elsewhere. */
-function fileOf({ tag, path }: ClientOperation): TypesFile {
-  const [, name = ""] = /^\/(?:v1\/)?([^/]+)/.exec(path) ?? [];
-  return { name, says: `the types of ${tag}`, declarations: new Map() };
-}
-
-function commonFile(shared: readonly Declared[]): TypesFile {
+function commonSection(shared: readonly Declared[]): Section {
   const declarations = new Map(valueDeclarations());
   for (const each of shared.toReversed()) declarations.set(each.name, declaration(each, shared));
-  return { name: "common", says: "types that many others use", declarations };
+  return { title: "Common", declarations };
 }
 
-/** As the first query or reply has them that has them all. */
+/** Each set as the first query or reply has it that has all of its fields. */
 function sharedTypes(operations: readonly ClientOperation[]): Declared[] {
   const all = operations.flatMap((each) => each.declared);
   return Object.entries(SHARED_FIELDS).flatMap(([name, fields]) => {
@@ -81,7 +71,7 @@ function sharedTypes(operations: readonly ClientOperation[]): Declared[] {
   });
 }
 
-/** `InvoiceWithFees` may be an `Invoice` and more; names that have nothing in common are not. */
+/** What a record may extend: `InvoiceWithFees` starts with `Invoice` and can have all of it. */
 function basesOf(name: string, schemas: Readonly<Record<string, SchemaObject>>): Declared[] {
   return Object.entries(schemas)
     .filter(([other]) => name.startsWith(other))

@@ -1,8 +1,8 @@
 // Writes the schemas of the OpenAPI document as TypeScript.
 
-import { Schemas } from "../../../src/http/openapi/schemas.ts";
-import { Cents, Currency } from "../../../src/schema/common.ts";
-import { nameOf, type SchemaObject } from "../../../src/schema/openapi.ts";
+import { Schemas } from "../../src/http/openapi/schemas.ts";
+import { Cents, Currency } from "../../src/schema/common.ts";
+import { nameOf, type SchemaObject } from "../../src/schema/openapi.ts";
 
 const COMMENT_WIDTH = 84;
 
