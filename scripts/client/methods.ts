@@ -26,9 +26,9 @@ export function methodOf(operation: ClientOperation): string {
   ].join("\n");
 }
 
-/** What is as usual is not said: see the defaults of `Sent`. */
+/** Leaves out what has its default: see `CallParts` in src/client/call.ts. */
 function callOf({ method, path, body, query, project, keyed }: ClientOperation): string {
-  const sent = [
+  const parts = [
     ...(body === undefined ? [] : ["body"]),
     ...(query === undefined ? [] : ["query"]),
     ...(project ? [] : ["project: false"]),
@@ -38,7 +38,7 @@ function callOf({ method, path, body, query, project, keyed }: ClientOperation):
     `"${method}"`,
     pathOf(path),
     "options",
-    ...(sent.length === 0 ? [] : [`{ ${sent.join(", ")} }`]),
+    ...(parts.length === 0 ? [] : [`{ ${parts.join(", ")} }`]),
   ];
   return `this.call(${args.join(", ")})`;
 }

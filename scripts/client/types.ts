@@ -9,11 +9,11 @@ const COMMENT_WIDTH = 84;
 export type Declared = {
   readonly name: string;
   readonly schema: SchemaObject;
-  /** In a query, a field that is undefined counts as left out. */
+  /** Optional fields of a query may also be undefined: the client leaves those out. */
   readonly in_query?: boolean;
 };
 
-/** Plain values that have a name: what they are is said there, and not at every field. */
+/** Values with a type name of their own, recognized by their description. */
 const VALUES: Readonly<Record<string, SchemaObject>> = {
   Cents: new Schemas().convert(Cents),
   Currency: new Schemas().convert(Currency),
@@ -26,10 +26,10 @@ export function valueDeclarations(): [string, string][] {
   ]);
 }
 
-/** Of the others the first that fits is taken whole; the fields that are left follow it. */
-export function declaration(declared: Declared, others: readonly Declared[]): string {
+/** Written as `Base & { the other fields }` when all fields of one of the `bases` are in it. */
+export function declaration(declared: Declared, bases: readonly Declared[]): string {
   const { name, schema, in_query = false } = declared;
-  const base = others.find((each) => each.name !== name && hasAllOf(schema, each.schema));
+  const base = bases.find((each) => each.name !== name && hasAllOf(schema, each.schema));
   if (base === undefined) return `export type ${name} = ${typeOf(schema, in_query)};`;
   const rest = without(schema, base.schema);
   const isMore = Object.keys(rest.properties ?? {}).length > 0;
@@ -99,7 +99,7 @@ function objectType(schema: SchemaObject, in_query: boolean): string {
     if (isRequired(schema, name)) return `${words}readonly ${name}: ${typeOf(field)};`;
     return `${words}readonly ${name}?: ${typeOf(field)}${in_query ? " | undefined" : ""};`;
   });
-  // The formatter leaves on one line what comes on one.
+  // The formatter keeps an object on the lines that it comes on.
   const [only, ...others] = fields;
   if (only !== undefined && others.length === 0 && !only.includes("\n")) return `{ ${only} }`;
   return `{\n${fields.join("\n")}\n}`;
@@ -118,7 +118,7 @@ export function doc(description: string | undefined): string {
   return `/**\n${lines.map((line) => ` * ${line.trim()}`).join("\n")}\n */\n`;
 }
 
-/** What may be names of types in a text, its comments aside. */
+/** The capitalized words of a text without its comments: all type names are among them. */
 export function namesIn(text: string): string[] {
   const code = text.replace(/\/\*\*[\s\S]*?\*\//g, "");
   return [...new Set(code.match(/\b[A-Z]\w+/g))].sort();

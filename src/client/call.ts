@@ -1,38 +1,38 @@
-// What every method of the client makes: one call, by method and path, and what goes with it.
+// The shape of a call: what the generated methods hand to the transport.
 
 export type CallOptions = {
-  /** Makes the call safe to repeat. Every write gets a random one unless told otherwise. */
+  /** Makes the call safe to repeat. A write without one gets a random key. */
   readonly idempotency_key?: string;
-  /** Another project than the client's. */
+  /** Sent instead of the client's own project. */
   readonly project_id?: string;
   readonly signal?: AbortSignal;
 };
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What goes with a call, and how the door treats it where that is not as usual. */
-export type Sent = {
+/** What a call sends besides method and path. */
+export type CallParts = {
   readonly query?: object | undefined;
   readonly body?: unknown;
-  /** Whether X-Project-Id goes along; true by default. */
+  /** Whether X-Project-Id is sent; true by default. */
   readonly project?: boolean;
-  /** Whether the answer is kept under an Idempotency-Key; by default that of all but GET is. */
+  /** Whether an Idempotency-Key is sent; by default with every method but GET. */
   readonly keyed?: boolean;
 };
 
-export type Wanted = Sent & { readonly method: Method; readonly path: string };
+export type ApiCall = CallParts & { readonly method: Method; readonly path: string };
 
-/** Methods take what stands in the path, then the body or the query, then the call's options. */
+/** Base of the generated methods, which take the path's parameters, body or query, and options. */
 export abstract class Calls {
   protected abstract call<Reply>(
     method: Method,
     path: string,
     options?: CallOptions,
-    sent?: Sent,
+    parts?: CallParts,
   ): Promise<Reply>;
 }
 
-/** Tags the text of a path, and escapes what is put into it. */
+/** A template tag for paths: escapes the values that are put into the text. */
 export function path(text: TemplateStringsArray, ...parts: readonly string[]): string {
   return String.raw({ raw: text }, ...parts.map((part) => encodeURIComponent(part)));
 }

@@ -1,6 +1,6 @@
 // The API client: a typed method for every operation, and lists that page by themselves.
 
-import type { CallOptions, Method, Sent } from "./call.ts";
+import type { CallOptions, CallParts, Method } from "./call.ts";
 import { Operations } from "./operations.ts";
 import { type DuesOptions, Transport } from "./transport.ts";
 import type {
@@ -80,9 +80,9 @@ export class Dues extends Operations {
     method: Method,
     path: string,
     options?: CallOptions,
-    sent?: Sent,
+    parts?: CallParts,
   ): Promise<Reply> {
-    return this.#transport.send<Reply>({ method, path, ...sent }, options);
+    return this.#transport.send<Reply>({ method, path, ...parts }, options);
   }
 }
 
@@ -102,7 +102,7 @@ function listing<Query extends object, Row>(
         const page = await read(query, options);
         yield* page.rows;
         if (page.has_more !== true || page.rows.length === 0) return;
-        // By cursor where the list has one: rows that appear meanwhile move nothing.
+        // A cursor is not shifted by rows that are added meanwhile; an offset is.
         paging =
           typeof page.cursor === "string"
             ? { cursor: page.cursor }

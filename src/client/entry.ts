@@ -1,5 +1,5 @@
-// What `import { Dues } from "dues/client"` offers. The web pages import dues.ts itself, which
-// needs nothing of Node.
+// What `import { Dues } from "dues/client"` offers. Apart from dues.ts, because webhooks.ts needs
+// Node and the client itself runs in a browser too.
 
 export type { CallOptions } from "./call.ts";
 export { Dues, type Listing } from "./dues.ts";

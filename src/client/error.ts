@@ -17,7 +17,7 @@ export type ErrorParts = {
   readonly cause?: unknown;
 };
 
-/** `code` `network_error` and status 0 when no answer came at all. */
+/** Status 0 and the code `network_error` when no answer came. */
 export class DuesError extends Error {
   readonly status: number;
   readonly code: string;
@@ -36,7 +36,7 @@ export class DuesError extends Error {
   }
 }
 
-/** Reads the API's error body; an answer of something else between us and it is told as such. */
+/** Reads the API's error body. Another body is not the API's: a proxy, or a wrong address. */
 export function errorOf(status: number, text: string, url: string): DuesError {
   const error = parse(text)?.error;
   if (error === undefined || typeof error.code !== "string") {

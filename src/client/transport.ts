@@ -1,16 +1,16 @@
-// Sends one call over fetch: headers, deadline, and repeats where repeating is safe.
+// Sends one call over fetch: sets headers and a deadline, and retries where that is safe.
 
 import { wallMs } from "../clock.ts";
-import type { CallOptions, Wanted } from "./call.ts";
+import type { ApiCall, CallOptions } from "./call.ts";
 import { DuesError, errorOf } from "./error.ts";
 
 export type DuesOptions = {
   /** Such as `http://127.0.0.1:8080`, without `/v1`. */
   readonly base_url: string;
   readonly token: string;
-  /** Goes as X-Project-Id with every call that is about a project. */
+  /** Sent as X-Project-Id with every call that is about a project. */
   readonly project_id?: string | undefined;
-  /** Any function of the same shape, for tests and proxies. */
+  /** Replaces the global fetch, for tests and proxies. */
   readonly fetch?: typeof fetch;
   /** How often a failed call is repeated; 0 turns it off. */
   readonly retries?: number;
@@ -22,7 +22,7 @@ const RETRIES = 4;
 const TIMEOUT_MS = 60_000;
 const FIRST_WAIT_MS = 250;
 const WAIT_MS_MAX = 8_000;
-/** A server that asks for more than this is not waited for. */
+/** A longer Retry-After is not waited for: the call fails at once. */
 const RETRY_AFTER_MS_MAX = 60_000;
 
 export class Transport {
@@ -37,32 +37,32 @@ export class Transport {
     this.#base = options.base_url.replace(/\/+$/, "");
   }
 
-  async send<Reply>(wanted: Wanted, options: CallOptions = {}): Promise<Reply> {
-    const request = this.#request(wanted, options);
-    const url = `${this.#base}${wanted.path}${queryText(wanted.query)}`;
+  async send<Reply>(call: ApiCall, options: CallOptions = {}): Promise<Reply> {
+    const request = this.#request(call, options);
+    const url = `${this.#base}${call.path}${queryText(call.query)}`;
     const retries = this.#options.retries ?? RETRIES;
     for (let attempt = 0; ; attempt++) {
       try {
         return (await this.#attempt(url, request, options.signal)) as Reply;
       } catch (error) {
-        const wait = attempt < retries ? waitFor(error, wanted, attempt) : undefined;
-        if (wait === undefined || options.signal?.aborted) throw plain(error);
+        const wait = attempt < retries ? waitFor(error, call, attempt) : undefined;
+        if (wait === undefined || options.signal?.aborted) throw publicError(error);
         await delay(wait, options.signal);
       }
     }
   }
 
-  #request(wanted: Wanted, options: CallOptions): RequestInit {
+  #request(call: ApiCall, options: CallOptions): RequestInit {
     const headers: Record<string, string> = { authorization: `Bearer ${this.#options.token}` };
     const project = options.project_id ?? this.#options.project_id;
-    if (wanted.project !== false && project !== undefined) headers["x-project-id"] = project;
-    // One key for the call, whatever the number of attempts: the effect happens once.
-    if (isKeyed(wanted)) {
+    if (call.project !== false && project !== undefined) headers["x-project-id"] = project;
+    // All attempts of a call send the same key, so that its effect happens once.
+    if (isKeyed(call)) {
       headers["idempotency-key"] = options.idempotency_key ?? crypto.randomUUID();
     }
-    if (wanted.body === undefined) return { method: wanted.method, headers };
+    if (call.body === undefined) return { method: call.method, headers };
     headers["content-type"] = "application/json";
-    return { method: wanted.method, headers, body: JSON.stringify(wanted.body) };
+    return { method: call.method, headers, body: JSON.stringify(call.body) };
   }
 
   async #attempt(
@@ -79,15 +79,15 @@ export class Transport {
       response = await send(url, { ...request, signal: either, redirect: "error" });
       body = await response.arrayBuffer();
     } catch (cause) {
-      throw new Unanswered(this.#base, cause);
+      throw new NoAnswer(this.#base, cause);
     }
     const { ok, status, headers } = response;
     if (ok) return readAs(body, headers.get("content-type") ?? "");
-    throw new Answered(errorOf(status, textOf(body), url), headers.get("retry-after"));
+    throw new ErrorAnswer(errorOf(status, textOf(body), url), headers.get("retry-after"));
   }
 }
 
-/** Records as they are; a page as its text, and a PDF as its bytes. */
+/** JSON is parsed, other text is a string, and anything else (a PDF) is bytes. */
 function readAs(body: ArrayBuffer, type: string): unknown {
   if (body.byteLength === 0) return undefined;
   if (type.startsWith("application/json")) return JSON.parse(textOf(body));
@@ -98,29 +98,30 @@ function textOf(body: ArrayBuffer): string {
   return new TextDecoder().decode(body);
 }
 
-/** No answer: the call may or may not have had its effect. */
-class Unanswered extends Error {
+/** No answer came: the call may or may not have had its effect. */
+class NoAnswer extends Error {
   readonly error: DuesError;
   constructor(base: string, cause: unknown) {
-    super("unanswered");
+    super("no answer");
     const message = `No answer from ${base}: ${reasonOf(cause)}`;
     const code = "network_error";
     this.error = new DuesError({ status: 0, code, message, retryable: true, cause });
   }
 }
 
-class Answered extends Error {
+/** The server answered with an error, and perhaps with a Retry-After. */
+class ErrorAnswer extends Error {
   readonly error: DuesError;
   readonly retry_after: string | null;
   constructor(error: DuesError, retry_after: string | null) {
-    super("answered");
+    super("error answer");
     this.error = error;
     this.retry_after = retry_after;
   }
 }
 
-function plain(error: unknown): unknown {
-  return error instanceof Unanswered || error instanceof Answered ? error.error : error;
+function publicError(error: unknown): unknown {
+  return error instanceof NoAnswer || error instanceof ErrorAnswer ? error.error : error;
 }
 
 function reasonOf(cause: unknown): string {
@@ -131,24 +132,24 @@ function reasonOf(cause: unknown): string {
 }
 
 /** Milliseconds to wait before the next attempt; undefined when there should be none. */
-function waitFor(error: unknown, wanted: Wanted, attempt: number): number | undefined {
+function waitFor(error: unknown, call: ApiCall, attempt: number): number | undefined {
   const backoff = Math.min(FIRST_WAIT_MS * 2 ** attempt, WAIT_MS_MAX);
-  // Half of it at random, so that many callers do not come back together.
-  const spread = backoff / 2 + (Math.random() * backoff) / 2;
-  if (error instanceof Unanswered) return isRepeatable(wanted) ? spread : undefined;
-  if (!(error instanceof Answered) || !error.error.retryable) return undefined;
+  // Half of the wait is random, so that many clients do not retry at the same moment.
+  const jittered = backoff / 2 + (Math.random() * backoff) / 2;
+  if (error instanceof NoAnswer) return isRepeatable(call) ? jittered : undefined;
+  if (!(error instanceof ErrorAnswer) || !error.error.retryable) return undefined;
   const asked = retryAfterMs(error.retry_after);
-  if (asked === undefined) return spread;
+  if (asked === undefined) return jittered;
   return asked > RETRY_AFTER_MS_MAX ? undefined : Math.max(asked, 1);
 }
 
-/** Reads, keyed writes, PUT, and events, which carry their own transaction_id. */
-function isRepeatable(wanted: Wanted): boolean {
-  const { method, path } = wanted;
-  return isKeyed(wanted) || method === "GET" || method === "PUT" || path.startsWith("/v1/events");
+/** Whether a call may be sent again when no answer came: events carry a transaction_id. */
+function isRepeatable(call: ApiCall): boolean {
+  const { method, path } = call;
+  return isKeyed(call) || method === "GET" || method === "PUT" || path.startsWith("/v1/events");
 }
 
-function isKeyed({ method, keyed = method !== "GET" }: Wanted): boolean {
+function isKeyed({ method, keyed = method !== "GET" }: ApiCall): boolean {
   return keyed;
 }
 

@@ -1,4 +1,4 @@
-// Checks that a webhook comes from dues and is fresh. For receivers, in Node.
+// For receivers of webhooks, in Node: checks the signature and the age of a delivery.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { wallMs } from "../clock.ts";
@@ -23,7 +23,7 @@ export type WebhookMessage<Data = Readonly<Record<string, unknown>>> = {
   readonly data: Data;
 };
 
-/** The delivery is not to be trusted. Answer 400 and do nothing. */
+/** The delivery cannot be trusted. The receiver should answer 400 and do nothing. */
 export class WebhookVerificationError extends Error {
   constructor(message: string) {
     super(message);
@@ -32,8 +32,8 @@ export class WebhookVerificationError extends Error {
 }
 
 /**
- * Returns the message when the signature is good, else throws. `body` is the unparsed body, to the
- * byte. While a secret is rotated, give both.
+ * Returns the message when the signature is good, else throws. `body` is the body as it
+ * was received, unparsed. While a secret is rotated, give the old and the new one.
  */
 export function verifyWebhook<Data = Readonly<Record<string, unknown>>>(
   body: string | Uint8Array,
@@ -59,7 +59,7 @@ export function verifyWebhook<Data = Readonly<Record<string, unknown>>>(
   return JSON.parse(bytes.toString("utf8")) as WebhookMessage<Data>;
 }
 
-/** Standard Webhooks: signs id and time too, so that an old delivery cannot be sent again. */
+/** Standard Webhooks: id and time are signed too, so that an old delivery cannot be replayed. */
 function checkStandard(
   body: Buffer,
   headers: WebhookHeaders,

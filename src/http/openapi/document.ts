@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, made from the table of routes: nothing in it is kept by hand twice.
+// Builds the OpenAPI 3.1 document from the table of routes.
 
 import { STATUS_CODES } from "node:http";
 import type { TSchema } from "typebox";
@@ -151,7 +151,7 @@ function parametersOf(route: Route, schemas: Schemas): (Parameter | Reference)[]
   const query = route.query === undefined ? {} : schemas.convert(route.query);
   const inQuery = Object.entries(query.properties ?? {}).map(([name, schema]) => {
     const { description, ...given } = schema;
-    // A number in a query is text on the way in; a client may well think of it as a number.
+    // Query values arrive as text; one that takes digits only is documented as an integer.
     const rest = given.pattern?.startsWith("^\\d{") ? { type: "integer" } : given;
     const required = query.required?.includes(name) ?? false;
     const words = description === undefined ? {} : { description };

@@ -1,12 +1,12 @@
-// Turns our schemas into those of the OpenAPI document: named ones are lifted out and referenced,
-// our own keywords become standard ones where there are such.
+// Converts our schemas to those of the OpenAPI document: schemas with a title become components
+// that are referenced, and our own keywords become standard ones where there is one.
 
 import type { TSchema } from "typebox";
 import { SCHEMA_REF, type SchemaObject } from "../../schema/openapi.ts";
 
 type Plain = { readonly [key: string]: unknown };
 
-/** Collects the named schemas while it converts. */
+/** Converts schemas and collects those with a title as components. */
 export class Schemas {
   readonly #named = new Map<string, SchemaObject>();
 
@@ -14,7 +14,7 @@ export class Schemas {
     return this.#convert(schema as Plain);
   }
 
-  /** In alphabetical order, whichever route came first. */
+  /** In alphabetical order, so that the order of routes does not change the document. */
   get components(): Record<string, SchemaObject> {
     const entries = [...this.#named].sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(entries);
@@ -48,7 +48,7 @@ export class Schemas {
   #keyword(keyword: string, value: unknown): Plain {
     switch (keyword) {
       case "format":
-        // `currency` is checked against ISO 4217; its pattern says what a client can check.
+        // Our own format for ISO 4217 codes; the pattern beside it is what a client can check.
         if (value === "currency") return {};
         return { format: value === "timestamp" ? "date-time" : value };
       case "x-at-least-one":
