@@ -1,8 +1,8 @@
-// Who we are to the service: login, logout, whoami, tokens; and its pages in a browser.
+// The commands about the token in use: login, logout, whoami and keys; and `open`, for a browser.
 
 import { spawn } from "node:child_process";
 import type { Command } from "commander";
-import { command, online, remote } from "./command.ts";
+import { command, remote, withConnection } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { fields, table } from "./output.ts";
 import {
@@ -75,7 +75,7 @@ function whoamiCommand(io: Io): Command {
   return remote("whoami", "The token in use, its organization and project.", [["dues whoami", ""]])
     .option("--json", "print JSON")
     .action(
-      online<Flags>(io, async ({ dues, profile, from }, flags) => {
+      withConnection<Flags>(io, async ({ dues, profile, from }, flags) => {
         const { token, organization } = await dues.getCurrentKey();
         const { base_url, project_id } = profile;
         if (flags.json) return printJson(io, { token, organization, base_url, project_id, from });
@@ -103,7 +103,7 @@ export function keyCommands(io: Io): Command[] {
     .option("--expires-at <timestamp>", "when it stops working")
     .option("--json", "print JSON")
     .action(
-      online<Create>(io, async ({ dues }, { name, scopes, expiresAt, json }) => {
+      withConnection<Create>(io, async ({ dues }, { name, scopes, expiresAt, json }) => {
         const { organization } = await dues.getCurrentKey();
         if (organization.id === undefined) {
           throw new CliError("not_allowed", "Tokens are made with a token of the scope admin.");
@@ -121,7 +121,7 @@ export function keyCommands(io: Io): Command[] {
   const list = remote("list", "List the organization's tokens.", [["dues keys list", ""]])
     .option("--json", "print JSON")
     .action(
-      online<Flags>(io, async ({ dues }, flags) => {
+      withConnection<Flags>(io, async ({ dues }, flags) => {
         const { tokens } = await dues.listKeys();
         if (flags.json) return printJson(io, { tokens });
         const columns = [
@@ -139,7 +139,7 @@ export function keyCommands(io: Io): Command[] {
   ])
     .argument("<token>", "id or prefix")
     .action(
-      online<Flags>(io, async (connection, _flags, ref = "") => {
+      withConnection<Flags>(io, async (connection, _flags, ref = "") => {
         await connection.dues.revokeKey(await tokenId(connection, ref));
         io.out("Revoked.\n");
       }),
@@ -174,7 +174,7 @@ function openCommand(io: Io): Command {
       if (flags.print) return;
       const [program = "xdg-open", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
       const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
-      // No browser here: the address is on the screen.
+      // Without a browser the printed address is enough.
       child.on("error", () => {});
       child.unref();
     });

@@ -1,9 +1,10 @@
-// The everyday acts: customers and subscriptions come and go, add-ons are applied, money arrives.
+// The commands that do something with one record: create customers, start and end subscriptions,
+// apply add-ons, record payments, preview and void invoices.
 
 import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { Dues } from "../client/dues.ts";
-import { type Example, online, property, remote, wholeNumber } from "./command.ts";
+import { type Example, property, remote, wholeNumber, withConnection } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { recordText } from "./list-commands.ts";
 import { money } from "./output.ts";
@@ -12,14 +13,14 @@ import { addOnId, customerId, invoiceId, pathRef, planId, subscriptionId } from 
 
 type Flags = ConnectionFlags & { readonly json?: boolean };
 
-/** A command whose answer is shown as a record. */
-function act<F extends Flags>(
+/** Adds --json and the action to a command whose answer is one record. */
+function actionCommand<F extends Flags>(
   io: Io,
   made: Command,
   work: (dues: Dues, flags: F, ...args: string[]) => Promise<object>,
 ): Command {
   return made.option("--json", "print JSON").action(
-    online<F>(io, async ({ dues }, flags, ...args) => {
+    withConnection<F>(io, async ({ dues }, flags, ...args) => {
       const answer = await work(dues, flags, ...args);
       if (flags.json) return printJson(io, answer);
       const [record] = Object.values(answer) as object[];
@@ -28,7 +29,7 @@ function act<F extends Flags>(
   );
 }
 
-export function customerActs(io: Io): Command[] {
+export function customerActions(io: Io): Command[] {
   type Create = Flags & { externalId: string; name: string; email?: string; currency?: string };
   const create = remote("create", "Create a customer.", [
     ['dues customers create --external-id acme --name "Acme Ltd" --email billing@acme.test', ""],
@@ -38,7 +39,7 @@ export function customerActs(io: Io): Command[] {
     .option("--email <email>", "address for bills")
     .option("--currency <code>", "ISO-4217 code; the project's by default");
   return [
-    act<Create>(io, create, (dues, { externalId, name, email, currency }) =>
+    actionCommand<Create>(io, create, (dues, { externalId, name, email, currency }) =>
       dues.createCustomer({
         external_id: externalId,
         name,
@@ -49,7 +50,7 @@ export function customerActs(io: Io): Command[] {
   ];
 }
 
-export function subscriptionActs(io: Io): Command[] {
+export function subscriptionActions(io: Io): Command[] {
   type Create = Flags & {
     customer: string;
     plan: string;
@@ -63,7 +64,7 @@ export function subscriptionActs(io: Io): Command[] {
     .requiredOption("--plan <plan>", "id or code")
     .option("--external-id <id>", "your own identifier of the subscription")
     .option("--property <name=value>", "a property; may be given again", property);
-  const started = act<Create>(io, create, async (dues, flags) =>
+  const started = actionCommand<Create>(io, create, async (dues, flags) =>
     dues.createSubscription({
       customer_id: await customerId(dues, flags.customer),
       plan_id: await planId(dues, flags.plan),
@@ -79,7 +80,9 @@ export function subscriptionActs(io: Io): Command[] {
   ) => {
     const made = remote(name, says, examples ?? [[`dues subscriptions ${name} ext:acme-pro`, ""]]);
     made.argument("<subscription>", "id, or ext:<external_id>");
-    return act<Flags>(io, made, (dues, flags, ref = "") => work(dues, pathRef(ref), flags));
+    return actionCommand<Flags>(io, made, (dues, flags, ref = "") =>
+      work(dues, pathRef(ref), flags),
+    );
   };
   const terminate = move(
     "terminate",
@@ -106,20 +109,20 @@ export function subscriptionActs(io: Io): Command[] {
   ];
 }
 
-export function addOnActs(io: Io): Command[] {
+export function addOnActions(io: Io): Command[] {
   const apply = remote("apply", "Apply an add-on to a customer: an invoice at once.", [
     ["dues addons apply onboarding --customer ext:acme", ""],
   ])
     .argument("<addon>", "id or code")
     .requiredOption("--customer <customer>", "id, or ext:<external_id>");
   return [
-    act<Flags & { customer: string }>(io, apply, async (dues, { customer }, ref = "") =>
+    actionCommand<Flags & { customer: string }>(io, apply, async (dues, { customer }, ref = "") =>
       dues.applyAddOn(await addOnId(dues, ref), { customer_id: await customerId(dues, customer) }),
     ),
   ];
 }
 
-export function paymentActs(io: Io): Command[] {
+export function paymentActions(io: Io): Command[] {
   type Record = Flags & {
     amount?: number;
     provider: string;
@@ -138,7 +141,7 @@ export function paymentActs(io: Io): Command[] {
     .option("--reference <text>", "a note")
     .option("--paid-at <timestamp>", "when; now by default");
   return [
-    act<Record>(io, made, async (dues, flags, ref = "") => {
+    actionCommand<Record>(io, made, async (dues, flags, ref = "") => {
       const { invoice } = await dues.getInvoice(await invoiceId(dues, ref));
       if (invoice.amount_due_cents === 0 && flags.amount === undefined) {
         throw new CliError("failed", `Nothing is due on ${invoice.number}.`);
@@ -156,7 +159,7 @@ export function paymentActs(io: Io): Command[] {
   ];
 }
 
-export function invoiceActs(io: Io): Command[] {
+export function invoiceActions(io: Io): Command[] {
   const preview = remote("preview", "What a subscription would be billed; nothing is stored.", [
     ["dues invoices preview ext:acme-pro", "as if the period ended now"],
     ["dues invoices preview ext:acme-pro --at period_end", "at its end, by the usage so far"],
@@ -164,13 +167,16 @@ export function invoiceActs(io: Io): Command[] {
     .argument("<subscription>", "id, or ext:<external_id>")
     .addOption(new Option("--at <when>", "now by default").choices(["now", "period_end"]));
   return [
-    act<Flags & { at?: "now" | "period_end" }>(io, preview, async (dues, { at }, ref = "") =>
-      dues.previewInvoice({
-        subscription_id: await subscriptionId(dues, ref),
-        ...(at !== undefined && { at }),
-      }),
+    actionCommand<Flags & { at?: "now" | "period_end" }>(
+      io,
+      preview,
+      async (dues, { at }, ref = "") =>
+        dues.previewInvoice({
+          subscription_id: await subscriptionId(dues, ref),
+          ...(at !== undefined && { at }),
+        }),
     ),
-    act<Flags>(
+    actionCommand<Flags>(
       io,
       remote("void", "Void an unpaid invoice.", [
         ["dues invoices void INV-2026-0001", ""],
@@ -185,7 +191,7 @@ export function usageCommand(io: Io): Command {
     ["dues usage ext:acme-pro", ""],
   ]).argument("<subscription>", "id, or ext:<external_id>");
   return made.option("--json", "print JSON").action(
-    online<Flags>(io, async ({ dues }, flags, ref = "") => {
+    withConnection<Flags>(io, async ({ dues }, flags, ref = "") => {
       const answer = await dues.getSubscriptionUsage(pathRef(ref));
       if (flags.json) return printJson(io, answer);
       const { usage } = answer;

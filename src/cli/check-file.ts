@@ -1,5 +1,5 @@
-// Checks a service.yaml whole and tells every fault with its line: first the shape, then which
-// fields go together. Asks no server.
+// Checks a service.yaml and lists every fault with its line: first against the schema, then by the
+// rules about several fields. Needs no server.
 
 import { Ajv, type ErrorObject } from "ajv";
 import { CURRENCIES } from "../schema/currencies.ts";
@@ -40,7 +40,7 @@ export function checkFile(bytes: Uint8Array): CheckedFile | Fault[] {
   if (!validate(source.value)) {
     for (const error of validate.errors ?? []) tellShape(source, error, tell);
   }
-  // What goes together is only asked of entries whose shape is right.
+  // The rules about several fields are only checked on entries that fit the schema.
   const bad = new Set(faults.map(({ field }) => field.replace(/(\[\d+\]).*$/, "$1")));
   if (isObject(source.value)) checkMeaning(source.value as Loose, bad, tell);
   checkWriting(source, source.value, [], tell);
@@ -50,7 +50,7 @@ export function checkFile(bytes: Uint8Array): CheckedFile | Fault[] {
 
 export type Tell = (path: Path, message: string, hint?: string, part?: "key") => void;
 
-/** The first of several that are told of one place. */
+/** In the order of lines; of several faults at one place only the first. */
 function sorted(faults: readonly Fault[]): Fault[] {
   const seen = new Set<string>();
   return faults
@@ -105,7 +105,7 @@ function wordsOf(error: ErrorObject, field: string): string | undefined {
 
 type Described = { readonly description?: string };
 
-/** Ajv's pointer, with numbers where the value is a list. */
+/** A JSON pointer as a path, with numbers for the indexes of lists. */
 function pathOf(value: unknown, pointer: string): Path {
   let at = value;
   return pointer
@@ -240,12 +240,12 @@ export function urlFault(text: string): string | undefined {
   if (url.username !== "" || url.password !== "") return "must not hold a user name or password";
   if (url.hash !== "") return "must not hold a # part";
   if (url.protocol === "https:") return undefined;
-  // The trial takes http on this machine, an installation that allows private addresses on those.
+  // http is allowed where the service may allow it: to this machine, and to private addresses.
   const near = LOOPBACK.test(url.hostname) || PRIVATE.test(url.hostname);
   return url.protocol === "http:" && near ? undefined : "must start with https://";
 }
 
-/** Text that no database could hold, and amounts in forms that hide what they are worth. */
+/** Text that PostgreSQL cannot store, and amounts that are not plain digits, such as 1e3. */
 function checkWriting(source: Parsed, value: unknown, path: Path, tell: Tell): void {
   if (typeof value === "string" && !isPlainText(value)) {
     tell(path, `${fieldName(path)} holds U+0000 or half a character.`);

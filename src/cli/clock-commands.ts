@@ -1,7 +1,7 @@
-// A sandbox project's clock: what time it is there, and travelling.
+// The clock of a sandbox project: show it, freeze it, advance it.
 
 import { Command } from "commander";
-import { instant, online, remote } from "./command.ts";
+import { instant, remote, withConnection } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
 import { plural, table } from "./output.ts";
 import type { ConnectionFlags } from "./profile.ts";
@@ -12,7 +12,7 @@ export function clockCommand(io: Io): Command {
   const show = remote("show", "What time it is in the project.", [["dues clock", ""]])
     .option("--json", "print JSON")
     .action(
-      online<Flags>(io, async ({ dues }, flags) => {
+      withConnection<Flags>(io, async ({ dues }, flags) => {
         const { clock } = await dues.getClock();
         if (flags.json) printJson(io, { clock });
         else io.out(`${clock.now} (${clock.mode})\n`);
@@ -24,7 +24,7 @@ export function clockCommand(io: Io): Command {
     .requiredOption("--to <instant>", "a date, or a timestamp", instant)
     .option("--json", "print JSON")
     .action(
-      online<Flags & { to: string }>(io, async ({ dues }, flags) => {
+      withConnection<Flags & { to: string }>(io, async ({ dues }, flags) => {
         const report = await dues.advanceClock({ to: flags.to });
         if (flags.json) return printJson(io, report);
         const { clock, periods_closed, invoices_created, dunning_steps, events } = report;
@@ -49,7 +49,7 @@ export function clockCommand(io: Io): Command {
     .requiredOption("--at <instant>", "a date, or a timestamp", instant)
     .option("--json", "print JSON")
     .action(
-      online<Flags & { at: string }>(io, async ({ dues }, flags) => {
+      withConnection<Flags & { at: string }>(io, async ({ dues }, flags) => {
         const report = await dues.freezeClock({ frozen_at: flags.at });
         if (flags.json) printJson(io, report);
         else io.out(`The clock stands at ${report.clock.now}.\n`);

@@ -1,5 +1,5 @@
-// How commands are made: each with an example in its help, the flags that say where to connect,
-// and one place that runs them.
+// Makes commands: their help with examples, the flags that say where to connect, and the parsers of
+// option values.
 
 import { Command, InvalidArgumentError } from "commander";
 import { CliError, type Io } from "./io.ts";
@@ -16,7 +16,7 @@ export function command(name: string, says: string, examples: readonly Example[]
     .addHelpText("after", `\n${title}:\n${lines.join("\n")}`);
 }
 
-/** A command of commands: alone it shows its help. */
+/** A command with subcommands; without one it shows its help. */
 export function group(name: string, says: string, inner: readonly Command[]): Command {
   const all = new Command(name).description(says);
   for (const each of inner) all.addCommand(each);
@@ -32,8 +32,8 @@ export function remote(name: string, says: string, examples: readonly Example[])
     .option("--project <project>", "id or slug of the project (DUES_PROJECT)");
 }
 
-/** Runs `work` with a client. Flags of the command come last, as commander gives them. */
-export function online<Flags extends ConnectionFlags>(
+/** An action that connects first. Commander passes the arguments, the flags and the command. */
+export function withConnection<Flags extends ConnectionFlags>(
   io: Io,
   work: (connection: Connection, flags: Flags, ...args: string[]) => Promise<void>,
 ): (...given: unknown[]) => Promise<void> {
@@ -66,12 +66,12 @@ export function property(
   }
 }
 
-/** A number when that is all it says: "007" stays as it is. */
+/** A number when it is written as numbers are: "007" stays text. */
 function plain(value: string): string | number {
   return /^\d{1,15}$/.test(value) && String(Number(value)) === value ? Number(value) : value;
 }
 
-/** A bare date is its first instant. */
+/** A timestamp; a date alone means its first instant in UTC. */
 export function instant(text: string): string {
   const full = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00.000Z` : text;
   const at = new Date(full);
@@ -82,7 +82,7 @@ export function instant(text: string): string {
   return full;
 }
 
-/** The engine reads the 30th of February as a day in March. */
+/** `new Date("2027-02-30")` is a day in March: such dates are refused. */
 function isRolledOver(text: string, at: Date): boolean {
   return text.length === 10 && at.toISOString().slice(0, 10) !== text;
 }

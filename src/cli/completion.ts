@@ -20,10 +20,10 @@ export function completionCommand(io: Io, root: () => Command): Command {
     });
 }
 
-type Place = { readonly path: string; readonly words: string[] };
+type CommandWords = { readonly path: string; readonly words: string[] };
 
-/** Every command by its words, and what may come after them. */
-export function places(root: Command, path: readonly string[] = []): Place[] {
+/** Every command by its path, with the words that can follow it. */
+export function commandWords(root: Command, path: readonly string[] = []): CommandWords[] {
   const inner = root.commands.filter((each) => each.name() !== "help");
   const flags = root.options
     .filter((option: Option) => !option.hidden)
@@ -31,12 +31,12 @@ export function places(root: Command, path: readonly string[] = []): Place[] {
   const words = [...inner.map((each) => each.name()), ...flags, "--help"];
   return [
     { path: path.join(" "), words },
-    ...inner.flatMap((each) => places(each, [...path, each.name()])),
+    ...inner.flatMap((each) => commandWords(each, [...path, each.name()])),
   ];
 }
 
 function bashScript(root: Command): string {
-  const cases = places(root).map(
+  const cases = commandWords(root).map(
     ({ path, words }) => `    "${path}") words="${words.join(" ")}" ;;`,
   );
   return `_dues() {
@@ -58,7 +58,7 @@ complete -o default -F _dues dues
 }
 
 function fishScript(root: Command): string {
-  const lines = places(root).flatMap(({ path, words }) => {
+  const lines = commandWords(root).flatMap(({ path, words }) => {
     const seen = path === "" ? "__fish_use_subcommand" : `__dues_at ${path}`;
     return words.map((word) =>
       word.startsWith("--")

@@ -1,4 +1,4 @@
-// Reads events from NDJSON or CSV, record by record: a file of any size takes little memory.
+// Reads events from NDJSON or CSV one by one, so that the size of the file does not matter.
 
 import type { Readable } from "node:stream";
 
@@ -11,10 +11,10 @@ export type Line = {
 };
 
 const LINE_MAX = 128 * 1024;
-const PLAIN = ["transaction_id", "subscription_id", "code", "value", "timestamp"];
-const FREE = "properties.";
+const EVENT_COLUMNS = ["transaction_id", "subscription_id", "code", "value", "timestamp"];
+const PROPERTY_PREFIX = "properties.";
 
-/** Lines without their ends. An overlong one is cut: it is refused anyway. */
+/** Lines without line ends. One over LINE_MAX is cut, to bound memory: it is refused later. */
 async function* linesOf(input: Readable): AsyncGenerator<string> {
   let rest = "";
   input.setEncoding("utf8");
@@ -54,10 +54,12 @@ export async function* readCsv(input: Readable): AsyncGenerator<Line> {
   for await (const { line, cells, text } of recordsOf(input)) {
     if (columns === undefined) {
       columns = cells.map((cell) => cell.trim().replace(/^\ufeff/, ""));
-      const unknown = columns.filter((name) => !PLAIN.includes(name) && !name.startsWith(FREE));
+      const unknown = columns.filter(
+        (name) => !EVENT_COLUMNS.includes(name) && !name.startsWith(PROPERTY_PREFIX),
+      );
       if (unknown.length > 0) {
         throw new Error(
-          `Columns that no event has: ${unknown.join(", ")}. There are ${PLAIN.join(", ")} and properties.<name>.`,
+          `Columns that no event has: ${unknown.join(", ")}. There are ${EVENT_COLUMNS.join(", ")} and properties.<name>.`,
         );
       }
       continue;
@@ -75,7 +77,7 @@ function fromCells(columns: readonly string[], cells: readonly string[]): Record
   for (const [i, name] of columns.entries()) {
     const cell = cells[i] ?? "";
     if (cell === "") continue;
-    if (name.startsWith(FREE)) properties[name.slice(FREE.length)] = cell;
+    if (name.startsWith(PROPERTY_PREFIX)) properties[name.slice(PROPERTY_PREFIX.length)] = cell;
     else event[name] = cell;
   }
   return Object.keys(properties).length > 0 ? { ...event, properties } : event;

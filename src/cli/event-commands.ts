@@ -2,8 +2,8 @@
 
 import type { Command } from "commander";
 import type { UsageEvent } from "../client/types.ts";
-import { online, remote, wholeNumber } from "./command.ts";
-import { type Io, printJson, Told } from "./io.ts";
+import { remote, wholeNumber, withConnection } from "./command.ts";
+import { AlreadyReported, type Io, printJson } from "./io.ts";
 import { getCommand, listCommand } from "./list-commands.ts";
 import type { ConnectionFlags } from "./profile.ts";
 import { pathRef } from "./refs.ts";
@@ -82,7 +82,7 @@ function importCommand(io: Io): Command {
       "\nSafe to repeat, and to go on with after it was stopped: a transaction_id counts once.",
     )
     .action(
-      online<ImportOptions>(io, async ({ dues }, flags, file = "") => {
+      withConnection<ImportOptions>(io, async ({ dues }, flags, file = "") => {
         const { importEvents } = await import("./events-import.ts");
         const result = await importEvents(io, dues, file, flags);
         if (flags.json) printJson(io, result);
@@ -94,7 +94,7 @@ function importCommand(io: Io): Command {
         }
         if (result.report === null) return;
         io.err(`The refused lines and their reasons are in ${result.report}.\n`);
-        throw new Told("failed");
+        throw new AlreadyReported("failed");
       }),
     );
 }

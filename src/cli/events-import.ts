@@ -1,4 +1,4 @@
-// Sends a file of usage events in batches. Safe to repeat: a transaction_id counts once, for ever.
+// Sends a file of usage events in batches. Safe to repeat: a transaction_id is counted once.
 
 import { once } from "node:events";
 import { createReadStream, createWriteStream, rmSync, statSync, type WriteStream } from "node:fs";
@@ -54,7 +54,7 @@ export async function importEvents(
       const last = batch.at(-1)?.line ?? sent;
       sent = last;
       const done = sendBatch(dues, batch, counts, report);
-      // A failure is told when its turn comes, not as an unhandled one before.
+      // Its failure is thrown by settle(); until then it must not count as unhandled.
       done.catch(() => {});
       waiting.push({ last, done });
       if (waiting.length >= IN_FLIGHT_MAX) await settle();
@@ -130,7 +130,7 @@ async function sendBatch(
   }
 }
 
-/** The refused lines, with their reasons. There is no file while there is nothing to report. */
+/** The file of refused lines and reasons. It is only made when there is something to report. */
 class Report {
   readonly file: string;
   #stream: WriteStream | undefined;

@@ -1,4 +1,4 @@
-// Writes what a project is as a service.yaml that changes nothing when it is synced.
+// Writes the present state of a project as a service.yaml; syncing that file changes nothing.
 
 import { stringify } from "yaml";
 import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";

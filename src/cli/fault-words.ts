@@ -1,4 +1,4 @@
-// The words for what is wrong in a file, and hints at what was meant.
+// Messages for the faults that the schema finds in a file, and hints at what was meant.
 
 import type { ErrorObject } from "ajv";
 import type { Path } from "./read-yaml.ts";
@@ -65,7 +65,7 @@ export function hintFor(path: Path, error: ErrorObject, value: unknown): string 
   return HINTS[field];
 }
 
-/** The known word that is at most two typing mistakes away. */
+/** The known word at an edit distance of at most two. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const close = known
     .map((each) => ({ each, off: distance(word.toLowerCase(), each) }))
@@ -74,7 +74,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return close[0]?.each;
 }
 
-/** How many letters to change, add or drop. */
+/** Levenshtein distance: how many letters to change, add or drop. */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return Number.POSITIVE_INFINITY;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

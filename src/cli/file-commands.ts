@@ -2,14 +2,14 @@
 
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
-import { command, needProject, online, remote } from "./command.ts";
-import { CliError, EXIT, type Io, printJson, Told } from "./io.ts";
+import { command, needProject, remote, withConnection } from "./command.ts";
+import { AlreadyReported, CliError, EXIT, type Io, printJson } from "./io.ts";
 import type { ConnectionFlags } from "./profile.ts";
 import type { SyncFlags } from "./sync.ts";
 
 const DEFAULT_FILE = "service.yaml";
 
-/** Loaded when it is needed: reading files takes more than half of the tool to load. */
+/** Loaded on demand: YAML and Ajv are more than half of what the command would load. */
 const syncing = () => import("./sync.ts");
 
 type Flags = SyncFlags & ConnectionFlags;
@@ -50,11 +50,11 @@ function diffCommand(io: Io): Command {
 
 /** The file is checked before anything is asked of the profile or the service. */
 function runSync(io: Io, fixed: SyncFlags) {
-  const connected = online<Flags>(io, async ({ dues }, flags, file = DEFAULT_FILE) => {
+  const connected = withConnection<Flags>(io, async ({ dues }, flags, file = DEFAULT_FILE) => {
     const { sync } = await syncing();
     const exit = await sync(io, dues, file, { ...flags, ...fixed });
-    if (exit === EXIT.drift) throw new Told("drift");
-    if (exit === EXIT.bad_file) throw new Told("bad_file");
+    if (exit === EXIT.drift) throw new AlreadyReported("drift");
+    if (exit === EXIT.bad_file) throw new AlreadyReported("bad_file");
   });
   return async (file: string, flags: Flags, self: Command) => {
     const { loadFile } = await syncing();
@@ -85,22 +85,25 @@ function exportCommand(io: Io): Command {
     .option("--out <file>", "write to this file")
     .option("--json", "print JSON")
     .action(
-      online<ConnectionFlags & { out?: string; json?: boolean }>(io, async (connection, flags) => {
-        const { dues } = connection;
-        const id = needProject(connection);
-        const { organization } = await dues.getCurrentKey();
-        const { projects } = await dues.listProjects({});
-        const project = projects.find((each) => each.id === id);
-        if (project === undefined) throw new CliError("failed", `There is no project ${id}.`);
-        const org = organization.slug;
-        const slugs = { org, workspace: project.workspace_slug, project: project.slug };
-        const { presentState } = await import("./present-state.ts");
-        const { exportFile, exportText } = await import("./export-file.ts");
-        const present = await presentState(dues, id);
-        if (flags.json) printJson(io, exportFile(slugs, present));
-        else if (flags.out === undefined) io.out(exportText(slugs, present));
-        else writeNew(flags.out, exportText(slugs, present));
-      }),
+      withConnection<ConnectionFlags & { out?: string; json?: boolean }>(
+        io,
+        async (connection, flags) => {
+          const { dues } = connection;
+          const id = needProject(connection);
+          const { organization } = await dues.getCurrentKey();
+          const { projects } = await dues.listProjects({});
+          const project = projects.find((each) => each.id === id);
+          if (project === undefined) throw new CliError("failed", `There is no project ${id}.`);
+          const org = organization.slug;
+          const slugs = { org, workspace: project.workspace_slug, project: project.slug };
+          const { presentState } = await import("./present-state.ts");
+          const { exportFile, exportText } = await import("./export-file.ts");
+          const present = await presentState(dues, id);
+          if (flags.json) printJson(io, exportFile(slugs, present));
+          else if (flags.out === undefined) io.out(exportText(slugs, present));
+          else writeNew(flags.out, exportText(slugs, present));
+        },
+      ),
     );
 }
 

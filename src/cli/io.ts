@@ -1,4 +1,5 @@
-// What a command reads from and writes to, handed in so that tests can look on; and how it fails.
+// What a command reads from and writes to, as a parameter so that tests can replace it; its errors
+// and exit codes.
 
 import type { Readable } from "node:stream";
 import type { ClientSettings } from "../config.ts";
@@ -8,7 +9,7 @@ export type Io = {
   out(text: string): void;
   err(text: string): void;
   readonly stdin: Readable;
-  /** Whether somebody sits there who can be asked. */
+  /** Whether a person can be asked: stdin and stderr are a terminal. */
   readonly interactive: boolean;
   /** Whether stderr is a terminal: progress is drawn there, else written line by line. */
   readonly progress: boolean;
@@ -39,7 +40,7 @@ export const EXIT_WORDS: Readonly<Record<keyof typeof EXIT, string>> = {
   not_allowed: "the token is missing, unknown, or may not do this",
 };
 
-/** A failure that is told in its own words, with what to do about it. */
+/** A failure whose message is shown without a stack, with a hint at what to do. */
 export class CliError extends Error {
   readonly exit: number;
   readonly hint: string | undefined;
@@ -51,16 +52,15 @@ export class CliError extends Error {
   }
 }
 
-/** Faults were told; the process ends with their exit code. */
-export class Told extends Error {
+/** Ends the command with an exit code after what is wrong was printed. */
+export class AlreadyReported extends Error {
   readonly exit: number;
   constructor(exit: keyof typeof EXIT) {
-    super("told");
+    super("already reported");
     this.exit = EXIT[exit];
   }
 }
 
-/** For machines. */
 export function printJson(io: Io, value: unknown): void {
   io.out(`${JSON.stringify(value, null, 2)}\n`);
 }

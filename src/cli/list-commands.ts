@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
 import type { Customer, Invoice, Payment, Subscription } from "../client/types.ts";
-import { type Example, online, remote, wholeNumber } from "./command.ts";
+import { type Example, remote, wholeNumber, withConnection } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
 import { type Column, fields, money, table } from "./output.ts";
 import type { ConnectionFlags } from "./profile.ts";
@@ -44,15 +44,15 @@ type Filter = {
   readonly choices?: readonly string[];
 };
 
-type Listed<Row> = {
+type ListSpec<Row> = {
   readonly name: string;
-  /** The API's name of the list, which is that of --json too. */
+  /** The name of the list in the API's answer, and in that of --json. */
   readonly many: string;
   readonly says: string;
   readonly examples: readonly Example[];
   readonly filters: readonly Filter[];
   readonly columns: readonly Column<Row>[];
-  /** `page` is how many rows to ask for at a time. */
+  /** `page.limit` is how many rows to ask for at a time. */
   read(
     dues: Dues,
     flags: Flags,
@@ -60,7 +60,7 @@ type Listed<Row> = {
   ): AsyncIterable<Row> | Promise<AsyncIterable<Row> | readonly Row[]>;
 };
 
-export function listCommand<Row>(io: Io, list: Listed<Row>): Command {
+export function listCommand<Row>(io: Io, list: ListSpec<Row>): Command {
   const made = remote("list", list.says, list.examples)
     .option("--limit <count>", "how many at most", wholeNumber(1, 1_000_000), LIMIT)
     .option("--all", "every one, however many there are")
@@ -70,11 +70,11 @@ export function listCommand<Row>(io: Io, list: Listed<Row>): Command {
     made.addOption(choices === undefined ? option : option.choices([...choices]));
   }
   return made.action(
-    online<Flags>(io, async ({ dues }, flags) => {
+    withConnection<Flags>(io, async ({ dues }, flags) => {
       const rows: Row[] = [];
       const most = flags.all ? Number.POSITIVE_INFINITY : flags.limit;
       let more = false;
-      // One more than is shown tells whether there are more.
+      // One row more than is shown, to know whether there are more.
       const page = { limit: Math.min(most + 1, PAGE_MAX) };
       for await (const row of await list.read(dues, flags, page)) {
         if (rows.length >= most) {
@@ -91,34 +91,37 @@ export function listCommand<Row>(io: Io, list: Listed<Row>): Command {
   );
 }
 
-type Got = {
+type GetSpec = {
   readonly name: string;
   readonly says: string;
   readonly ref: string;
-  /** What to give as `ref`, where that is no id. */
+  /** Help for the argument, where it is not an id or name. */
   readonly means?: string;
   readonly example: string;
 };
 
 export function getCommand(
   io: Io,
-  what: Got,
+  what: GetSpec,
   read: (dues: Dues, ref: string) => Promise<object>,
 ): Command {
   return remote("get", what.says, [[`dues ${what.name} get ${what.example}`, ""]])
     .argument(`<${what.ref}>`, what.means ?? "id, or the name that people know it by")
     .option("--json", "print JSON")
     .action(
-      online<ConnectionFlags & { json?: boolean }>(io, async ({ dues }, flags, ref = "") => {
-        const answer = await read(dues, ref);
-        if (flags.json) return printJson(io, answer);
-        const [record] = Object.values(answer) as object[];
-        io.out(recordText(record ?? {}));
-      }),
+      withConnection<ConnectionFlags & { json?: boolean }>(
+        io,
+        async ({ dues }, flags, ref = "") => {
+          const answer = await read(dues, ref);
+          if (flags.json) return printJson(io, answer);
+          const [record] = Object.values(answer) as object[];
+          io.out(recordText(record ?? {}));
+        },
+      ),
     );
 }
 
-/** Fields first, then each list in it as a table. */
+/** The fields of a record, then each list in it as a table. */
 export function recordText(record: object): string {
   const entries = Object.entries(record);
   const isList = (value: unknown): value is object[] =>

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The `dues` command: takes the process's own streams and hands over. What each command does is
-// in the files beside this one.
+// Entry of the `dues` command: connects it to the streams of the process. The commands themselves
+// are in the files beside this one.
 
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
@@ -9,7 +9,7 @@ import type { Io } from "./io.ts";
 import { runProgram } from "./program.ts";
 import { initCommand, migrateCommand, serveCommand } from "./server-commands.ts";
 
-/** A reader who went away (`dues … | head`) is no failure of ours. */
+/** The reader of a pipe may close it early (`dues … | head`): that is no failure. */
 function leaveQuietly(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") process.exit(0);
   throw error;
@@ -45,5 +45,5 @@ const io: Io = {
 
 const server = [serveCommand(), initCommand(), migrateCommand()];
 const code = await runProgram(io, server, process.argv.slice(2));
-// `serve` goes on; everything else ends when its work is done.
+// No process.exit: `serve` keeps running after its command has returned.
 if (code !== 0) process.exitCode = code;

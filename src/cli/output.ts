@@ -38,7 +38,7 @@ export function fields(record: object): string {
     .join("");
 }
 
-/** Nothing that a record holds may move the cursor or colour the terminal. */
+/** Without control characters: text of a record must not move the cursor or set colours. */
 function clean(value: string | number | boolean | null | undefined): string {
   if (value === null || value === undefined || value === "") return "-";
   return String(value).replace(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16)}`);

@@ -1,4 +1,4 @@
-// Reads what the project of a file is now, and finds that project by its slugs.
+// Finds the project that a file names, and reads its present state from the service.
 
 import type { Dues } from "../client/dues.ts";
 import type { ServiceFile } from "../schema/service-file.ts";
@@ -23,7 +23,7 @@ export async function projectOf(dues: Dues, file: ServiceFile): Promise<string> 
   throw new CliError("failed", `There is no project ${workspace}/${project} in ${org}.`, init);
 }
 
-/** Everything a file can declare, archived records too: a code may have to come back. */
+/** Everything a file can declare, with archived records: a sync may have to restore one. */
 export async function presentState(dues: Dues, project_id: string): Promise<Present> {
   const of = { project_id };
   const [catalog, metrics, addons, plans, dunning, webhooks] = await Promise.all([
@@ -51,7 +51,7 @@ export type LivePlan = {
   readonly from: string;
 };
 
-/** Of the plans that get a new price: those that somebody pays for. */
+/** Those of the plans with these codes that have live subscriptions. */
 export async function livePlans(
   dues: Dues,
   project_id: string,
@@ -68,7 +68,7 @@ export async function livePlans(
       subscriptions += page.total_count ?? 0;
       end = page.subscriptions[0]?.current_period_end ?? end;
     }
-    // The shown end is the last millisecond of the period.
+    // current_period_end is the last millisecond of the period.
     const from = end === "" ? "" : new Date(new Date(end).getTime() + 1).toISOString().slice(0, 10);
     if (subscriptions > 0) found.push({ code: plan.code, subscriptions, from });
   }

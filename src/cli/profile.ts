@@ -21,7 +21,7 @@ export type ConnectionFlags = {
 export type Connection = {
   readonly dues: Dues;
   readonly profile: Profile;
-  /** Where the profile came from, for people. */
+  /** Where the profile came from, as it is shown. */
   readonly from: string;
 };
 
@@ -32,7 +32,7 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Address and token always come from one place: a token is never sent to another's address. */
+/** Address and token come from the same place, so that a token is not sent to another service. */
 export function findProfile(io: Io, flags: ConnectionFlags): { profile: Profile; from: string } {
   const { settings } = io;
   const project = flags.project ?? settings.project;
@@ -63,7 +63,7 @@ function tokenIn(file: string): string {
   }
 }
 
-/** A client for the profile, and its project resolved when it is a slug. */
+/** A client for the profile. A project given as a slug is looked up. */
 export async function connect(io: Io, flags: ConnectionFlags): Promise<Connection> {
   const { profile, from } = findProfile(io, flags);
   const dues = clientOf(io, profile);
@@ -114,12 +114,12 @@ export function readProfile(file: string): Profile | undefined {
     const profile = JSON.parse(text) as Profile;
     if (typeof profile.base_url === "string" && typeof profile.token === "string") return profile;
   } catch {
-    // Told below, as any other content that is no profile.
+    // Refused below, as any other content that is no profile.
   }
   throw new CliError("failed", `${file} holds no profile.`, "Remove it and run dues login.");
 }
 
-/** For its owner alone; appears whole or not at all. */
+/** Readable by its owner only. Renamed into place, so that it is never half written. */
 export function keepProfile(file: string, profile: Profile): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${process.pid}`;

@@ -1,30 +1,30 @@
-// The whole command line: every command, one way to fail, one place for exit codes.
+// The whole command line: all commands, and how failures become messages and exit codes.
 
 import { Command, CommanderError } from "commander";
 import { DuesError } from "../client/error.ts";
 import { CLIENT_SETTINGS } from "../config.ts";
 import { accountCommands, keyCommands } from "./account-commands.ts";
 import {
-  addOnActs,
-  customerActs,
-  invoiceActs,
-  paymentActs,
-  subscriptionActs,
+  addOnActions,
+  customerActions,
+  invoiceActions,
+  paymentActions,
+  subscriptionActions,
   usageCommand,
-} from "./act-commands.ts";
+} from "./action-commands.ts";
 import { clockCommand } from "./clock-commands.ts";
 import { group } from "./command.ts";
 import { completionCommand } from "./completion.ts";
 import { eventCommands } from "./event-commands.ts";
 import { fileCommands } from "./file-commands.ts";
-import { CliError, EXIT, EXIT_WORDS, type Io, Told } from "./io.ts";
+import { AlreadyReported, CliError, EXIT, EXIT_WORDS, type Io } from "./io.ts";
 import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./list-commands.ts";
 import { addOnReads, catalogReads, metricReads, planReads } from "./price-commands.ts";
 import { webhookCommands } from "./webhook-commands.ts";
 
 export const VERSION = "0.1.0";
 
-/** `server` are the commands that are the service itself. */
+/** `server` are the commands that run the service or work on its database. */
 export function buildProgram(io: Io, server: readonly Command[]): Command {
   const program = new Command("dues")
     .description("Subscription and usage billing: one process, one command.")
@@ -35,17 +35,20 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
   const all = [
     ...server,
     ...fileCommands(io),
-    group("customers", "Who is billed.", [...customerReads(io), ...customerActs(io)]),
+    group("customers", "Who is billed.", [...customerReads(io), ...customerActions(io)]),
     group("subscriptions", "A customer on a plan.", [
       ...subscriptionReads(io),
-      ...subscriptionActs(io),
+      ...subscriptionActions(io),
     ]),
-    group("invoices", "What was billed, and would be.", [...invoiceReads(io), ...invoiceActs(io)]),
-    group("payments", "Money that arrived.", [...paymentReads(io), ...paymentActs(io)]),
+    group("invoices", "What was billed, and would be.", [
+      ...invoiceReads(io),
+      ...invoiceActions(io),
+    ]),
+    group("payments", "Money that arrived.", [...paymentReads(io), ...paymentActions(io)]),
     group("plans", "What customers subscribe to.", planReads(io)),
     group("metrics", "What is measured.", metricReads(io)),
     group("catalog", "Priced products.", catalogReads(io)),
-    group("addons", "One-off items.", [...addOnReads(io), ...addOnActs(io)]),
+    group("addons", "One-off items.", [...addOnReads(io), ...addOnActions(io)]),
     group("events", "Usage events.", eventCommands(io)),
     usageCommand(io),
     group("webhooks", "Endpoints that are told of events.", webhookCommands(io)),
@@ -55,15 +58,15 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
     completionCommand(io, () => program),
   ];
   for (const each of all) program.addCommand(each);
-  quiet(program, io);
+  captureOutput(program, io);
   return program;
 }
 
-/** Commander writes through `io` and throws instead of ending the process. */
-function quiet(command: Command, io: Io): void {
+/** Makes commander write through `io`, and throw instead of ending the process. */
+function captureOutput(command: Command, io: Io): void {
   command.exitOverride();
   command.configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) });
-  for (const inner of command.commands) quiet(inner, io);
+  for (const inner of command.commands) captureOutput(inner, io);
 }
 
 function helpText(): string {
@@ -85,7 +88,7 @@ Exit codes:
 ${codes.join("\n")}`;
 }
 
-/** Runs one command line; the answer is the exit code. */
+/** Runs one command line and returns the exit code. */
 export async function runProgram(
   io: Io,
   server: readonly Command[],
@@ -100,7 +103,7 @@ export async function runProgram(
 }
 
 function failure(io: Io, error: unknown): number {
-  if (error instanceof Told) return error.exit;
+  if (error instanceof AlreadyReported) return error.exit;
   if (error instanceof CommanderError) {
     const isHelp = /^commander\.(help|helpDisplayed|version)$/.test(error.code);
     return isHelp && error.exitCode === 0 ? EXIT.done : EXIT.usage;

@@ -1,4 +1,4 @@
-// Progress of a long run: a bar on a terminal, a line now and then elsewhere.
+// Progress of a long run: a bar on a terminal, else a line every few seconds.
 
 import type { Io } from "./io.ts";
 
@@ -11,7 +11,7 @@ export type State = {
   readonly accepted: number;
   readonly duplicates: number;
   readonly refused: number;
-  /** 0 to 1. */
+  /** How much of the file was read, 0 to 1. */
   readonly part: number;
 };
 

@@ -1,5 +1,5 @@
-// Reads YAML that somebody else may have written: bounded before it is composed, and every value
-// knows its line. What the values mean is checked elsewhere.
+// Reads YAML from an untrusted file: size and depth are limited before it is parsed, and the line
+// of every value is known. What the values mean is checked in check-file.ts.
 
 import {
   CST,
@@ -58,7 +58,7 @@ export function readYaml(bytes: Uint8Array): Parsed | Fault[] {
     merge: false,
     uniqueKeys: true,
     prettyErrors: false,
-    // "silent" would also be silent about a second document.
+    // "silent" would also hide the error about a second document.
     logLevel: "error",
   });
   const faults = [...document.errors, ...document.warnings].slice(0, FAULTS_MAX).map((error) => {
@@ -81,8 +81,8 @@ function wordsFor(code: string, message: string, word: string): { message: strin
 }
 
 /**
- * Goes over the tokens before anything is built of them: how deep they nest, and whether one part
- * stands for another. Both would let a small file grow without bound.
+ * Refuses deep nesting and aliases from the tokens alone, before anything is built of them: both
+ * let a small file take memory without bound.
  */
 function scan(text: string): Fault | undefined {
   let [offset, line, lineStart, flow] = [0, 1, 0, 0];
@@ -118,7 +118,7 @@ function scan(text: string): Fault | undefined {
   return undefined;
 }
 
-/** The columns in which open blocks began: a token further left closes those right of it. */
+/** `columns` are where open blocks began; a token further left closes those right of it. */
 function nest(columns: number[], column: number): void {
   while ((columns.at(-1) ?? 0) > column) columns.pop();
   if ((columns.at(-1) ?? 0) < column) columns.push(column);

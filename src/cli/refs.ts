@@ -1,4 +1,4 @@
-// Turns what people write (`ext:acme`, a plan's code, an invoice's number) into ids, through the
+// Resolves what people write (`ext:acme`, a plan's code, an invoice's number) to ids, through the
 // lookup endpoints.
 
 import type { Dues } from "../client/dues.ts";
@@ -6,7 +6,7 @@ import { DuesError } from "../client/error.ts";
 import { CliError } from "./io.ts";
 import { isUuid } from "./profile.ts";
 
-/** Customers and subscriptions: the API takes an id or `ext:`; people leave the `ext:` out. */
+/** The API takes an id or `ext:<external_id>`; on the command line `ext:` may be left out. */
 export function pathRef(ref: string): string {
   return isUuid(ref) || ref.startsWith("ext:") ? ref : `ext:${ref}`;
 }
@@ -58,7 +58,7 @@ export async function invoiceId(dues: Dues, ref: string): Promise<string> {
   return found.id;
 }
 
-/** "No plan has this code" becomes a sentence with the code in it. */
+/** A 404 of the lookup becomes a message that names what was looked for. */
 async function named(what: string, ref: string, find: () => Promise<string>): Promise<string> {
   try {
     return await find();

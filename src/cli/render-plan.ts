@@ -1,4 +1,4 @@
-// A sync plan for people, and for machines.
+// A sync plan and the faults of a file as text, and as JSON.
 
 import type { Io } from "./io.ts";
 import { plural, styled } from "./output.ts";
@@ -59,7 +59,7 @@ export function summary(steps: readonly Step[]): string {
   return parts.length === 0 ? "The file declares nothing." : `${parts.join(", ")}.`;
 }
 
-/** What a machine reads of a step; the request is our own business. */
+/** A step as --json prints it, without the request behind it. */
 export function stepJson({ section, key, act, changes, reprices }: Step) {
   return { section, key, act, changes, reprices };
 }

@@ -5,7 +5,7 @@ import { systemClock } from "../clock.ts";
 import { type Config, type Role, readConfig } from "../config.ts";
 import type { Profile, Running, Store } from "../main.ts";
 
-/** Loaded when it is needed: the other commands start without a server in memory. */
+/** Loaded on demand, so that the other commands start without loading the server. */
 const service = () => import("../main.ts");
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
@@ -35,7 +35,7 @@ Examples:
     .action(async (options: { port?: string; host?: string; role: Role }) => {
       const config = readConfig({
         ...(options.port && { PORT: options.port }),
-        // A worker only shows its health: it takes any free port rather than the API's.
+        // A worker does not serve the API: any free port will do.
         ...(options.role === "worker" && !options.port && { PORT: "0" }),
         ...(options.host && { HOST: options.host }),
       });
@@ -46,7 +46,7 @@ Examples:
     });
 }
 
-/** The first signal drains, the second one leaves at once. */
+/** The first signal waits for running work, the second one ends the process at once. */
 function stopOnSignal(running: Running): void {
   let stopping = false;
   const stop = async () => {
@@ -142,7 +142,7 @@ export function migrateCommand(): Command {
     });
 }
 
-/** A visit to the database: opened, migrated, used, closed. */
+/** Opens and migrates the database, runs `work` on it, and closes it. */
 async function withStore<T>(
   verb: string,
   work: (config: Config, store: Store & { applied: string[] }) => Promise<T>,

@@ -1,4 +1,5 @@
-// Brings a project to what its file declares: reads, compares, asks where prices change, applies.
+// Brings a project to what its file declares: reads both, compares, asks before prices of plans in
+// use change, and applies the steps.
 
 import {
   closeSync,
@@ -12,7 +13,7 @@ import {
 import type { Dues } from "../client/dues.ts";
 import { DuesError } from "../client/error.ts";
 import { type CheckedFile, checkFile, fieldName } from "./check-file.ts";
-import { CliError, EXIT, type Io, printJson, Told } from "./io.ts";
+import { AlreadyReported, CliError, EXIT, type Io, printJson } from "./io.ts";
 import { plural, styled } from "./output.ts";
 import { type LivePlan, livePlans, presentState, projectOf } from "./present-state.ts";
 import { FILE_BYTES_MAX } from "./read-yaml.ts";
@@ -27,7 +28,7 @@ export type SyncFlags = {
   readonly secretsOut?: string;
 };
 
-/** The file when it is good. Otherwise its faults are printed and nothing goes on. */
+/** The checked file. When it has faults they are printed and the command ends. */
 export function loadFile(io: Io, file: string, json: boolean): CheckedFile {
   let bytes: Buffer;
   try {
@@ -40,10 +41,10 @@ export function loadFile(io: Io, file: string, json: boolean): CheckedFile {
   const checked = checkFile(bytes);
   if (!Array.isArray(checked)) return checked;
   tellFaults(io, file, checked, json);
-  throw new Told("bad_file");
+  throw new AlreadyReported("bad_file");
 }
 
-/** One byte more than is allowed tells that there is more: a huge file is not read to its end. */
+/** Reads at most one byte more than is allowed, which is enough to refuse a larger file. */
 function readBounded(file: string): Buffer {
   const handle = openSync(file, "r");
   try {
@@ -108,7 +109,7 @@ function liveText(live: readonly LivePlan[]): string {
     .join("");
 }
 
-/** A price that somebody pays is not changed by accident. */
+/** Asks before prices of plans with live subscriptions change. */
 async function confirm(io: Io, live: readonly LivePlan[], yes: boolean): Promise<void> {
   if (yes || live.length === 0) return;
   if (!io.interactive) {
@@ -125,7 +126,7 @@ async function confirm(io: Io, live: readonly LivePlan[], yes: boolean): Promise
 
 type Secret = { readonly url: string; readonly id: string; readonly secret: string };
 
-/** One step after the other. A run that breaks is finished by running again. */
+/** One step after the other. A run that was cut short is finished by running it again. */
 async function apply(
   io: Io,
   dues: Dues,
@@ -160,12 +161,12 @@ function inWords(step: Step, done: number, all: number, error: unknown): unknown
   return new CliError(error.status === 0 ? "unreachable" : "failed", words, hint);
 }
 
-/** At once, because a secret cannot be asked for again. */
+/** Called right after the endpoint was made, because the secret is not shown again. */
 function keepSecret(io: Io, { url, id, secret }: Secret, flags: SyncFlags): void {
   if (flags.secretsOut !== undefined) {
     const file = openSync(flags.secretsOut, "a", 0o600);
     try {
-      // A file that was there before may be open to others.
+      // The mode above counts for a new file only; an existing one may be readable by others.
       fchmodSync(file, 0o600);
       writeSync(file, `${JSON.stringify({ url, id, secret })}\n`);
       fsyncSync(file);

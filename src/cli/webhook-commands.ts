@@ -1,4 +1,4 @@
-// Webhook endpoints and their deliveries, to look at. Endpoints are declared in service.yaml.
+// `dues webhooks list` and `listen`. Endpoints are declared in service.yaml.
 
 import type { Command } from "commander";
 import type { WebhookEndpoint } from "../client/types.ts";

@@ -1,6 +1,6 @@
 // `dues webhooks listen`: follows a project's webhook messages and posts them to a receiver on this
-// machine, signed as the service signs them. Registers nothing; what it misses while it does not
-// run it does not catch up on.
+// machine, signed as the service signs them. It registers no endpoint, and shows only messages that
+// are committed while it runs.
 
 import { createHmac, randomBytes } from "node:crypto";
 import type { Command } from "commander";
@@ -8,7 +8,7 @@ import type { Dues } from "../client/dues.ts";
 import type { WebhookMessage } from "../client/types.ts";
 import { monotonicMs, wallMs } from "../clock.ts";
 import { WEBHOOK_EVENTS } from "../schema/webhooks.ts";
-import { online, remote } from "./command.ts";
+import { remote, withConnection } from "./command.ts";
 import { CliError, type Io } from "./io.ts";
 import type { ConnectionFlags } from "./profile.ts";
 
@@ -20,7 +20,7 @@ type Flags = ConnectionFlags & { readonly forward?: string; readonly events?: st
 
 export type ListenTerms = {
   readonly forward: string | undefined;
-  /** All when left out. */
+  /** Undefined means all. */
   readonly events?: readonly string[];
   readonly signal: AbortSignal;
 };
@@ -40,7 +40,7 @@ A sandbox project tells every message; of a live one only those are seen that so
 subscribed to. Ctrl-C ends it.`,
     )
     .action(
-      online<Flags>(io, async ({ dues }, flags) => {
+      withConnection<Flags>(io, async ({ dues }, flags) => {
         const abort = new AbortController();
         const stop = () => abort.abort();
         process.once("SIGINT", stop);
@@ -70,7 +70,7 @@ function termsOf(flags: Flags, signal: AbortSignal): ListenTerms {
   return { forward, signal, ...(events && { events }) };
 }
 
-/** Until the signal: what is committed from now on, in the order of the commits. */
+/** Shows what is committed from now on, in commit order, until the signal aborts. */
 export async function listen(io: Io, dues: Dues, terms: ListenTerms): Promise<void> {
   const { forward, events, signal } = terms;
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
@@ -90,7 +90,7 @@ export async function listen(io: Io, dues: Dues, terms: ListenTerms): Promise<vo
   }
 }
 
-/** Where the feed stands now; undefined when it is empty. */
+/** The cursor after the last message; undefined when there is none. */
 async function endOf(dues: Dues): Promise<string | undefined> {
   let cursor: string | undefined;
   for (;;) {
@@ -100,7 +100,7 @@ async function endOf(dues: Dues): Promise<string | undefined> {
   }
 }
 
-/** What came of it, for the end of the line. */
+/** Posts a message and returns what came of it, for the end of its line. */
 async function post(url: string, secret: string, message: WebhookMessage): Promise<string> {
   const { id, event, body } = message;
   const at = String(Math.floor(wallMs() / 1000));

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import type { Command } from "commander";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { places } from "../../src/cli/completion.ts";
+import { commandWords } from "../../src/cli/completion.ts";
 import { EXIT, type Io } from "../../src/cli/io.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { initCommand, migrateCommand, serveCommand } from "../../src/cli/server-commands.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => shell.close());
 
 const program = buildProgram({} as Io, [serveCommand(), initCommand(), migrateCommand()]);
-const commands = places(program).map(({ path }) => path.split(" ").filter(Boolean));
+const commands = commandWords(program).map(({ path }) => path.split(" ").filter(Boolean));
 
 test("every command has help with a description and an example", async () => {
   expect(commands.length).toBeGreaterThan(50);
@@ -67,7 +67,7 @@ test.each([
 });
 
 test("a token is never taken from the argument list", () => {
-  const flags = places(program).flatMap(({ words }) => words);
+  const flags = commandWords(program).flatMap(({ words }) => words);
   expect(flags).not.toContain("--token");
 });
 
