@@ -1,60 +1,68 @@
-// The scheduler of billing: closes ended periods, settles late usage of ended subscriptions, marks
-// invoices overdue and sends dunning steps, in this order.
+// The billing job: closes ended periods, settles late usage of ended subscriptions, marks invoices
+// overdue and sends dunning steps, in this order.
 
 import type { Context } from "../context.ts";
 import { Refusal } from "../errors.ts";
 import { BATCH_MAX, closeAlone, closeDue, settleEnded } from "../operations/close-periods.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
-import * as callers from "../store/api-activity.ts";
-import * as due from "../store/projects-with-work.ts";
+import * as apiActivity from "../store/api-activity.ts";
+import * as projects from "../store/projects-with-work.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
 import type { Job } from "./loop.ts";
 
 const PAUSE_MS = 1_000;
-const LANE_BATCHES = 4;
+/** Batches that each of the two parallel closes takes before the next project has its turn. */
+const PARALLEL_BATCHES = 4;
 
 export function billingJob(context: Context): Job {
   return {
     name: "billing",
     pause_ms: PAUSE_MS,
-    // Periods first, batch after batch; what follows from them is looked for when all are closed.
+    // Overdue invoices and dunning are looked for only when no period is left to close: a close
+    // makes the invoices that they look at.
     tick: async () =>
       (await closeTick(context)) ||
       (await settleTick(context)) + (await overdueTick(context)) + (await dunningTick(context)),
   };
 }
 
-/** A turn of each project that has ended periods. */
+/** Closes some periods of each project that has ended ones, so that projects take turns. */
 async function closeTick(context: Context): Promise<number> {
   const { db, clock } = context;
-  const wall = clock.now();
+  const real_now = clock.now();
   let closed = 0;
-  for (const settings of await due.withEndedPeriods(db, wall)) {
-    const now = settings.frozen_at ?? wall;
+  for (const settings of await projects.withEndedPeriods(db, real_now)) {
+    const now = settings.frozen_at ?? real_now;
     if (settings.unsealed) await db.tx((tx) => usageLocks.seal(tx, settings.id, now));
-    closed += await closeTurn(context, settings, now);
+    closed += await closeProject(context, settings, now);
   }
   return closed;
 }
 
-/** One batch; where that is not all, some more at once, before the next project has its turn. */
-async function closeTurn(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
+/**
+ * Closes one batch of a project; if it was full, up to two more run in parallel, so that one is
+ * computed here while the database writes the other.
+ *
+ * The second runs only while no caller is being answered. With two at all times the p99 of callers
+ * was 4 to 8 times its idle value during a close, with one it was 2.7 times (decision 9).
+ */
+async function closeProject(context: Context, settings: ProjectSettings, now: Date) {
   const first = await closeBatch(context, settings, now);
   if (first < BATCH_MAX) return first;
-  const lane = async (isFree: () => Promise<boolean>) => {
+  const closeBatches = async (mayGoOn: () => Promise<boolean>) => {
     let closed = 0;
-    for (let batch = 0; batch < LANE_BATCHES && (await isFree()); batch++) {
+    for (let batch = 0; batch < PARALLEL_BATCHES && (await mayGoOn()); batch++) {
       closed += await closeBatch(context, settings, now);
     }
     return closed;
   };
-  // While the database writes one batch the next is decided, unless callers need that processor.
-  const spare = async () => !(await callers.areBeingAnswered(context.db));
-  const [closed, more] = await Promise.all([lane(async () => true), lane(spare)]);
-  return first + closed + more;
+  const always = async () => true;
+  const whileApiIsIdle = async () => !(await apiActivity.areBeingAnswered(context.db));
+  const counts = await Promise.all([closeBatches(always), closeBatches(whileApiIsIdle)]);
+  return first + counts[0] + counts[1];
 }
 
 async function closeBatch(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
@@ -68,17 +76,18 @@ async function closeBatch(context: Context, settings: ProjectSettings, now: Date
   }
 }
 
-/** The one that fails is parked with its reason and shown; all others go on. */
+/** Finds the subscription that made a batch fail: it is set aside with its reason, others close. */
 async function closeOneByOne(context: Context, settings: ProjectSettings, now: Date) {
   const { db, log } = context;
   let closed = 0;
-  for (const id of await due.listEnded(db, settings.id, now, BATCH_MAX)) {
+  for (const id of await projects.listEnded(db, settings.id, now, BATCH_MAX)) {
     try {
       closed += (await db.tx((tx) => closeAlone(tx, settings, id, now))).closed;
     } catch (error) {
       if (error instanceof Refusal) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      log.error({ err: error, project_id: settings.id, subscription_id: id }, "a period is parked");
+      const about = { err: error, project_id: settings.id, subscription_id: id };
+      log.error(about, "a subscription was set aside");
       await db.tx((tx) => subscriptions.park(tx, settings.id, id, reason));
     }
   }
@@ -87,7 +96,7 @@ async function closeOneByOne(context: Context, settings: ProjectSettings, now: D
 
 async function settleTick({ db, clock }: Context): Promise<number> {
   let settled = 0;
-  for (const settings of await due.withLateUsage(db, clock.now())) {
+  for (const settings of await projects.withLateUsage(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
     settled += (await db.tx((tx) => settleEnded(tx, settings, now))).closed;
   }
@@ -96,7 +105,7 @@ async function settleTick({ db, clock }: Context): Promise<number> {
 
 async function overdueTick({ db, clock }: Context): Promise<number> {
   let marked = 0;
-  for (const settings of await due.withOverdueInvoices(db, clock.now())) {
+  for (const settings of await projects.withOverdueInvoices(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
     marked += (await db.tx((tx) => markOverdue(tx, settings, now))).length;
   }
@@ -105,7 +114,7 @@ async function overdueTick({ db, clock }: Context): Promise<number> {
 
 async function dunningTick({ db, clock }: Context): Promise<number> {
   let sent = 0;
-  for (const settings of await due.withDunningDue(db, clock.now())) {
+  for (const settings of await projects.withDunningDue(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
     sent += (await db.tx((tx) => stepDunning(tx, settings, now))).length;
   }
