@@ -5,8 +5,8 @@ import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { renderDocs } from "../../pages/docs/reference.ts";
 import { appliedVersion } from "../../store/installation.ts";
+import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { openApi } from "../openapi/document.ts";
-import { renderMetrics } from "../prometheus.ts";
 import { type Route, read } from "../route.ts";
 
 const tag = "System";
@@ -76,7 +76,7 @@ const metrics = read({
   reply: [200, null],
   hidden: true,
   async handle(_call, reply) {
-    return reply.type("text/plain; version=0.0.4").send(renderMetrics());
+    return reply.type(CONTENT_TYPE).send(await renderTelemetry());
   },
 });
 
