@@ -1,9 +1,16 @@
 // The billing job: closes ended periods, settles late usage of ended subscriptions, marks invoices
 // overdue and sends dunning steps, in this order.
 
+import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Refusal } from "../errors.ts";
-import { BATCH_MAX, closeAlone, closeDue, settleEnded } from "../operations/close-periods.ts";
+import {
+  BATCH_MAX,
+  type CloseReport,
+  closeAlone,
+  closeDue,
+  settleEnded,
+} from "../operations/close-periods.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
 import * as apiActivity from "../store/api-activity.ts";
@@ -12,6 +19,7 @@ import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
 import type { Job } from "./loop.ts";
+import { closeBatchSeconds, invoicesCreated, periodsClosed } from "./prometheus.ts";
 
 const PAUSE_MS = 1_000;
 /** Batches that each of the two parallel closes takes before the next project has its turn. */
@@ -67,8 +75,10 @@ async function closeProject(context: Context, settings: ProjectSettings, now: Da
 
 async function closeBatch(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
   try {
-    const { closed } = await context.db.tx((tx) => closeDue(tx, settings, now, "seal"));
-    return closed;
+    const started_ms = monotonicMs();
+    const report = await context.db.tx((tx) => closeDue(tx, settings, now, "seal"));
+    if (report.closed > 0) closeBatchSeconds.observe((monotonicMs() - started_ms) / 1_000);
+    return countClosed(report);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     context.log.warn({ err: error, project_id: settings.id }, "a batch failed; closing one by one");
@@ -82,7 +92,7 @@ async function closeOneByOne(context: Context, settings: ProjectSettings, now: D
   let closed = 0;
   for (const id of await projects.listEnded(db, settings.id, now, BATCH_MAX)) {
     try {
-      closed += (await db.tx((tx) => closeAlone(tx, settings, id, now))).closed;
+      closed += countClosed(await db.tx((tx) => closeAlone(tx, settings, id, now)));
     } catch (error) {
       if (error instanceof Refusal) throw error;
       const reason = error instanceof Error ? error.message : String(error);
@@ -94,11 +104,23 @@ async function closeOneByOne(context: Context, settings: ProjectSettings, now: D
   return closed;
 }
 
+function countClosed(report: CloseReport): number {
+  periodsClosed.inc(report.closed);
+  countInvoices(report);
+  return report.closed;
+}
+
+function countInvoices({ facts }: CloseReport): void {
+  invoicesCreated.inc(facts.filter(({ type }) => type === "invoice.created").length);
+}
+
 async function settleTick({ db, clock }: Context): Promise<number> {
   let settled = 0;
   for (const settings of await projects.withLateUsage(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
-    settled += (await db.tx((tx) => settleEnded(tx, settings, now))).closed;
+    const report = await db.tx((tx) => settleEnded(tx, settings, now));
+    countInvoices(report);
+    settled += report.closed;
   }
   return settled;
 }

@@ -19,6 +19,7 @@ import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
 import { type EndpointKey, EndpointWindows } from "./endpoint-windows.ts";
 import type { Job } from "./loop.ts";
+import { webhookAttemptSeconds, webhookAttempts } from "./prometheus.ts";
 import type { AttemptOutcome } from "./webhook-attempt.ts";
 import type { WebhookClient } from "./webhook-client.ts";
 
@@ -158,6 +159,8 @@ export class Deliverer {
 
   #onOutcome(row: ClaimedDelivery, outcome: AttemptOutcome): void {
     const result = this.#resultOf(row, outcome);
+    webhookAttempts.inc({ result: result.status });
+    webhookAttemptSeconds.observe(result.duration_ms / 1_000);
     this.#toRecord.push(result);
     this.#freeWindow(row, result.status === "delivered");
     this.#sending -= 1;

@@ -1,6 +1,7 @@
 // Runs a job again and again: at once while it finds work, else after a pause or when woken.
 
 import type { Logger } from "pino";
+import { jobFailures } from "../telemetry.ts";
 
 export type Job = {
   readonly name: string;
@@ -39,12 +40,15 @@ export function startLoop(job: Job, log: Logger): Loop {
       try {
         if ((await job.tick()) === 0) await pause(job.pause_ms);
       } catch (error) {
+        jobFailures.inc({ job: job.name });
         log.error({ err: error, job: job.name }, "a job failed and will be tried again");
         await pause(FAILURE_PAUSE_MS);
       }
     }
   };
 
+  // From 0, because increase() does not see the first value of a series.
+  jobFailures.inc({ job: job.name }, 0);
   const done = run();
   const wake = () => {
     woken = true;

@@ -7,10 +7,14 @@ import { addressPolicy } from "../domain/addresses.ts";
 import { type Connection, Pool } from "../store/db.ts";
 import { listen } from "../store/listen.ts";
 import { CHANNEL } from "../store/webhooks.ts";
+import { includeThread } from "../telemetry.ts";
+import { backlogJob } from "./backlog.ts";
 import { billingJob } from "./billing.ts";
 import { Deliverer } from "./deliver-webhooks.ts";
 import { type Job, startLoop } from "./loop.ts";
+import { registerWorkerMetrics } from "./prometheus.ts";
 import { analyticsTotalsJob, idempotencySweepJob, webhookSweepJob } from "./sweep.ts";
+import { snapshotsOf, type ThreadRequest } from "./thread-messages.ts";
 import { WebhookClient } from "./webhook-client.ts";
 
 /** Longer timeouts than for requests (5 s and 2 s): a batch of 1,000 closes takes about 0.8 s. */
@@ -40,6 +44,7 @@ export type ThreadData = {
 export function startWorkerThread(data: ThreadData): () => Promise<void> {
   const file = new URL("./thread.js", import.meta.url);
   const thread = new Worker(file, { workerData: data, resourceLimits: LIMITS });
+  const excludeThread = includeThread(snapshotsOf(thread));
   let stopping = false;
   const exited = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
   thread.on("error", (error) => {
@@ -50,7 +55,8 @@ export function startWorkerThread(data: ThreadData): () => Promise<void> {
   });
   return async () => {
     stopping = true;
-    thread.postMessage("stop");
+    excludeThread();
+    thread.postMessage("stop" satisfies ThreadRequest);
     await exited;
   };
 }
@@ -71,11 +77,13 @@ export function startWorkersWithPool(
 /** Starts every job of a worker; the returned function stops them in order. */
 export function startWorkers(context: Context, connection: Connection): () => Promise<void> {
   const { log } = context;
+  registerWorkerMetrics();
   const jobs: Job[] = [
     billingJob(context),
     idempotencySweepJob(context),
     webhookSweepJob(context),
     analyticsTotalsJob(context),
+    backlogJob(context),
   ];
   const loops = jobs.map((job) => startLoop(job, log));
   const deliverer = new Deliverer(context, new WebhookClient(addressPolicy(context.config)));

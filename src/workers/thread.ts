@@ -5,7 +5,9 @@ import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { makeLog } from "../log.ts";
 import { dropOnEveryChange } from "../store/portal.ts";
+import { takeSnapshot } from "../telemetry.ts";
 import { startWorkersWithPool, type ThreadData } from "./start.ts";
+import type { ThreadRequest } from "./thread-messages.ts";
 
 const { config, connection, secret_key } = workerData as ThreadData;
 // On Linux priority is per thread: this one yields to the thread that answers callers.
@@ -19,7 +21,11 @@ const context = {
 };
 const stop = startWorkersWithPool(context, connection);
 
-parentPort?.once("message", async () => {
+parentPort?.on("message", async (request: ThreadRequest) => {
+  if (request === "metrics") {
+    parentPort?.postMessage(await takeSnapshot());
+    return;
+  }
   await stop();
   process.exit(0);
 });
