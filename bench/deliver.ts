@@ -78,12 +78,12 @@ async function compare(stage: Stage, context: Context, sink: Side, endpoint_id: 
   return ratio("deliveries/s ÷ bare undici loop", "deliveries/s", rounds, atLeast(0.7));
 }
 
-/** What any sender must do at the least: sign and post, so many at a time. */
+/** The least that any client must do: sign and post, so many at a time. */
 async function bareLoop(sink: Side, count: number): Promise<number> {
   const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
   const start = performance.now();
   let sent = 0;
-  const lane = async () => {
+  const post = async () => {
     while (sent < count) {
       const id = String(sent++);
       const answer = await request(`${sink.url}/hook`, {
@@ -103,7 +103,7 @@ async function bareLoop(sink: Side, count: number): Promise<number> {
       await answer.body.dump();
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, lane));
+  await Promise.all(Array.from({ length: CONNECTIONS }, post));
   const seconds = (performance.now() - start) / 1_000;
   await dispatcher.close();
   return count / seconds;
@@ -151,8 +151,8 @@ async function paced(stage: Stage, context: Context, sink: Side): Promise<Figure
   const committed = new Map<number, number>();
   const wall = () => performance.timeOrigin + performance.now();
   const from = wall() + 200;
-  const telling: Promise<void>[] = [];
-  const tell = async (no: number) => {
+  const commits: Promise<void>[] = [];
+  const commit = async (no: number) => {
     const webhook = { event: "payment.succeeded" as const, data: { no, pad: "x".repeat(400) } };
     const fact = { type: "payment.recorded" as const, resource_id: project, payload: {}, webhook };
     await stage.db.tx((tx) => emit(tx, project, [fact], SCHEDULER, new Date()));
@@ -160,9 +160,9 @@ async function paced(stage: Stage, context: Context, sink: Side): Promise<Figure
   };
   for (let no = 0; no < PACED; no++) {
     await pause(Math.max(0, from + (no * 1_000) / PER_SECOND - wall()));
-    telling.push(tell(no));
+    commits.push(commit(no));
   }
-  await Promise.all(telling);
+  await Promise.all(commits);
   let arrived: [no: number, at: number][] = [];
   while (arrived.length < PACED) {
     await pause(50);

@@ -53,7 +53,7 @@ type Sent = {
   /** How many events it has that were never sent before. */
   readonly fresh: number;
 };
-type Lane = { readonly socket: Socket; sent: Sent | undefined; idle_since: number };
+type Connection = { readonly socket: Socket; sent: Sent | undefined; idle_since: number };
 
 /** A server may close what is idle for long, just when it is used again. */
 const IDLE_MAX_MS = 2_000;
@@ -130,7 +130,7 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   const generator = new Generator(load);
   const times: number[][] = load.mix.map(() => []);
   const waiting: number[] = [];
-  const idle: Lane[] = [];
+  const idle: Connection[] = [];
   let refused = 0;
   let events = 0;
   let begun = 0;
@@ -141,42 +141,42 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   const most = load.requests ?? Number.POSITIVE_INFINITY;
   const paced = load.per_second !== undefined;
 
-  const send = (lane: Lane, due: number) => {
+  const send = (connection: Connection, due: number) => {
     begun += 1;
     open += 1;
-    lane.sent = generator.next(due);
-    lane.socket.write(lane.sent.text);
+    connection.sent = generator.next(due);
+    connection.socket.write(connection.sent.text);
   };
-  const answered = (lane: Lane, ok: boolean) => {
-    const { sent } = lane;
+  const answered = (connection: Connection, ok: boolean) => {
+    const { sent } = connection;
     if (sent === undefined) throw new Error("An answer came that nobody had asked for.");
     // From when it was due, so that a request that had to wait for its turn counts the wait.
     times[sent.entry]?.push(performance.now() - sent.due);
     if (ok) events += sent.fresh;
     else refused += 1;
     open -= 1;
-    lane.sent = undefined;
+    connection.sent = undefined;
     const next = paced ? waiting.shift() : over || begun >= most ? undefined : performance.now();
-    if (next !== undefined) return send(lane, next);
-    lane.idle_since = performance.now();
-    idle.push(lane);
+    if (next !== undefined) return send(connection, next);
+    connection.idle_since = performance.now();
+    idle.push(connection);
   };
-  const lanes: Lane[] = [];
+  const connections: Connection[] = [];
   let opened = 0;
   const openOne = async () => {
     opened += 1;
-    const lane = await openLane(hostname, Number(port), answered);
-    lanes.push(lane);
-    return lane;
+    const connection = await openConnection(hostname, Number(port), answered);
+    connections.push(connection);
+    return connection;
   };
   /** One that is warm, else a new one; none when all are busy. */
   const begin = (at: number) => {
-    const lane = idle.pop();
-    if (lane !== undefined && performance.now() - lane.idle_since < IDLE_MAX_MS) {
-      return send(lane, at);
+    const connection = idle.pop();
+    if (connection !== undefined && performance.now() - connection.idle_since < IDLE_MAX_MS) {
+      return send(connection, at);
     }
     // The last one in is the warmest: the others are cold as well.
-    for (const cold of lane === undefined ? [] : [lane, ...idle.splice(0)]) {
+    for (const cold of connection === undefined ? [] : [connection, ...idle.splice(0)]) {
       cold.socket.destroy();
       opened -= 1;
     }
@@ -190,7 +190,7 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   if (!paced) await Promise.all(Array.from({ length: load.connections }, openOne));
   const start = performance.now();
   const end = start + load.seconds * 1_000;
-  for (const lane of lanes) send(lane, performance.now());
+  for (const connection of connections) send(connection, performance.now());
 
   let due = 0;
   for (;;) {
@@ -203,27 +203,28 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   const seconds = (performance.now() - start) / 1_000;
-  for (const { socket } of lanes) socket.end();
+  for (const { socket } of connections) socket.end();
   const all = timesOf(times.flat());
   const per_second = all.requests / seconds;
   return { ...all, refused, per_second, events, each: times.map(timesOf) };
 }
 
-function openLane(
+function openConnection(
   host: string,
   port: number,
-  answered: (lane: Lane, ok: boolean) => void,
-): Promise<Lane> {
+  answered: (connection: Connection, ok: boolean) => void,
+): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host);
-    const lane: Lane = { socket, sent: undefined, idle_since: 0 };
+    const connection: Connection = { socket, sent: undefined, idle_since: 0 };
     let received = "";
     socket.setNoDelay(true);
     socket.setEncoding("latin1");
-    socket.on("connect", () => resolve(lane));
+    socket.on("connect", () => resolve(connection));
     socket.on("error", reject);
     socket.on("close", () => {
-      if (lane.sent !== undefined) throw new Error("The connection closed before its answer.");
+      if (connection.sent !== undefined)
+        throw new Error("The connection closed before its answer.");
     });
     socket.on("data", (chunk: string) => {
       received += chunk;
@@ -233,7 +234,7 @@ function openLane(
       if (received.length < end + 4 + length) return;
       const ok = received.startsWith("HTTP/1.1 2");
       received = "";
-      answered(lane, ok);
+      answered(connection, ok);
     });
   });
 }

@@ -16,7 +16,7 @@ export function monotonicMs(): number {
 
 let lastArrival = 0n;
 
-/** Microseconds of wall time, strictly rising in this process: the order in which events come. */
+/** Microseconds of wall time, strictly rising in this process: orders events by their arrival. */
 export function nextArrival(): bigint {
   const micros = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000));
   lastArrival = micros > lastArrival ? micros : lastArrival + 1n;

@@ -1,4 +1,4 @@
-// The only reader of the environment. One table documents every setting; the result is frozen.
+// The only reader of the environment. SETTINGS documents every variable; the result is frozen.
 
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -81,10 +81,10 @@ export const SETTINGS: readonly Setting[] = [
   { name: "RATE_EVENTS", fallback: "0", says: "Event posts per minute and token; 0 is no limit." },
 ];
 
-/** A setting that cannot be used. Its message is for the operator; the start stops with it. */
+/** A setting with a value that cannot be used: the start stops and prints the message. */
 export class ConfigError extends Error {}
 
-/** `given` (the flags of a command) wins over the environment. */
+/** `given`, the flags of a command, takes precedence over the environment. */
 export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
   const env = { ...process.env, ...given };
   const host = env.HOST || "127.0.0.1";
@@ -112,7 +112,7 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
   });
 }
 
-/** What the command line tool reads of the environment besides. */
+/** Further environment variables, read by the command line tool only. */
 export const CLIENT_SETTINGS: readonly Setting[] = [
   { name: "DUES_URL", fallback: "http://127.0.0.1:8080", says: "The service to talk to." },
   { name: "DUES_TOKEN", fallback: "(profile)", says: "The token to talk to it with." },
@@ -156,7 +156,7 @@ function integer(env: NodeJS.ProcessEnv, name: string, fallback: number, min: nu
   return value;
 }
 
-/** Links are made by adding a path to it. */
+/** Without query, fragment or trailing slash, because links append a path to it. */
 function baseUrl(env: NodeJS.ProcessEnv, fallback: string): string {
   const text = env.BASE_URL;
   if (text === undefined || text === "") return fallback;

@@ -1,4 +1,4 @@
-// What the doors hand inward: every field visible in the type, nothing looked up elsewhere.
+// What HTTP handlers and workers are given: configuration, database, clock, log and secret key.
 
 import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
@@ -8,10 +8,13 @@ import type { Db, Queryable } from "./store/db.ts";
 export type Context = {
   readonly config: Config;
   readonly db: Db;
-  /** For reads of a row or two by their key, and nothing else: callers share its connections. */
+  /**
+   * Two connections that all requests share, without waiting for each other's answers. Only for
+   * reads of a row or two by key: a slow statement would delay everyone behind it.
+   */
   readonly point: Queryable;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Signs cursors and encrypts what must not be read at rest. */
+  /** Signs cursors and encrypts webhook secrets in the database. */
   readonly secret_key: Buffer;
 };

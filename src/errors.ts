@@ -1,5 +1,5 @@
-// The one table of errors that callers can meet: code, status, and whether repeating is safe.
-// Only http/responses.ts renders them.
+// The table of all errors that callers can get: code, status, and whether repeating the request is
+// safe. http/responses.ts renders them.
 
 const TABLE = {
   invalid_json: { status: 400, retryable: false },
@@ -34,7 +34,7 @@ const TABLE = {
 export type ErrorCode = keyof typeof TABLE;
 export const ERROR_CODES = Object.keys(TABLE) as ErrorCode[];
 
-/** Where in the request the fault is, in the caller's own field names. */
+/** Where in the request the fault is, by the names of the caller's fields. */
 export type ErrorDetail = {
   readonly field: string;
   readonly code: string;
@@ -47,7 +47,7 @@ export type RefusalExtra = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** An expected "no": the caller reads its code and message. Everything else thrown is a bug. */
+/** An error meant for the caller, who gets its code and message. Anything else thrown is a bug. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -65,7 +65,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Makes the refusal to throw: `throw refuse("not_found", "No plan has this id.")`. */
+/** Use as `throw refuse("not_found", "No plan has this id.")`. */
 export function refuse(code: ErrorCode, message: string, extra?: RefusalExtra): Refusal {
   return new Refusal(code, message, extra);
 }

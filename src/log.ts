@@ -1,4 +1,4 @@
-// What the operator reads: one line of JSON each, on standard error, with nothing secret in it.
+// The log: JSON lines on standard error, with tokens and secrets redacted.
 
 import { type DestinationStream, type Logger, pino } from "pino";
 import type { Config } from "./config.ts";

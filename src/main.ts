@@ -1,4 +1,5 @@
-// The only wiring: config, database, clock, doors, shutdown. Alone may import every room.
+// Wires everything together: configuration, database, clock, HTTP server, workers, shutdown. The
+// only file that may import from every folder.
 
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -22,21 +23,22 @@ import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
 import { countOrganizations } from "./store/tenants.ts";
 import { startLoop } from "./workers/loop.ts";
-import { startThread, startWork } from "./workers/start.ts";
+import { startWorkersWithPool, startWorkerThread } from "./workers/start.ts";
 
 const STATEMENT_MS = 5_000;
 const LOCK_MS = 2_000;
 const PIPELINES = 2;
 const LAST_USED_PAUSE_MS = 30_000;
 const DRAIN_MS = 20_000;
-const LEAVE_MS = 1_000;
-const LEAVE_POLL_MS = 20;
+/** How long a stop waits for connections to close by themselves, and how often it looks. */
+const CONNECTIONS_CLOSE_MS = 1_000;
+const CONNECTIONS_POLL_MS = 20;
 const DEFAULT_SLUGS: Slugs = { org: "default", workspace: "default", project: "default" };
 
-/** A start that cannot go on. The message is for the operator. */
+/** The start failed for a reason that the operator can remedy; the message says how. */
 export class StartError extends Error {}
 
-/** What the trial keeps beside its data, and what the CLI takes as its default profile. */
+/** Address, ids and token of a project: kept beside the embedded data as the CLI's default. */
 export type Profile = {
   readonly base_url: string;
   readonly organization_id: string;
@@ -45,7 +47,7 @@ export type Profile = {
   readonly token: string;
 };
 
-/** The key that signs cursors and encrypts secrets: the operator's, or kept beside the data. */
+/** Signs cursors and encrypts secrets: from SECRET_KEY, else a file that is made if missing. */
 export function readSecretKey(config: Config): Buffer {
   if (config.secret_key !== undefined) {
     return createHash("sha256").update(config.secret_key).digest();
@@ -67,7 +69,10 @@ export function readSecretKey(config: Config): Buffer {
 
 export type Store = { readonly connection: Connection; stop(): Promise<void> };
 
-/** The database of the configuration; the embedded one is held by `serve` and visited by others. */
+/**
+ * Connects to the configured database. With `hold` (`serve`) this process runs the embedded server
+ * and is its only holder; without, it uses the one that runs, or starts one until it is done.
+ */
 export async function openStore(
   config: Config,
   how: { hold: boolean; verb: string; say: (line: string) => void; onLost: (why: string) => void },
@@ -84,7 +89,7 @@ export async function openStore(
   return how.hold ? startEmbedded(options) : reachEmbedded(options);
 }
 
-/** Returns the names of the migrations that were missing. */
+/** Applies the missing migrations and returns their names. */
 export function migrateStore(store: Store): Promise<string[]> {
   return migrate(store.connection);
 }
@@ -108,7 +113,7 @@ export async function checkSecretKey(db: Db, secret_key: Buffer, now: Date): Pro
   );
 }
 
-/** Makes what is missing of a tenant and a token for it. */
+/** Creates the organization, workspace and project that are missing, and a token for them. */
 export async function initTenant(
   db: Db,
   slugs: Slugs,
@@ -125,7 +130,7 @@ export async function initTenant(
   });
 }
 
-/** On an empty database: the default tenant and a token. Undefined when there is one already. */
+/** Creates the default tenant and a token in an empty database; undefined in any other. */
 async function firstTenant(db: Db, config: Config, now: Date): Promise<Profile | undefined> {
   return db.tx(async (tx) => {
     await lockSetup(tx);
@@ -141,7 +146,7 @@ async function firstTenant(db: Db, config: Config, now: Date): Promise<Profile |
 export type Running = {
   readonly base_url: string;
   readonly profile: Profile | undefined;
-  /** True when this start made the tenant: its token is shown this once. */
+  /** True when this start created the tenant: its token is printed, and never again. */
   readonly first: boolean;
   stop(): Promise<void>;
 };
@@ -150,11 +155,11 @@ export type ServeOptions = {
   readonly config: Config;
   readonly role: Role;
   readonly say: (line: string) => void;
-  /** The embedded database died by itself: nothing can be done but to stop. */
+  /** The embedded database ended unexpectedly: the service must stop. */
   readonly onLost: (why: string) => void;
 };
 
-/** Starts everything, and returns when the service answers. */
+/** Starts everything, and returns when the service answers requests. */
 export async function serve({ config: given, role, say, onLost }: ServeOptions): Promise<Running> {
   const log = makeLog(given);
   const store = await openStore(given, { hold: true, verb: "serve", say, onLost });
@@ -176,17 +181,17 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     undo.push(() => point.end());
     const context = { config: given, db: pool, point, clock: systemClock, log, secret_key };
     if (role === "all") {
-      undo.push(startThread({ config: given, connection: store.connection, secret_key }));
+      undo.push(startWorkerThread({ config: given, connection: store.connection, secret_key }));
     }
     if (role === "worker") {
-      // Alone in its process, it gives way to those who answer callers on the same machine.
+      // Yields to API processes on the same machine.
       setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-      undo.push(startWork(context, store.connection));
+      undo.push(startWorkersWithPool(context, store.connection));
     }
     const { server, base_url } = await listen(context, readiness, role);
     undo.push(() => drain(server, readiness));
     const lastUsed = {
-      name: "last used",
+      name: "last_used",
       pause_ms: LAST_USED_PAUSE_MS,
       tick: flushLastUsed(server),
     };
@@ -199,7 +204,7 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
   }
 }
 
-/** Always "nothing left to do": once a pause is often enough. */
+/** Returns 0 so that the loop sleeps the full pause. */
 function flushLastUsed({ gate }: HttpServer): () => Promise<number> {
   return async () => {
     await gate.flushLastUsed();
@@ -215,7 +220,7 @@ async function listen(context: Context, readiness: Readiness, role: Role) {
   return { server, base_url };
 }
 
-/** The HTTP server alone, as tests use it. A worker's shows its health and nothing else. */
+/** The HTTP server before it listens, as tests use it. A worker has no routes of the API. */
 export function httpServer(context: Context, readiness: Readiness, role: Role): HttpServer {
   const table = routeTable(context, readiness);
   const routes =
@@ -237,24 +242,24 @@ async function drain(server: HttpServer, readiness: Readiness): Promise<void> {
   readiness.draining = true;
   const timer = setTimeout(() => server.fastify.server.closeAllConnections(), DRAIN_MS);
   server.stopListening();
-  await connectionsLeave(server.fastify.server);
+  await waitForConnections(server.fastify.server);
   await server.fastify.close();
   clearTimeout(timer);
   await server.gate.flushLastUsed();
 }
 
-/** Busy connections leave with their next answer; those that stay quiet are not waited for. */
-async function connectionsLeave(server: HttpServer["fastify"]["server"]): Promise<void> {
-  for (let waited = 0; waited < LEAVE_MS; waited += LEAVE_POLL_MS) {
+/** Busy connections close with their next response; idle ones are not waited for any longer. */
+async function waitForConnections(server: HttpServer["fastify"]["server"]): Promise<void> {
+  for (let waited = 0; waited < CONNECTIONS_CLOSE_MS; waited += CONNECTIONS_POLL_MS) {
     const count = await new Promise<number>((resolve) => {
       server.getConnections((_error, found) => resolve(found));
     });
     if (count === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, LEAVE_POLL_MS));
+    await new Promise((resolve) => setTimeout(resolve, CONNECTIONS_POLL_MS));
   }
 }
 
-/** Last opened, first closed. */
+/** Runs the clean-up steps in reverse order of the start. */
 async function unwind(undo: (() => Promise<unknown>)[]): Promise<void> {
   for (const step of undo.splice(0).reverse()) await step();
 }
@@ -277,7 +282,7 @@ function startWarnings(config: Config): string[] {
   return warnings;
 }
 
-/** The trial keeps its profile in `.dues/dev.json`, so that the CLI works with no flags. */
+/** With the embedded database the profile is kept in `dev.json`, so that the CLI needs no flags. */
 function keepProfile(config: Config, base_url: string, made: Profile | undefined) {
   if (config.database_url !== undefined) return made && { ...made, base_url };
   const file = profileFile(config);

@@ -7,9 +7,12 @@ import { afterAll, describe, expect, test } from "vitest";
 import { SETTINGS } from "../src/config.ts";
 import type { Context } from "../src/context.ts";
 import { openApi } from "../src/http/openapi/document.ts";
+import "../src/http/prometheus.ts";
 import { routeTable } from "../src/http/table.ts";
 import { renderDocs } from "../src/pages/docs/reference.ts";
 import type { OpenApiDocument, Operation } from "../src/schema/openapi.ts";
+import { registry } from "../src/telemetry.ts";
+import { registerWorkerMetrics } from "../src/workers/prometheus.ts";
 import { describeSchema } from "./docs/schema.ts";
 import { testDatabase } from "./support/database.ts";
 
@@ -66,6 +69,17 @@ describe("committed documents", () => {
     const table = ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
     expect(after, `${begin} and ${end} mark the table`).not.toBe("");
     expectCommitted("docs/OPERATING.md", `${before}${begin}\n${table}\n${end}${after}`);
+  });
+
+  test("docs/OPERATING.md lists every metric of ours, and no other", () => {
+    registerWorkerMetrics();
+    const text = readFileSync(fileOf("docs/OPERATING.md"), "utf8");
+    const [, section = ""] = /^## Metrics\n([\s\S]*?)^## /m.exec(text) ?? [];
+    const listed = [...section.matchAll(/^\| `(\w+)`/gm)].map(([, name = ""]) => name);
+    const known = registry.getMetricsAsArray().map(({ name }) => name);
+    expect(known.filter((name) => name.startsWith("dues_") && !listed.includes(name))).toEqual([]);
+    expect(listed.filter((name) => !known.includes(name))).toEqual([]);
+    expect(new Set(listed).size).toBe(listed.length);
   });
 
   test("docs/schema.sql is what the migrations make", async () => {

@@ -1,66 +1,84 @@
-// The scheduler of billing: closes ended periods, settles late usage of ended subscriptions, marks
-// invoices overdue and sends dunning steps, in this order.
+// The billing job: closes ended periods, settles late usage of ended subscriptions, marks invoices
+// overdue and sends dunning steps, in this order.
 
+import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Refusal } from "../errors.ts";
-import { BATCH_MAX, closeAlone, closeDue, settleEnded } from "../operations/close-periods.ts";
+import {
+  BATCH_MAX,
+  type CloseReport,
+  closeAlone,
+  closeDue,
+  settleEnded,
+} from "../operations/close-periods.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
 import * as apiActivity from "../store/api-activity.ts";
-import * as projectsWithWork from "../store/projects-with-work.ts";
+import * as projects from "../store/projects-with-work.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
 import type { Job } from "./loop.ts";
+import { closeBatchSeconds, invoicesCreated, periodsClosed } from "./prometheus.ts";
 
 const PAUSE_MS = 1_000;
-const LANE_BATCHES = 4;
+/** Batches that each of the two parallel closes takes before the next project has its turn. */
+const PARALLEL_BATCHES = 4;
 
 export function billingJob(context: Context): Job {
   return {
     name: "billing",
     pause_ms: PAUSE_MS,
-    // Periods first, batch after batch; what follows from them is looked for when all are closed.
+    // Overdue invoices and dunning are looked for only when no period is left to close: a close
+    // makes the invoices that they look at.
     tick: async () =>
       (await closeTick(context)) ||
       (await settleTick(context)) + (await overdueTick(context)) + (await dunningTick(context)),
   };
 }
 
-/** A turn of each project that has ended periods. */
+/** Closes some periods of each project that has ended ones, so that projects take turns. */
 async function closeTick(context: Context): Promise<number> {
   const { db, clock } = context;
-  const wall = clock.now();
+  const real_now = clock.now();
   let closed = 0;
-  for (const settings of await projectsWithWork.withEndedPeriods(db, wall)) {
-    const now = settings.frozen_at ?? wall;
+  for (const settings of await projects.withEndedPeriods(db, real_now)) {
+    const now = settings.frozen_at ?? real_now;
     if (settings.beyond_cutoff) await db.tx((tx) => usageLocks.raiseCutoff(tx, settings.id, now));
-    closed += await closeTurn(context, settings, now);
+    closed += await closeProject(context, settings, now);
   }
   return closed;
 }
 
-/** One batch; where that is not all, some more at once, before the next project has its turn. */
-async function closeTurn(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
+/**
+ * Closes one batch of a project; if it was full, up to two more run in parallel, so that one is
+ * computed here while the database writes the other.
+ *
+ * The second runs only while no caller is being answered. With two at all times the p99 of callers
+ * was 4 to 8 times its idle value during a close, with one it was 2.7 times (decision 9).
+ */
+async function closeProject(context: Context, settings: ProjectSettings, now: Date) {
   const first = await closeBatch(context, settings, now);
   if (first < BATCH_MAX) return first;
-  const lane = async (isFree: () => Promise<boolean>) => {
+  const closeBatches = async (mayGoOn: () => Promise<boolean>) => {
     let closed = 0;
-    for (let batch = 0; batch < LANE_BATCHES && (await isFree()); batch++) {
+    for (let batch = 0; batch < PARALLEL_BATCHES && (await mayGoOn()); batch++) {
       closed += await closeBatch(context, settings, now);
     }
     return closed;
   };
-  // While the database writes one batch the next is decided, unless callers need that processor.
-  const spare = async () => !(await apiActivity.isApiActive(context.db));
-  const [closed, more] = await Promise.all([lane(async () => true), lane(spare)]);
-  return first + closed + more;
+  const always = async () => true;
+  const whileApiIsIdle = async () => !(await apiActivity.isApiActive(context.db));
+  const counts = await Promise.all([closeBatches(always), closeBatches(whileApiIsIdle)]);
+  return first + counts[0] + counts[1];
 }
 
 async function closeBatch(context: Context, settings: ProjectSettings, now: Date): Promise<number> {
   try {
-    const { closed } = await context.db.tx((tx) => closeDue(tx, settings, now, "cutoff"));
-    return closed;
+    const started_ms = monotonicMs();
+    const report = await context.db.tx((tx) => closeDue(tx, settings, now, "cutoff"));
+    if (report.closed > 0) closeBatchSeconds.observe((monotonicMs() - started_ms) / 1_000);
+    return countClosed(report);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     context.log.warn({ err: error, project_id: settings.id }, "a batch failed; closing one by one");
@@ -68,38 +86,48 @@ async function closeBatch(context: Context, settings: ProjectSettings, now: Date
   }
 }
 
-/** The one that fails is set aside with its reason and shown; all others go on. */
+/** Finds the subscription that made a batch fail: it is set aside with its reason, others close. */
 async function closeOneByOne(context: Context, settings: ProjectSettings, now: Date) {
   const { db, log } = context;
   let closed = 0;
   for (const id of await subscriptions.listEnded(db, settings.id, now, BATCH_MAX)) {
     try {
-      closed += (await db.tx((tx) => closeAlone(tx, settings, id, now))).closed;
+      closed += countClosed(await db.tx((tx) => closeAlone(tx, settings, id, now)));
     } catch (error) {
       if (error instanceof Refusal) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      log.error(
-        { err: error, project_id: settings.id, subscription_id: id },
-        "a close is set aside",
-      );
+      const about = { err: error, project_id: settings.id, subscription_id: id };
+      log.error(about, "a subscription was set aside");
       await db.tx((tx) => subscriptions.setAside(tx, settings.id, id, reason));
     }
   }
   return closed;
 }
 
+function countClosed(report: CloseReport): number {
+  periodsClosed.inc(report.closed);
+  countInvoices(report);
+  return report.closed;
+}
+
+function countInvoices({ facts }: CloseReport): void {
+  invoicesCreated.inc(facts.filter(({ type }) => type === "invoice.created").length);
+}
+
 async function settleTick({ db, clock }: Context): Promise<number> {
   let settled = 0;
-  for (const settings of await projectsWithWork.withLateUsage(db, clock.now())) {
+  for (const settings of await projects.withLateUsage(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
-    settled += (await db.tx((tx) => settleEnded(tx, settings, now))).closed;
+    const report = await db.tx((tx) => settleEnded(tx, settings, now));
+    countInvoices(report);
+    settled += report.closed;
   }
   return settled;
 }
 
 async function overdueTick({ db, clock }: Context): Promise<number> {
   let marked = 0;
-  for (const settings of await projectsWithWork.withOverdueInvoices(db, clock.now())) {
+  for (const settings of await projects.withOverdueInvoices(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
     marked += (await db.tx((tx) => markOverdue(tx, settings, now))).length;
   }
@@ -108,7 +136,7 @@ async function overdueTick({ db, clock }: Context): Promise<number> {
 
 async function dunningTick({ db, clock }: Context): Promise<number> {
   let sent = 0;
-  for (const settings of await projectsWithWork.withDunningDue(db, clock.now())) {
+  for (const settings of await projects.withDunningDue(db, clock.now())) {
     const now = settings.frozen_at ?? clock.now();
     sent += (await db.tx((tx) => stepDunning(tx, settings, now))).length;
   }

@@ -1,5 +1,5 @@
-// Delivers webhooks: claims what is due, sends it, writes the results back in batches. Few are in
-// flight per endpoint, so that one that hangs delays nobody.
+// Delivers webhooks: claims due rows of the queue, sends them, and records the results in batches.
+// How many are claimed and in flight per endpoint is decided by endpoint-windows.ts.
 
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
@@ -16,90 +16,105 @@ import * as deliveries from "../store/deliveries.ts";
 import { decrypt, secretBinding } from "../store/encryption.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
-import { type Key, Lanes } from "./endpoint-windows.ts";
+import { type EndpointKey, EndpointWindows } from "./endpoint-windows.ts";
 import type { Job } from "./loop.ts";
-import type { SendResult } from "./webhook-attempt.ts";
-import type { Sender } from "./webhook-client.ts";
+import { webhookAttemptSeconds, webhookAttempts } from "./prometheus.ts";
+import type { AttemptOutcome } from "./webhook-attempt.ts";
+import type { WebhookClient } from "./webhook-client.ts";
 
 const POLL_MS = 500;
 const RESULTS_MAX = 500;
-/** Results that come in close together are written together. */
+/** Results that arrive within this time are recorded by one statement per project. */
 const GATHER_MS = 20;
 const SECRETS_REMEMBERED = 1_000;
 const GONE = 410;
-/** What was taken longer ago is not begun: its attempt could outlive the claim. */
-const BEGIN_MS_MAX = 15_000;
+/**
+ * A row that waited longer since its claim is released instead of sent: a claim holds for 30 s and
+ * an attempt takes up to 10, so another worker might send the same message meanwhile.
+ */
+const START_MS_MAX = 15_000;
 
-type Taken = deliveries.Claimed & { readonly taken_ms: number };
-type Finished = deliveries.AttemptResult & { readonly project_id: ProjectId };
+type ClaimedDelivery = deliveries.Claimed & { readonly claimed_ms: number };
+type ResultToRecord = deliveries.AttemptResult & { readonly project_id: ProjectId };
 
+/**
+ * A delivery goes through these steps:
+ *
+ * 1. A project gets work: a notification names it, the poll finds it, or a finished attempt frees a
+ *    window behind which more is queued. It joins `#projectsWithWork`.
+ * 2. `claimDue` claims rows for it, as many as the endpoints' windows have room for.
+ * 3. The windows start attempts; each ends with an outcome, and the next row is started.
+ * 4. The result waits in `#toRecord` until `recordResults` writes it. Rows that were claimed and
+ *    not sent wait in `#toRelease` and go back to the queue with the same job.
+ */
 export class Deliverer {
   readonly #context: Context;
-  readonly #sender: Sender;
-  readonly #lanes = new Lanes<Taken>();
-  /** Opened secrets, by the row they are of and the bytes they were sealed to. */
+  readonly #client: WebhookClient;
+  readonly #windows = new EndpointWindows<ClaimedDelivery>();
+  /** Decrypted secrets, by endpoint and ciphertext: a changed secret has another ciphertext. */
   readonly #secrets = new Map<string, string>();
   #sending = 0;
   #onIdle: (() => void) | undefined;
-  /** Projects that may have something due, the one served longest ago first. */
-  readonly #hungry = new Set<ProjectId>();
-  /** Those of them that were told to have something, whatever their endpoints have room for. */
-  readonly #told = new Set<ProjectId>();
-  #finished: Finished[] = [];
-  #returned: Taken[] = [];
+  /** Projects that may have due rows. After a claim with more left, one rejoins at the end. */
+  readonly #projectsWithWork = new Set<ProjectId>();
+  /** Those of them with new rows, which are claimed for even if no known endpoint wants more. */
+  readonly #notified = new Set<ProjectId>();
+  #toRecord: ResultToRecord[] = [];
+  #toRelease: ClaimedDelivery[] = [];
   #polled_ms = Number.NEGATIVE_INFINITY;
   /** Set by whoever runs the jobs. */
   wakeClaims: () => void = () => {};
   wakeResults: () => void = () => {};
 
-  constructor(context: Context, sender: Sender) {
+  constructor(context: Context, client: WebhookClient) {
     this.#context = context;
-    this.#sender = sender;
+    this.#client = client;
   }
 
   get jobs(): { claims: Job; results: Job } {
     return {
-      claims: { name: "webhooks", pause_ms: POLL_MS, tick: () => this.claimDue() },
+      claims: { name: "webhook_claims", pause_ms: POLL_MS, tick: () => this.claimDue() },
       results: {
-        name: "webhook results",
+        name: "webhook_results",
         pause_ms: POLL_MS,
         gather_ms: GATHER_MS,
-        tick: () => this.recordFinished(),
+        tick: () => this.recordResults(),
       },
     };
   }
 
-  /** A project has something new. */
+  /** The project has new rows in the queue. */
   notify(project: string): void {
-    this.#tell(project as ProjectId);
+    this.#addWork(project as ProjectId);
     this.wakeClaims();
   }
 
-  #tell(project: ProjectId): void {
-    this.#hungry.add(project);
-    this.#told.add(project);
+  #addWork(project: ProjectId): void {
+    this.#projectsWithWork.add(project);
+    this.#notified.add(project);
   }
 
-  /** Claims what there is room for and starts sending it. */
+  /** Claims what there is room for and starts sending it. Returns how many rows were claimed. */
   async claimDue(): Promise<number> {
     const { db } = this.#context;
     const polled = await this.#poll();
     let claimed = 0;
-    for (const project of [...this.#hungry]) {
-      const room = this.#lanes.room(project);
-      // It stays hungry: room comes with a result, and that wakes us.
+    for (const project of [...this.#projectsWithWork]) {
+      const room = this.#windows.room(project);
+      // It stays in the set: the next result makes room, and wakes this job.
       if (room.total === 0) continue;
-      this.#hungry.delete(project);
-      // Its endpoints were served since they asked: a claim would find room for none.
-      if (!this.#told.delete(project) && !this.#lanes.wants(project)) continue;
-      const taken_ms = monotonicMs();
+      this.#projectsWithWork.delete(project);
+      // Nothing new, and an earlier claim has filled the windows that wanted more.
+      if (!this.#notified.delete(project) && !this.#windows.projectWantsMore(project)) continue;
+      const claimed_ms = monotonicMs();
       const rows = await deliveries.claim(db, project, room);
-      // What is left waits for room, which comes with a result, or for its time, which is polled.
-      if (rows.length >= room.total) this.#tell(project);
-      if (rows.length === 0 && polled.has(project) && this.#lanes.isIdle(project)) {
+      // The claim was cut at its limit, so more may be due.
+      if (rows.length >= room.total) this.#addWork(project);
+      // The poll finds rows that no claim takes: they are due to endpoints that are switched off.
+      if (rows.length === 0 && polled.has(project) && this.#windows.isIdle(project)) {
         await webhooks.pauseDisabled(db, project);
       }
-      this.#lanes.add(project, withBodies(rows, taken_ms), room);
+      this.#windows.addClaimed(project, withBodies(rows, claimed_ms), room);
       for (const endpoint_id of new Set(rows.map((row) => row.endpoint_id))) {
         this.#startNext({ project_id: project, endpoint_id });
       }
@@ -108,32 +123,32 @@ export class Deliverer {
     return claimed;
   }
 
-  /** Finds what notifications do not tell: retries whose time has come, claims that ran out. */
+  /** Finds what no notification announces: retries that are due, and claims that have expired. */
   async #poll(): Promise<ReadonlySet<ProjectId>> {
     const now_ms = monotonicMs();
     if (now_ms - this.#polled_ms < POLL_MS) return new Set();
     this.#polled_ms = now_ms;
     const due = await deliveries.listDueProjects(this.#context.db);
-    for (const project of due) this.#tell(project);
+    for (const project of due) this.#addWork(project);
     return new Set(due);
   }
 
-  #startNext(key: Key): void {
-    for (const row of this.#lanes.start(key)) {
-      if (monotonicMs() - row.taken_ms > BEGIN_MS_MAX) {
-        this.#returned.push(row);
-        this.#finish(row, false);
+  #startNext(key: EndpointKey): void {
+    for (const row of this.#windows.startNext(key)) {
+      if (monotonicMs() - row.claimed_ms > START_MS_MAX) {
+        this.#toRelease.push(row);
+        this.#freeWindow(row, false);
       } else {
         this.#sending += 1;
-        void this.#send(row).then((result) => this.#sent(row, result));
+        void this.#send(row).then((outcome) => this.#onOutcome(row, outcome));
       }
     }
   }
 
-  #send(row: Taken): Promise<SendResult> {
+  #send(row: ClaimedDelivery): Promise<AttemptOutcome> {
     const { url, body, endpoint_id } = row;
     try {
-      return this.#sender.send({ url, body, headers: this.#headers(row) });
+      return this.#client.send({ url, body, headers: this.#headers(row) });
     } catch (error) {
       this.#context.log.error({ err: error, endpoint_id }, "a webhook could not be signed");
       const nothing = { http_status: null, response_excerpt: null, retry_after: null };
@@ -141,30 +156,32 @@ export class Deliverer {
     }
   }
 
-  #sent(row: Taken, result: SendResult): void {
-    const finished = this.#judge(row, result);
-    this.#finished.push(finished);
-    this.#finish(row, finished.status === "delivered");
+  #onOutcome(row: ClaimedDelivery, outcome: AttemptOutcome): void {
+    const result = this.#resultOf(row, outcome);
+    webhookAttempts.inc({ result: result.status });
+    webhookAttemptSeconds.observe(result.duration_ms / 1_000);
+    this.#toRecord.push(result);
+    this.#freeWindow(row, result.status === "delivered");
     this.#sending -= 1;
     if (this.#sending === 0) this.#onIdle?.();
   }
 
-  /** Makes room for the next one. */
-  #finish(row: Taken, delivered: boolean): void {
-    this.#returned.push(...this.#lanes.end(row, delivered));
+  /** Ends a row's place in its endpoint's window, and starts or claims the next ones. */
+  #freeWindow(row: ClaimedDelivery, delivered: boolean): void {
+    this.#toRelease.push(...this.#windows.finish(row, delivered));
     this.#startNext(row);
-    if (this.#lanes.isHungry(row)) {
-      this.#hungry.add(row.project_id);
+    if (this.#windows.endpointWantsMore(row)) {
+      this.#projectsWithWork.add(row.project_id);
       this.wakeClaims();
     }
     this.wakeResults();
   }
 
   #headers(row: deliveries.Claimed): Record<string, string> {
-    const secret = this.#open(row, row.secret);
+    const secret = this.#decrypt(row, row.secret);
     const { message_id: id, body, event, previous_secret } = row;
     const secrets =
-      previous_secret === null ? [secret] : [secret, this.#open(row, previous_secret)];
+      previous_secret === null ? [secret] : [secret, this.#decrypt(row, previous_secret)];
     const timestamp_s = Math.floor(this.#context.clock.now().getTime() / 1000);
     return {
       "content-type": "application/json; charset=utf-8",
@@ -178,20 +195,21 @@ export class Deliverer {
     };
   }
 
-  /** Opened once: a secret that is changed is sealed to other bytes. */
-  #open({ project_id, endpoint_id }: Key, sealed: string): string {
+  /** Decrypts a secret once and remembers it. */
+  #decrypt({ project_id, endpoint_id }: EndpointKey, encrypted: string): string {
     const bound = secretBinding(project_id, endpoint_id);
-    const key = `${bound} ${sealed}`;
+    const key = `${bound} ${encrypted}`;
     const known = this.#secrets.get(key);
     if (known !== undefined) return known;
-    const secret = decrypt(this.#context.secret_key, bound, Buffer.from(sealed, "hex"));
+    const secret = decrypt(this.#context.secret_key, bound, Buffer.from(encrypted, "hex"));
     if (this.#secrets.size >= SECRETS_REMEMBERED) this.#secrets.clear();
     this.#secrets.set(key, secret);
     return secret;
   }
 
-  #judge(row: deliveries.Claimed, result: SendResult): Finished {
-    const { http_status, duration_ms, response_excerpt, retry_after } = result;
+  /** What is recorded of an attempt: delivered by a 2xx, else when it is retried, if at all. */
+  #resultOf(row: deliveries.Claimed, outcome: AttemptOutcome): ResultToRecord {
+    const { http_status, duration_ms, response_excerpt, retry_after } = outcome;
     const delivered = http_status !== null && http_status >= 200 && http_status < 300;
     const retry_no = row.tries + 1;
     const isLast = retry_no > RETRIES_MAX || http_status === GONE;
@@ -206,73 +224,79 @@ export class Deliverer {
       attempt: row.attempt + 1,
       status: delivered ? "delivered" : "failed",
       http_status,
-      error: delivered ? null : (result.error ?? `http_${http_status}`),
+      error: delivered ? null : (outcome.error ?? `http_${http_status}`),
       duration_ms,
       response_excerpt,
       retry_ms: delivered || isLast ? null : Math.max(scheduled, asked),
     };
   }
 
-  /** Everything that has come in since the last time, one statement a project. */
-  async recordFinished(): Promise<number> {
-    const finished = this.#finished.splice(0, RESULTS_MAX);
-    const returned = this.#returned.splice(0, RESULTS_MAX);
+  /**
+   * Records the results that have come in and releases what was not sent. Returns how many of both.
+   */
+  async recordResults(): Promise<number> {
+    const results = this.#toRecord.splice(0, RESULTS_MAX);
+    const unsent = this.#toRelease.splice(0, RESULTS_MAX);
     const failures: unknown[] = [];
-    for (const [project, results] of groupBy(finished, (result) => result.project_id)) {
+    for (const [project, ofProject] of groupBy(results, (result) => result.project_id)) {
       try {
-        await this.#record(project, results);
+        await this.#record(project, ofProject);
       } catch (error) {
-        // Kept and tried again: until the claim runs out nobody else sends them.
-        this.#finished.push(...results);
+        // Tried again at the next tick: the claims keep other workers from sending them meanwhile.
+        this.#toRecord.push(...ofProject);
         failures.push(error);
       }
     }
-    for (const [project, rows] of groupBy(returned, (row) => row.project_id)) {
-      // Not tried again: when the claim runs out they are due by themselves.
+    for (const [project, rows] of groupBy(unsent, (row) => row.project_id)) {
+      // Not tried again: an expired claim makes the rows due by itself.
       await deliveries.release(this.#context.db, project, rows).catch((e) => failures.push(e));
-      this.#tell(project);
+      this.#addWork(project);
     }
-    if (finished.length + returned.length > 0) this.wakeClaims();
+    if (results.length + unsent.length > 0) this.wakeClaims();
     if (failures.length > 0) throw failures[0];
-    return finished.length + returned.length;
+    return results.length + unsent.length;
   }
 
   #record(project: ProjectId, results: readonly deliveries.AttemptResult[]): Promise<unknown> {
     const { db, clock } = this.#context;
-    // Success has no consequences: one statement, no transaction around it.
+    // Deliveries change nothing else, so one statement without a transaction records them. Failures
+    // may disable the endpoint or emit an event.
     return results.every(({ status }) => status === "delivered")
       ? deliveries.recordDelivered(db, project, results)
       : db.tx((tx) => recordDeliveries(tx, project, results, clock.now()));
   }
 
-  /** Waits for what is in flight and writes the last results. */
-  async settle(): Promise<void> {
+  /** Waits for the attempts in flight and records their results. */
+  async flush(): Promise<void> {
     while (this.#sending > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;
       });
     }
-    while ((await this.recordFinished()) > 0);
+    while ((await this.recordResults()) > 0);
   }
 
-  /** The end of a worker's life. */
+  /** For the end of the worker: releases what was not started, and flushes. */
   async drain(): Promise<void> {
-    this.#returned.push(...this.#lanes.clear());
+    this.#toRelease.push(...this.#windows.clearWaiting());
     try {
-      await this.settle();
+      await this.flush();
     } catch (error) {
-      // They are sent again when their claim has run out: at least once, not exactly once.
+      // Their claims expire and they are sent again: delivery is at least once, not exactly once.
       this.#context.log.error({ err: error }, "the last webhook results could not be written");
     }
-    await this.#sender.close();
+    await this.#client.close();
   }
 }
 
-/** Rows of one message come one after another, and the first brings the body for all. */
-function withBodies(rows: Awaited<ReturnType<typeof deliveries.claim>>, taken_ms: number): Taken[] {
+/** Rows of one message follow one another, and only the first of them carries the body. */
+function withBodies(
+  rows: Awaited<ReturnType<typeof deliveries.claim>>,
+  claimed_ms: number,
+): ClaimedDelivery[] {
   let body = "";
   return rows.map((row) => {
     body = row.body ?? body;
-    return { ...row, body, taken_ms };
+    return { ...row, body, claimed_ms };
   });
 }

@@ -1,14 +1,14 @@
-// Runs a job again and again: at once while there is work, else after a pause or when woken.
-// The only place with timers.
+// Runs a job again and again: at once while it finds work, else after a pause or when woken.
 
 import type { Logger } from "pino";
+import { jobFailures } from "../telemetry.ts";
 
-/** Does a bounded piece of work and returns how much it did; 0 when there was none. */
 export type Job = {
   readonly name: string;
   readonly pause_ms: number;
-  /** Waited before each piece, so that what comes one by one is done together. */
+  /** Delay before each tick, so that work that arrives one by one is done in one batch. */
   readonly gather_ms?: number;
+  /** Does a bounded amount of work and returns how much; after 0 the loop pauses. */
   tick(): Promise<number>;
 };
 
@@ -19,15 +19,15 @@ const FAILURE_PAUSE_MS = 1_000;
 export function startLoop(job: Job, log: Logger): Loop {
   let stopping = false;
   let woken = false;
-  let rouse: (() => void) | undefined;
+  let endPause: (() => void) | undefined;
 
-  /** Ends early when the loop is stopped, and when it is woken unless it is to last. */
-  const pause = (ms: number, isToLast = false) =>
+  /** Ends early when the loop is stopped, and when it is woken unless `ignoreWake`. */
+  const pause = (ms: number, ignoreWake = false) =>
     new Promise<void>((resolve) => {
-      if (stopping || (woken && !isToLast)) return resolve();
+      if (stopping || (woken && !ignoreWake)) return resolve();
       const timer = setTimeout(resolve, ms);
-      rouse = () => {
-        if (isToLast && !stopping) return;
+      endPause = () => {
+        if (ignoreWake && !stopping) return;
         clearTimeout(timer);
         resolve();
       };
@@ -40,16 +40,19 @@ export function startLoop(job: Job, log: Logger): Loop {
       try {
         if ((await job.tick()) === 0) await pause(job.pause_ms);
       } catch (error) {
+        jobFailures.inc({ job: job.name });
         log.error({ err: error, job: job.name }, "a job failed and will be tried again");
         await pause(FAILURE_PAUSE_MS);
       }
     }
   };
 
+  // From 0, because increase() does not see the first value of a series.
+  jobFailures.inc({ job: job.name }, 0);
   const done = run();
   const wake = () => {
     woken = true;
-    rouse?.();
+    endPause?.();
   };
   return {
     wake,

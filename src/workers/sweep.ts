@@ -1,4 +1,5 @@
-// Removes what has outlived its use and adds up what was noted, a little at a time.
+// The housekeeping jobs: remove records that are past their retention, and fold the noted changes
+// of the analytics totals into them, at most 1,000 rows at a time.
 
 import type { Context } from "../context.ts";
 import { DAY_MS } from "../domain/dates.ts";
@@ -8,27 +9,28 @@ import { removeFinished } from "../store/webhook-retention.ts";
 import type { Job } from "./loop.ts";
 
 const PAUSE_MS = 60_000;
-const KEYS_KEPT_DAYS = 30;
+const IDEMPOTENCY_KEPT_DAYS = 30;
 const BATCH_MAX = 1_000;
-const FIGURES_PAUSE_MS = 2_000;
+const ANALYTICS_PAUSE_MS = 2_000;
 const WEBHOOKS_PAUSE_MS = 600_000;
 const WEBHOOKS_KEPT_DAYS = 90;
 
-export function sweepJob({ db, clock }: Context): Job {
+/** Removes idempotency keys and their stored answers. */
+export function idempotencySweepJob({ db, clock }: Context): Job {
   return {
-    name: "sweep",
+    name: "idempotency_sweep",
     pause_ms: PAUSE_MS,
     tick() {
-      const before = new Date(clock.now().getTime() - KEYS_KEPT_DAYS * DAY_MS);
+      const before = new Date(clock.now().getTime() - IDEMPOTENCY_KEPT_DAYS * DAY_MS);
       return idempotency.removeOlderThan(db, before, BATCH_MAX);
     },
   };
 }
 
-/** Messages that are delivered or given up, and their attempts. */
+/** Removes messages that are delivered or given up, and their attempts. */
 export function webhookSweepJob({ db, clock }: Context): Job {
   return {
-    name: "webhook sweep",
+    name: "webhook_sweep",
     pause_ms: WEBHOOKS_PAUSE_MS,
     tick() {
       const before = new Date(clock.now().getTime() - WEBHOOKS_KEPT_DAYS * DAY_MS);
@@ -37,11 +39,11 @@ export function webhookSweepJob({ db, clock }: Context): Job {
   };
 }
 
-/** Notes of changed figures, added up before there are so many that reading them takes time. */
-export function figuresJob({ db }: Context): Job {
+/** Each read of the analytics adds up the changes that are not folded in yet: keeps them few. */
+export function analyticsTotalsJob({ db }: Context): Job {
   return {
-    name: "figures",
-    pause_ms: FIGURES_PAUSE_MS,
+    name: "analytics_totals",
+    pause_ms: ANALYTICS_PAUSE_MS,
     tick: () => db.tx((tx) => analytics.addDeltas(tx, BATCH_MAX)),
   };
 }

@@ -1,13 +1,15 @@
-// The workers' own thread: what `startThread` runs.
+// The entry point of the workers' thread: see `startWorkerThread`.
 
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { makeLog } from "../log.ts";
-import { type Orders, startWork } from "./start.ts";
+import { takeSnapshot } from "../telemetry.ts";
+import { startWorkersWithPool, type ThreadData } from "./start.ts";
+import type { ThreadRequest } from "./thread-messages.ts";
 
-const { config, connection, secret_key } = workerData as Orders;
-// Linux keeps a priority for each thread: this one gives way to those who answer callers.
+const { config, connection, secret_key } = workerData as ThreadData;
+// On Linux priority is per thread: this one yields to the thread that answers callers.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 const context = {
   config,
@@ -15,9 +17,13 @@ const context = {
   log: makeLog(config),
   secret_key: Buffer.from(secret_key),
 };
-const stop = startWork(context, connection);
+const stop = startWorkersWithPool(context, connection);
 
-parentPort?.once("message", async () => {
+parentPort?.on("message", async (request: ThreadRequest) => {
+  if (request === "metrics") {
+    parentPort?.postMessage(await takeSnapshot());
+    return;
+  }
   await stop();
   process.exit(0);
 });

@@ -1,5 +1,5 @@
-// One post and what comes back: ends by its deadline whatever the other side does. What the
-// receiver answers is untrusted: little of it is read and less is kept.
+// One attempt to deliver a webhook: the request's deadline, and what is kept of the response. The
+// receiver is not trusted: at most 16 KiB of its response are read and 1,024 characters are kept.
 
 import type { Dispatcher } from "undici";
 import { monotonicMs } from "../clock.ts";
@@ -9,28 +9,32 @@ const BODY_BYTES_MAX = 16 * 1024;
 const BODY_MS = 250;
 const EXCERPT_CHARS = 1_024;
 const NO_CONTENT = 204;
-/** What internal networks answer how fast is nobody's business. */
+/** Durations are rounded, so that their timing does not tell which internal hosts exist. */
 const DURATION_STEP_MS = 10;
 
-export type SendError = "timeout" | "dns" | "tls" | "connection" | "blocked_address";
+export type AttemptError = "timeout" | "dns" | "tls" | "connection" | "blocked_address";
 
-export type SendResult = {
+export type AttemptOutcome = {
   readonly http_status: number | null;
-  readonly error: SendError | null;
+  readonly error: AttemptError | null;
   readonly duration_ms: number;
   readonly response_excerpt: string | null;
   readonly retry_after: string | null;
 };
 
-/** Why an exchange was cut off; nobody is told. */
-const ENOUGH = new Error("Enough was read.");
+/** The reason given to undici for an abort. Never reported: the attempt has ended before. */
+const ABORTED = new Error("The attempt has ended.");
 
-/** What the client calls as things happen. The first end counts; what comes later is ignored. */
-export class Exchange implements Dispatcher.DispatchHandler {
+/**
+ * undici's handler of one request. The attempt ends once, by the first of: the whole response, an
+ * error, the deadline, BODY_MS after the status, or BODY_BYTES_MAX of body. Calls after that are
+ * ignored.
+ */
+export class WebhookAttempt implements Dispatcher.DispatchHandler {
   readonly #started_ms = monotonicMs();
   readonly #deadline: NodeJS.Timeout;
-  readonly #onEnd: (result: SendResult) => void;
-  #body: NodeJS.Timeout | undefined;
+  readonly #onEnd: (result: AttemptOutcome) => void;
+  #bodyDeadline: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #ended = false;
   #status: number | null = null;
@@ -39,15 +43,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] | undefined;
   #size = 0;
 
-  constructor(onEnd: (result: SendResult) => void) {
+  constructor(onEnd: (result: AttemptOutcome) => void) {
     this.#onEnd = onEnd;
-    this.#deadline = setTimeout(() => this.#cut("timeout"), DEADLINE_MS);
+    this.#deadline = setTimeout(() => this.#abort("timeout"), DEADLINE_MS);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It waited for a connection beyond its deadline: not a byte of it is sent any more.
-    if (this.#ended) controller.abort(ENOUGH);
+    // The deadline passed while the request waited for a connection: nothing is sent.
+    if (this.#ended) controller.abort(ABORTED);
   }
 
   onResponseStart(
@@ -55,15 +59,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: { "retry-after"?: string | string[]; "content-length"?: string | string[] },
   ): void {
-    // Informational answers come before the real one.
+    // 1xx responses precede the final one.
     if (status < 200) return;
     const { "retry-after": retry_after, "content-length": length } = headers;
     this.#status = status;
     this.#duration_ms = since(this.#started_ms);
     this.#retry_after = typeof retry_after === "string" ? retry_after : null;
-    // Most receivers say nothing more: then there is nothing to wait for or to keep.
+    // Most receivers send no body: then no timer is needed.
     if (status === NO_CONTENT || length === "0") return;
-    this.#body = setTimeout(() => this.#cut("timeout"), BODY_MS);
+    this.#bodyDeadline = setTimeout(() => this.#abort("timeout"), BODY_MS);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -71,7 +75,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#chunks ??= [];
     this.#chunks.push(chunk.subarray(0, BODY_BYTES_MAX - this.#size));
     this.#size += chunk.length;
-    if (this.#size >= BODY_BYTES_MAX) this.#cut("timeout");
+    if (this.#size >= BODY_BYTES_MAX) this.#abort("timeout");
   }
 
   onResponseEnd(): void {
@@ -87,16 +91,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end(errorOf(error));
   }
 
-  #cut(error: SendError): void {
+  #abort(error: AttemptError): void {
     this.#end(error);
-    this.#controller?.abort(ENOUGH);
+    this.#controller?.abort(ABORTED);
   }
 
-  #end(error: SendError | null): void {
+  #end(error: AttemptError | null): void {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#deadline);
-    if (this.#body !== undefined) clearTimeout(this.#body);
+    if (this.#bodyDeadline !== undefined) clearTimeout(this.#bodyDeadline);
     const answered = this.#status !== null;
     this.#onEnd({
       http_status: this.#status,
@@ -112,7 +116,7 @@ function since(started: number): number {
   return Math.round((monotonicMs() - started) / DURATION_STEP_MS) * DURATION_STEP_MS;
 }
 
-/** A little of the answer, for people, without control characters, which a log must not carry. */
+/** The start of the body for people to read, without control characters other than \n and \t. */
 function excerptOf(chunks: readonly Buffer[]): string | null {
   const text = Buffer.concat(chunks).toString("utf8");
   const printable = text.replace(/\p{Cc}/gu, (char) =>
@@ -124,7 +128,7 @@ function excerptOf(chunks: readonly Buffer[]): string | null {
 
 const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_|EPROTO)/;
 
-function errorOf(error: unknown): SendError {
+function errorOf(error: unknown): AttemptError {
   const { code = "" } = error as { code?: string };
   if (code === "BLOCKED_ADDRESS") return "blocked_address";
   if (code === "UNRESOLVED") return "dns";

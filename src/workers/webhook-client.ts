@@ -1,4 +1,5 @@
-// Posts webhooks: one absolute deadline over everything, guarded addresses, no redirects.
+// The HTTP client of webhooks: checks every address before and after it connects, follows no
+// redirects. The deadline and the response belong to webhook-attempt.ts.
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
@@ -9,7 +10,7 @@ import {
   classifyAddress,
   permits,
 } from "../domain/addresses.ts";
-import { DEADLINE_MS, Exchange, type SendResult } from "./webhook-attempt.ts";
+import { type AttemptOutcome, DEADLINE_MS, WebhookAttempt } from "./webhook-attempt.ts";
 
 const CONNECT_MS = 3_000;
 const DNS_MS = 1_500;
@@ -18,7 +19,7 @@ const CONNECTIONS_PER_ORIGIN = 64;
 const HEADER_BYTES_MAX = 16 * 1024;
 const URLS_REMEMBERED = 1_000;
 
-export type Outgoing = {
+export type WebhookRequest = {
   readonly url: string;
   readonly body: string | Buffer;
   readonly headers: Readonly<Record<string, string>>;
@@ -32,13 +33,13 @@ class Unresolved extends Error {
   readonly code = "UNRESOLVED";
 }
 
-/** Every address of a name. */
+/** Returns every address of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** A URL that passed, in the parts the client takes. */
+/** A URL that passed the checks, in the parts that undici takes. */
 type Target = { readonly origin: string; readonly path: string };
 
-export class Sender {
+export class WebhookClient {
   readonly #policy: AddressPolicy;
   readonly #agent: Agent;
   readonly #targets = new Map<string, Target>();
@@ -56,20 +57,23 @@ export class Sender {
     });
   }
 
-  /** Never throws: whatever happens is a result. */
-  send({ url, body, headers }: Outgoing): Promise<SendResult> {
+  /** Never rejects: a failure is an outcome with its `error`. */
+  send({ url, body, headers }: WebhookRequest): Promise<AttemptOutcome> {
     return new Promise((resolve) => {
-      const exchange = new Exchange(resolve);
+      const attempt = new WebhookAttempt(resolve);
       try {
         const { origin, path } = this.#targetOf(url);
-        this.#agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
+        this.#agent.dispatch({ origin, path, method: "POST", headers, body }, attempt);
       } catch (error) {
-        exchange.fail(error);
+        attempt.fail(error);
       }
     });
   }
 
-  /** The policy may have changed since the endpoint was saved, though not since this was made. */
+  /**
+   * Checked again although the endpoint was checked when it was saved: the settings may have been
+   * changed by a restart since. Kept per URL, as the policy of a running process does not change.
+   */
   #targetOf(url: string): Target {
     const known = this.#targets.get(url);
     if (known !== undefined) return known;
@@ -87,7 +91,10 @@ export class Sender {
   }
 }
 
-/** Every address that a name has, and the one that was connected to, must be allowed. */
+/**
+ * Refuses a connection unless every address of the name is allowed, and the one that the socket is
+ * connected to as well.
+ */
 function guardedConnector(policy: AddressPolicy, resolve: Resolve) {
   const connect = buildConnector({ timeout: CONNECT_MS, lookup: guardedLookup(policy, resolve) });
   return (options: buildConnector.Options, callback: buildConnector.Callback) => {
@@ -114,8 +121,8 @@ function guardedLookup(policy: AddressPolicy, resolve: Resolve): LookupFunction 
       (found) => {
         const isAllowed = found.every((address) => permits(policy, classifyAddress(address)));
         if (!isAllowed || found.length === 0) {
-          const words = `${hostname} has an address that is not allowed.`;
-          return callback(new BlockedAddress(words), [], 0);
+          const message = `${hostname} has an address that is not allowed.`;
+          return callback(new BlockedAddress(message), [], 0);
         }
         const addresses = found.map((address) => ({ address, family: isIP(address) }));
         if (options.all) return callback(null, addresses);
@@ -127,9 +134,9 @@ function guardedLookup(policy: AddressPolicy, resolve: Resolve): LookupFunction 
 }
 
 /**
- * Names of this machine and of private networks are asked of the system, which knows its own hosts
- * file. All others go to the name servers directly: the system's resolver has four threads for the
- * whole process, and a few slow names would hold them all.
+ * Localhost, and all names where private addresses are allowed, go to the system's resolver, which
+ * reads the hosts file. Others go to the name servers directly: the system's resolver runs on four
+ * threads for the whole process, and four slow names would stop it.
  */
 function resolverFor(policy: AddressPolicy): Resolve {
   const resolver = new Resolver({ timeout: DNS_MS, tries: 1 });
@@ -137,12 +144,12 @@ function resolverFor(policy: AddressPolicy): Resolve {
     if (policy.allow_private || /(^|\.)localhost\.?$/i.test(hostname)) {
       return (await lookup(hostname, { all: true })).map(({ address }) => address);
     }
-    return resolveBoth(resolver, hostname);
+    return resolveAddresses(resolver, hostname);
   };
 }
 
-/** Addresses of both kinds; a name that has none of one kind is no failure. */
-export async function resolveBoth(resolver: Resolver, hostname: string): Promise<string[]> {
+/** IPv4 and IPv6 addresses. Fails only when neither is found. */
+export async function resolveAddresses(resolver: Resolver, hostname: string): Promise<string[]> {
   const [four, six] = await Promise.allSettled([
     resolver.resolve4(hostname),
     resolver.resolve6(hostname),

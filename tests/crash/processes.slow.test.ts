@@ -325,10 +325,10 @@ test("a process told to stop answers what it has begun and leaves with 0", {
   let answered = 0;
   let stopping = false;
   const broken: string[] = [];
-  const load = async (lane: number) => {
+  const load = async (client: number) => {
     for (let n = 0; ; n++) {
       const event = {
-        transaction_id: `${lane} ${n}`,
+        transaction_id: `${client} ${n}`,
         subscription_id: `ext:s${1 + (n % 10)}`,
         code: "calls",
         properties: { n: "1" },
@@ -345,11 +345,11 @@ test("a process told to stop answers what it has begun and leaves with 0", {
       }
     }
   };
-  const lanes = Promise.all(Array.from({ length: 20 }, (_, lane) => load(lane)));
+  const clients = Promise.all(Array.from({ length: 20 }, (_, client) => load(client)));
   await until(() => answered >= 500);
   stopping = true;
   const exit = await api.signal("SIGTERM");
-  await lanes;
+  await clients;
   expect(exit).toEqual({ code: 0, signal: null });
   expect(broken).toEqual([]);
   const { events } = await fleet.db.one<{ events: number }>(sql`

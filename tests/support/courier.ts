@@ -1,11 +1,11 @@
-// The delivery worker by hand: sends what is due now and returns when it is recorded. And facts to
-// tell, without the billing that they come from.
+// Runs the webhook deliverer by hand: sends what is due now and returns when it is recorded. Also
+// emits payments, without the billing that they come from.
 
 import { addressPolicy } from "../../src/domain/addresses.ts";
 import { emit, SCHEDULER } from "../../src/operations/emit.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { Deliverer } from "../../src/workers/deliver-webhooks.ts";
-import { Sender } from "../../src/workers/webhook-client.ts";
+import { WebhookClient } from "../../src/workers/webhook-client.ts";
 import type { App, Json } from "./app.ts";
 
 export class Courier {
@@ -14,7 +14,10 @@ export class Courier {
 
   constructor(app: App) {
     this.#app = app;
-    this.#deliverer = new Deliverer(app.context, new Sender(addressPolicy(app.context.config)));
+    this.#deliverer = new Deliverer(
+      app.context,
+      new WebhookClient(addressPolicy(app.context.config)),
+    );
   }
 
   /** Everything of the project that is due at this moment. */
@@ -25,7 +28,7 @@ export class Courier {
       const claimed = await this.#deliverer.claimDue();
       if (claimed === 0) return total;
       total += claimed;
-      await this.#deliverer.settle();
+      await this.#deliverer.flush();
     }
   }
 
@@ -34,8 +37,8 @@ export class Courier {
   }
 }
 
-/** Tells so many payments, numbered from `first`, in one transaction. */
-export async function tell(
+/** Emits so many payments, numbered from `first`, in one transaction. */
+export async function emitPayments(
   app: App,
   first: number,
   count: number,

@@ -3,6 +3,9 @@
 import { posix } from "node:path";
 import { type Fault, fault, type Node, type Source, walk } from "./files.ts";
 
+/** Files of the root that both http and workers may use. */
+const AT_THE_DOORS = ["clock", "config", "context", "telemetry"];
+
 /** What stands left of a room. `errors` and `ids` may be used by all. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   schema: [],
@@ -10,8 +13,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   store: ["domain", "schema"],
   operations: ["store", "domain", "schema"],
   pages: ["domain", "schema"],
-  http: ["operations", "pages", "store", "domain", "schema", "clock", "config", "context"],
-  workers: ["operations", "store", "domain", "schema", "clock", "config", "context", "log"],
+  http: ["operations", "pages", "store", "domain", "schema", ...AT_THE_DOORS],
+  workers: ["operations", "store", "domain", "schema", ...AT_THE_DOORS, "log"],
   client: ["clock"],
   cli: ["client", "schema", "clock", "config"],
   embedded: [],
@@ -20,6 +23,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   clock: [],
   config: [],
   log: ["config"],
+  telemetry: [],
   context: ["clock", "config", "store"],
 };
 

@@ -1,5 +1,5 @@
 // Runs inside a network namespace of its own: canaries on addresses that webhooks must never reach,
-// a name server that lies, and the real sender. Prints what happened as JSON.
+// a name server that lies, and the real client. Prints what happened as JSON.
 //
 // The namespace has these addresses on its loopback device: see guard.test.ts.
 
@@ -7,7 +7,7 @@ import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { createServer } from "node:net";
 
-const { Sender, resolveBoth } = await import("../../dist/workers/webhook-client.js");
+const { WebhookClient, resolveAddresses } = await import("../../dist/workers/webhook-client.js");
 
 const PORT = 8443;
 const FORBIDDEN = [
@@ -87,13 +87,13 @@ const resolver = new Resolver({ timeout: 1000, tries: 1 });
 resolver.setServers(["127.0.0.1:5353"]);
 
 const strict = { allow_private: false, allow_loopback: false };
-const resolve = (name) => resolveBoth(resolver, name);
-const send = async (sender, url) => {
-  const { error, http_status } = await sender.send({ url, body: "{}", headers: {} });
+const resolve = (name) => resolveAddresses(resolver, name);
+const send = async (client, url) => {
+  const { error, http_status } = await client.send({ url, body: "{}", headers: {} });
   return error ?? `http_${http_status}`;
 };
 
-const guarded = new Sender(strict, resolve);
+const guarded = new WebhookClient(strict, resolve);
 const verdicts = {};
 const hosts = [
   ...FORBIDDEN.map((address) => (address.includes(":") ? `[${address}]` : address)),
@@ -112,7 +112,7 @@ verdicts["rebinding.example.com again"] = await send(
 const inside = { ...reached };
 
 // The control: without the guard the same canary is reached, so it can be.
-const open = new Sender({ allow_private: true, allow_loopback: true }, resolve);
+const open = new WebhookClient({ allow_private: true, allow_loopback: true }, resolve);
 const control = await send(open, `http://private.example.com:${PORT}/`);
 process.stdout.write(JSON.stringify({ verdicts, inside, control, reached }));
 process.exit(0);

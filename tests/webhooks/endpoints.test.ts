@@ -7,7 +7,7 @@ import { sql } from "../../src/store/sql.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { newProject } from "../support/client.ts";
-import { Courier, register, tell } from "../support/courier.ts";
+import { Courier, emitPayments, register } from "../support/courier.ts";
 import { Receiver } from "../support/receiver.ts";
 
 let app: App;
@@ -95,7 +95,7 @@ describe("a secret", () => {
          set secret = ${row.secret}
        where id = ${b.id}`);
     const before = receiver.received.length;
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     await courier.deliver();
     expect(receiver.received.slice(before).map(({ path }) => path)).toEqual(["/a"]);
     const { webhook_deliveries } = await app.get(`/v1/webhook-deliveries?endpoint_id=${b.id}`);
@@ -108,7 +108,7 @@ describe("a secret", () => {
     const { webhook_endpoint: rotated } = await app.post(`/v1/webhooks/${made.id}/rotate-secret`);
     expect(rotated.secret).not.toBe(made.secret);
     const send = async (no: number) => {
-      await tell(app, no, 1);
+      await emitPayments(app, no, 1);
       await courier.deliver();
       const got = receiver.received.at(-1);
       if (got?.path !== "/rotated") throw new Error("Nothing came in.");
@@ -138,17 +138,17 @@ describe("an endpoint", () => {
   test("is told only what it is subscribed to, and only while it is", async () => {
     const made = await register(app, receiver.url("/subscribed"), ["addon.applied"]);
     const mine = () => receiver.received.filter(({ path }) => path === "/subscribed").length;
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     await courier.deliver();
     expect(mine()).toBe(0);
     await app.patch(`/v1/webhooks/${made.id}`, { events: ["payment.succeeded"] });
     await courier.deliver();
     expect(mine()).toBe(0);
-    await tell(app, 2, 1);
+    await emitPayments(app, 2, 1);
     await courier.deliver();
     expect(mine()).toBe(1);
     await app.ok("DELETE", `/v1/webhooks/${made.id}`);
-    await tell(app, 3, 1);
+    await emitPayments(app, 3, 1);
     await courier.deliver();
     expect(mine()).toBe(1);
     expect((await app.call("GET", `/v1/webhooks/${made.id}`)).status).toBe(404);
@@ -166,7 +166,7 @@ describe("an endpoint", () => {
       const answer = await other.call(method, `/v1/webhooks/${made.id}${path}`);
       expect(answer.status).toBe(404);
     }
-    await tell(app, 1, 1, "commit", other.project);
+    await emitPayments(app, 1, 1, "commit", other.project);
     expect(await courier.deliver(other.project)).toBe(0);
     await app.ok("DELETE", `/v1/webhooks/${made.id}`);
   });

@@ -7,7 +7,7 @@ import { expect } from "vitest";
 import { sql } from "../../src/store/sql.ts";
 import { startWorkers } from "../../src/workers/start.ts";
 import { type App, startApp } from "../support/app.ts";
-import { register, tell } from "../support/courier.ts";
+import { emitPayments, register } from "../support/courier.ts";
 import { Receiver } from "../support/receiver.ts";
 
 const PACE_MS = 50;
@@ -80,7 +80,7 @@ async function pace(app: App, receiver: Receiver, { healthy, events }: Terms): P
   const committed = new Map<number, number>();
   for (let no = 0; no < events; no++) {
     const next = performance.now() + PACE_MS;
-    await tell(app, no, 1);
+    await emitPayments(app, no, 1);
     committed.set(no, performance.now());
     // The pace is the load itself, not a wait for something to happen.
     await pause(Math.max(0, next - performance.now()));

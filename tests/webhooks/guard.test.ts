@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Sender } from "../../src/workers/webhook-client.ts";
+import { WebhookClient } from "../../src/workers/webhook-client.ts";
 
 const ADDRESSES = [
   "10.1.2.3/32",
@@ -49,34 +49,37 @@ describe("a name that leads to this machine", () => {
   ])("$name is not connected to", async ({ answers }) => {
     const watched = await canary();
     let asked = 0;
-    const sender = new Sender(STRICT, async () => answers[asked++] ?? []);
-    const { error } = await sender.send(post(`https://example.com:${watched.port}/`));
+    const client = new WebhookClient(STRICT, async () => answers[asked++] ?? []);
+    const { error } = await client.send(post(`https://example.com:${watched.port}/`));
     expect(error).toBe("blocked_address");
     expect(asked).toBe(1);
     expect(watched.count()).toBe(0);
-    await sender.close();
+    await client.close();
     watched.close();
   });
 
   test("is asked for once a connection: what was checked is what is connected to", async () => {
     const watched = await canary();
     const names: string[] = [];
-    const sender = new Sender({ allow_private: true, allow_loopback: true }, async (name) => {
-      names.push(name);
-      return ["127.0.0.1"];
-    });
-    const { error } = await sender.send(post(`http://example.com:${watched.port}/`));
+    const client = new WebhookClient(
+      { allow_private: true, allow_loopback: true },
+      async (name) => {
+        names.push(name);
+        return ["127.0.0.1"];
+      },
+    );
+    const { error } = await client.send(post(`http://example.com:${watched.port}/`));
     expect(error).toBe("connection");
     expect(names).toEqual(["example.com"]);
     expect(watched.count()).toBe(1);
-    await sender.close();
+    await client.close();
     watched.close();
   });
 
   test("whose server does not answer is a failure of the name", async () => {
-    const sender = new Sender(STRICT, () => Promise.reject(new Error("queryA ETIMEOUT")));
-    expect(await sender.send(post("https://example.com/"))).toMatchObject({ error: "dns" });
-    await sender.close();
+    const client = new WebhookClient(STRICT, () => Promise.reject(new Error("queryA ETIMEOUT")));
+    expect(await client.send(post("https://example.com/"))).toMatchObject({ error: "dns" });
+    await client.close();
   });
 });
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "../../src/store/sql.ts";
 import type { Json } from "../support/app.ts";
-import { register, tell } from "../support/courier.ts";
+import { emitPayments, register } from "../support/courier.ts";
 import { HostileReceivers } from "../support/hostile-receivers.ts";
 import { type ServiceProcess, until } from "../support/processes.ts";
 import { Storm } from "./storm.ts";
@@ -77,7 +77,7 @@ test("no hostile receiver holds an attempt beyond its deadline or fills the memo
   const known = receivers.all.map(({ name }) => name);
   expect(known.toSorted()).toEqual(Object.keys(VERDICTS).toSorted());
   // What a worker needs for any delivery is there before the count begins.
-  for (let told = 0; told < WARM_UP; told += 50) await tell(app, told, 50);
+  for (let emitted = 0; emitted < WARM_UP; emitted += 50) await emitPayments(app, emitted, 50);
   await until(async () => (await attempts()) === WARM_UP);
   const names = new Map<string, string>();
   for (const { name, url } of receivers.all) names.set((await register(app, url)).id, name);
@@ -87,7 +87,7 @@ test("no hostile receiver holds an attempt beyond its deadline or fills the memo
   const sampling = setInterval(() => {
     peak = Math.max(peak, memoryOf(worker));
   }, SAMPLE_MS);
-  await tell(app, WARM_UP, 1);
+  await emitPayments(app, WARM_UP, 1);
   const started = performance.now();
   await until(async () => (await attempts()) === WARM_UP + 1 + receivers.all.length);
   const took_ms = performance.now() - started;

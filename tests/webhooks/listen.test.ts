@@ -13,7 +13,7 @@ import { emit, SCHEDULER } from "../../src/operations/emit.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { newProject } from "../support/client.ts";
-import { tell } from "../support/courier.ts";
+import { emitPayments } from "../support/courier.ts";
 import { until } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
 
@@ -76,12 +76,12 @@ const settled = (count: number, cursor?: string): Promise<Json> =>
 
 describe("dues webhooks listen", () => {
   test("forwards what happens from now on, signed with the secret it prints", async () => {
-    await tell(app, 1, 1, "commit", project);
+    await emitPayments(app, 1, 1, "commit", project);
     await settled(1);
     const receiver = await Receiver.start();
     const { said, stop, secret } = await start({ forward: receiver.url() });
-    await tell(app, 2, 2, "commit", project);
-    await tell(app, 9, 1, "roll back", project);
+    await emitPayments(app, 2, 2, "commit", project);
+    await emitPayments(app, 9, 1, "roll back", project);
     await receiver.until(2);
     await until(() => said.out.trim().split("\n").length === 2);
     await stop();
@@ -105,10 +105,10 @@ describe("dues webhooks listen", () => {
     const url = receiver.url();
     const { said, stop } = await start({ forward: url });
     receiver.answer = { status: 500 };
-    await tell(app, 1, 1, "commit", project);
+    await emitPayments(app, 1, 1, "commit", project);
     await until(() => said.out.includes("-> 500"));
     await receiver.close();
-    await tell(app, 2, 1, "commit", project);
+    await emitPayments(app, 2, 1, "commit", project);
     await until(() => said.out.includes("-> failed: "));
     await stop();
     expect(said.out.trim().split("\n")).toHaveLength(2);
@@ -125,7 +125,7 @@ describe("dues webhooks listen", () => {
     };
     const now = app.context.clock.now();
     await app.context.db.tx((tx) => emit(tx, project as ProjectId, [fact], SCHEDULER, now));
-    await tell(app, 1, 1, "commit", project);
+    await emitPayments(app, 1, 1, "commit", project);
     await until(() => said.out.includes("payment.succeeded"));
     await stop();
     expect(said.out).not.toContain("invoice.created");
@@ -139,14 +139,14 @@ describe("the feed of messages", () => {
 
   test("is read on from its cursor, also when it was empty", async () => {
     expect(await feed()).toMatchObject({ webhook_messages: [], cursor: null, has_more: false });
-    await tell(app, 1, 3, "commit", project);
+    await emitPayments(app, 1, 3, "commit", project);
     const first = await settled(2);
     expect([numbers(first), first.has_more]).toEqual([[1, 2], true]);
     const second = await settled(1, first.cursor);
     expect([numbers(second), second.has_more]).toEqual([[3], false]);
     const third = await feed(second.cursor);
     expect(third).toMatchObject({ webhook_messages: [], cursor: second.cursor });
-    await tell(app, 4, 1, "commit", project);
+    await emitPayments(app, 4, 1, "commit", project);
     expect(numbers(await settled(1, third.cursor))).toEqual([4]);
   });
 
@@ -161,7 +161,7 @@ describe("the feed of messages", () => {
     let before: Json;
     await db.tx(async (tx) => {
       await emit(tx, project as ProjectId, [late], SCHEDULER, clock.now());
-      await tell(app, 2, 1, "commit", project);
+      await emitPayments(app, 2, 1, "commit", project);
       before = await feed();
     });
     const missing = 2 - numbers(before).length;
@@ -173,7 +173,7 @@ describe("the feed of messages", () => {
     const slug = `live-${process.hrtime.bigint()}`;
     const made = await app.post("/v1/projects", { workspace: "main", slug, mode: "live" });
     project = made.project.id;
-    await tell(app, 1, 1, "commit", project);
+    await emitPayments(app, 1, 1, "commit", project);
     expect(numbers(await feed())).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { type Sql, sql } from "../../src/store/sql.ts";
 import { removeFinished } from "../../src/store/webhook-retention.ts";
 import { webhookSweepJob } from "../../src/workers/sweep.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
-import { Courier, register, tell } from "../support/courier.ts";
+import { Courier, emitPayments, register } from "../support/courier.ts";
 import { Receiver } from "../support/receiver.ts";
 
 let app: App;
@@ -49,7 +49,7 @@ async function kept(): Promise<[messages: number, attempts: number]> {
 }
 
 test("what was delivered is there for 90 days and then gone, with its attempts", async () => {
-  await tell(app, 1, 3);
+  await emitPayments(app, 1, 3);
   await courier.deliver();
   expect(await sweepAfter(89)).toBe(0);
   expect(await kept()).toEqual([3, 3]);
@@ -62,7 +62,7 @@ test("what was delivered is there for 90 days and then gone, with its attempts",
 
 test("what was tried to the end goes as well", async () => {
   receiver.answer = { status: 500 };
-  await tell(app, 1, 1);
+  await emitPayments(app, 1, 1);
   await rows(sql`update webhook_queue set tries = 12`);
   await courier.deliver();
   expect(await sweepAfter(91)).toBe(1);
@@ -71,7 +71,7 @@ test("what was tried to the end goes as well", async () => {
 
 test("what waits for its next attempt stays with its attempts, and still arrives", async () => {
   receiver.answer = { status: 500 };
-  await tell(app, 1, 1);
+  await emitPayments(app, 1, 1);
   await courier.deliver();
   expect(await sweepAfter(1_000)).toBe(0);
   expect(await kept()).toEqual([1, 1]);
@@ -84,11 +84,11 @@ test("what waits for its next attempt stays with its attempts, and still arrives
 test("what waits for an endpoint that is switched off stays, whatever else goes", async () => {
   const other = await register(app, receiver.url("/other"));
   receiver.answer = { status: 500 };
-  await tell(app, 1, 1);
+  await emitPayments(app, 1, 1);
   await courier.deliver();
   await app.patch(`/v1/webhooks/${endpoint.id}`, { enabled: false });
   receiver.answer = { status: 200 };
-  await tell(app, 2, 1);
+  await emitPayments(app, 2, 1);
   await rows(sql`update webhook_queue set due_at = clock_timestamp() where due_at < 'infinity'`);
   await courier.deliver();
   // The first is delivered to the other endpoint, and goes on waiting for this one.
@@ -102,7 +102,7 @@ test("what waits for an endpoint that is switched off stays, whatever else goes"
 });
 
 test("what was sent again lately stays", async () => {
-  await tell(app, 1, 2);
+  await emitPayments(app, 1, 2);
   await courier.deliver();
   const [{ message_id }] = await rows(sql`select message_id from webhook_attempts limit 1`);
   await rows(sql`
@@ -115,7 +115,7 @@ test("what was sent again lately stays", async () => {
 test("a sandbox whose clock stands in the past keeps what it was told today", async () => {
   // Told to nobody: no attempt says how old it is.
   await app.patch(`/v1/webhooks/${endpoint.id}`, { events: ["invoice.created"] });
-  await tell(app, 1, 1);
+  await emitPayments(app, 1, 1);
   await rows(sql`update webhook_messages set created_at = '2020-01-01T00:00:00Z'`);
   expect(await sweepAfter(89)).toBe(0);
   expect(await kept()).toEqual([1, 0]);
@@ -123,7 +123,7 @@ test("a sandbox whose clock stands in the past keeps what it was told today", as
 });
 
 test("goes a piece at a time", async () => {
-  await tell(app, 1, 5);
+  await emitPayments(app, 1, 5);
   await courier.deliver();
   const piece = () => app.context.db.tx((tx) => removeFinished(tx, inDays(1), 2));
   expect([await piece(), await piece(), await piece(), await piece()]).toEqual([2, 2, 1, 0]);
@@ -131,7 +131,7 @@ test("goes a piece at a time", async () => {
 });
 
 test("leaves alone, without waiting, what someone is about to send again", async () => {
-  await tell(app, 1, 2);
+  await emitPayments(app, 1, 2);
   await courier.deliver();
   const { webhook_deliveries } = await app.get("/v1/webhook-deliveries");
   const [{ id, message_id }] = webhook_deliveries;

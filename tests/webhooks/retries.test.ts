@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Sql, sql } from "../../src/store/sql.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
-import { Courier, register, tell } from "../support/courier.ts";
+import { Courier, emitPayments, register } from "../support/courier.ts";
 import { Receiver } from "../support/receiver.ts";
 
 const MINUTE_MS = 60_000;
@@ -51,7 +51,7 @@ const waitOf = ({ created_at, duration_ms, next_retry_at }: Json) =>
 describe("a receiver that answers 500", () => {
   test("is tried 12 times more, at growing distances, and then given up", async () => {
     receiver.answer = { status: 500, body: "out of order" };
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     for (let i = 0; i <= WAITS_MIN.length; i++) {
       expect(await courier.deliver()).toBe(1);
       await timePasses();
@@ -87,7 +87,7 @@ describe("a receiver that answers 500", () => {
 
   test("waits are spread, so that a crowd does not come back together", async () => {
     receiver.answer = { status: 503 };
-    await tell(app, 1, 20);
+    await emitPayments(app, 1, 20);
     await courier.deliver();
     const waits = (await attempts()).map(waitOf);
     expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(10_000);
@@ -95,7 +95,7 @@ describe("a receiver that answers 500", () => {
 
   test("is delivered to once it answers 200", async () => {
     receiver.answer = { status: 500 };
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     await courier.deliver();
     receiver.answer = { status: 204 };
     await timePasses();
@@ -125,7 +125,7 @@ describe("Retry-After", () => {
     "of $header is honoured when it is longer than the schedule, for a day at most",
     async ({ header, waits_min }) => {
       receiver.answer = { status: 429, headers: { "retry-after": header } };
-      await tell(app, 1, 1);
+      await emitPayments(app, 1, 1);
       await courier.deliver();
       const [attempt] = await attempts();
       const minutes = waitOf(attempt) / MINUTE_MS;
@@ -138,7 +138,7 @@ describe("Retry-After", () => {
 describe("410 Gone", () => {
   test("disables the endpoint, with a reason, and nothing more is sent", async () => {
     receiver.answer = { status: 410 };
-    await tell(app, 1, 3);
+    await emitPayments(app, 1, 3);
     await courier.deliver();
     const { webhook_endpoint } = await app.get(`/v1/webhooks/${endpoint.id}`);
     expect(webhook_endpoint).toMatchObject({
@@ -148,7 +148,7 @@ describe("410 Gone", () => {
     for (const attempt of await attempts()) {
       expect(attempt).toMatchObject({ error: "http_410", next_retry_at: null });
     }
-    await tell(app, 4, 1);
+    await emitPayments(app, 4, 1);
     await timePasses();
     expect(await courier.deliver()).toBe(0);
     const log = await app.get("/v1/billing-events?event_type=webhook_endpoint.disabled");
@@ -164,13 +164,13 @@ describe("an endpoint that is switched off", () => {
 
   test("keeps what waits for it, and gets it when it is on again", async () => {
     receiver.answer = { status: 500 };
-    await tell(app, 1, 2);
+    await emitPayments(app, 1, 2);
     await courier.deliver();
     const off = await patch({ enabled: false });
     expect(off.webhook_endpoint).toMatchObject({ enabled: 0 });
     expect(off.webhook_endpoint.disabled_reason).toBe("Disabled by a request.");
     for (const attempt of await attempts()) expect(attempt.next_retry_at).toBeNull();
-    await tell(app, 3, 1);
+    await emitPayments(app, 3, 1);
     await timePasses();
     expect(await courier.deliver()).toBe(0);
 
@@ -185,7 +185,7 @@ describe("an endpoint that is switched off", () => {
 
   test("while a request is under way still gets its result recorded, and no second one", async () => {
     receiver.holding = true;
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     const sending = courier.deliver();
     await receiver.until(1);
     await patch({ enabled: false });
@@ -202,7 +202,7 @@ describe("an endpoint that is switched off", () => {
   });
 
   test("takes no test message, no replay and no second delivery", async () => {
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     await courier.deliver();
     const [attempt] = await attempts();
     await patch({ enabled: false });
@@ -219,7 +219,7 @@ describe("an endpoint that is switched off", () => {
 
   test("is not asked about over and over because of a row that slipped in", async () => {
     await patch({ enabled: false });
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     const [message] = await rows(sql`
       select id, project_id from webhook_messages order by id desc limit 1`);
     await rows(sql`
@@ -232,7 +232,7 @@ describe("an endpoint that is switched off", () => {
 
 describe("sending again", () => {
   test("a delivered message goes out under its id, and counts on", async () => {
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     await courier.deliver();
     const [first] = await attempts();
     expect(await app.post(`/v1/webhook-deliveries/${first.id}/redeliver`)).toEqual({ queued: 1 });
@@ -249,7 +249,7 @@ describe("sending again", () => {
 
   test("a waiting message goes out at once, and its retries begin anew", async () => {
     receiver.answer = { status: 500 };
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     await courier.deliver();
     await timePasses();
     await courier.deliver();
@@ -265,7 +265,7 @@ describe("sending again", () => {
 
   test("of a message under way does not send it twice", async () => {
     receiver.answer = { status: 500 };
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     await courier.deliver();
     const [first] = await attempts();
     await timePasses();
@@ -284,7 +284,7 @@ describe("sending again", () => {
   });
 
   test("replays everything since an instant that the endpoint is subscribed to", async () => {
-    await tell(app, 1, 2);
+    await emitPayments(app, 1, 2);
     await courier.deliver();
     const before = receiver.received.length;
     const [boundary] = await rows(sql`
@@ -304,7 +304,7 @@ describe("sending again", () => {
 
   test("an unknown delivery, or one of a removed endpoint, is not found", async () => {
     const removed = await register(app, receiver.url("/removed"));
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     await courier.deliver();
     const { webhook_deliveries } = await app.get(
       `/v1/webhook-deliveries?endpoint_id=${removed.id}`,
@@ -322,7 +322,7 @@ describe("the log of deliveries", () => {
     await app.patch(`/v1/webhooks/${endpoint.id}`, {
       events: ["payment.succeeded", "invoice.created"],
     });
-    await tell(app, 1, 7);
+    await emitPayments(app, 1, 7);
     await courier.deliver();
     receiver.answer = { status: 302, headers: { location: receiver.url("/elsewhere") } };
     await app.post(`/v1/webhooks/${endpoint.id}/test`);
@@ -350,7 +350,7 @@ describe("the log of deliveries", () => {
   test("says null for the next retry once the endpoint is removed", async () => {
     const other = await register(app, receiver.url("/other"));
     receiver.answer = { status: 500 };
-    await tell(app, 1, 1);
+    await emitPayments(app, 1, 1);
     await courier.deliver();
     await app.ok("DELETE", `/v1/webhooks/${other.id}`);
     const { webhook_deliveries } = await app.get(`/v1/webhook-deliveries?endpoint_id=${other.id}`);

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { sql } from "../../src/store/sql.ts";
 import { startWorkers } from "../../src/workers/start.ts";
 import { startApp } from "../support/app.ts";
-import { register, tell } from "../support/courier.ts";
+import { emitPayments, register } from "../support/courier.ts";
 import { until } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
 
@@ -18,7 +18,8 @@ export async function steadyRun(messages: number): Promise<void> {
   const paths = ["/a", "/b"];
   for (const path of paths) await register(app, receiver.url(path));
   const stops = Array.from({ length: WORKERS }, () => startWorkers(app.context, app.connection));
-  for (let told = 0; told < messages; told += BATCH) await tell(app, told, BATCH);
+  for (let emitted = 0; emitted < messages; emitted += BATCH)
+    await emitPayments(app, emitted, BATCH);
   await receiver.until(messages * paths.length, DONE_MS);
   await until(async () => {
     const left = await app.context.db.one<{ count: number }>(sql`

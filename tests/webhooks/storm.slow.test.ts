@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import { sql } from "../../src/store/sql.ts";
-import { tell } from "../support/courier.ts";
+import { emitPayments } from "../support/courier.ts";
 import { Sandbox } from "../support/given.ts";
 import { startService, until } from "../support/processes.ts";
 import { duplicatesIn, killStorm, Storm } from "./storm.ts";
@@ -19,7 +19,7 @@ test("a worker that slept past its claim records nothing", async () => {
   try {
     const zombie = await storm.worker();
     receiver.holding = true;
-    await tell(storm.app, 0, 3);
+    await emitPayments(storm.app, 0, 3);
     await receiver.until(3);
     process.kill(zombie.pid, "SIGSTOP");
     expect(await storm.expireClaims()).toBe(3);
@@ -33,7 +33,7 @@ test("a worker that slept past its claim records nothing", async () => {
     receiver.release(3);
     receiver.answer = { status: 200 };
     process.kill(zombie.pid, "SIGCONT");
-    await tell(storm.app, 3, 1);
+    await emitPayments(storm.app, 3, 1);
     const attempts = () =>
       storm.rows(sql`
         select attempt, status, (select body::json #>> '{data,no}' from webhook_messages m

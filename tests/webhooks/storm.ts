@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 import { sql } from "../../src/store/sql.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
-import { register, tell } from "../support/courier.ts";
+import { emitPayments, register } from "../support/courier.ts";
 import { type ServiceProcess, startService, until } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
 
@@ -101,17 +101,17 @@ export function duplicatesIn(storm: Storm, messages: number): number {
   return duplicates;
 }
 
-/** Tells while workers come and die; returns when everything has been delivered. */
+/** Emits payments while workers start and are killed; returns when all have been delivered. */
 export async function killStorm(messages: number, kills: number): Promise<void> {
   const storm = await Storm.start();
   try {
     const total = messages * storm.receivers.length;
-    let told = 0;
-    const telling = (async () => {
-      while (told < messages) {
-        await tell(storm.app, told, BATCH, "roll back");
-        await tell(storm.app, told, BATCH);
-        told += BATCH;
+    let emitted = 0;
+    const emitting = (async () => {
+      while (emitted < messages) {
+        await emitPayments(storm.app, emitted, BATCH, "roll back");
+        await emitPayments(storm.app, emitted, BATCH);
+        emitted += BATCH;
       }
     })();
     let lost = 0;
@@ -123,7 +123,7 @@ export async function killStorm(messages: number, kills: number): Promise<void> 
       await storm.end(worker, "SIGKILL");
       lost += await storm.expireClaims();
     }
-    await telling;
+    await emitting;
     const last = await storm.worker();
     await storm.emptied();
     await storm.end(last, "SIGTERM");

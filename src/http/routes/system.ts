@@ -4,8 +4,8 @@ import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { renderDocs } from "../../pages/docs/reference.ts";
 import { appliedVersion } from "../../store/installation.ts";
+import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { openApi } from "../openapi/document.ts";
-import { renderMetrics } from "../prometheus.ts";
 import { JSON_TYPE } from "../responses.ts";
 import { Content, Reply, type Route, read } from "../route.ts";
 
@@ -80,7 +80,7 @@ const metrics = read({
   reply: [200, null],
   hidden: true,
   async handle() {
-    return new Reply(200, new Content("text/plain; version=0.0.4", renderMetrics()));
+    return new Reply(200, new Content(CONTENT_TYPE, await renderTelemetry()));
   },
 });
 

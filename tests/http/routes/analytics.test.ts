@@ -1,7 +1,7 @@
 // The figures of a project agree with what its lists add up to, whatever happened in it.
 
 import { afterAll, expect, test } from "vitest";
-import { figuresJob } from "../../../src/workers/sweep.ts";
+import { analyticsTotalsJob } from "../../../src/workers/sweep.ts";
 import { type Json, startApp } from "../../support/app.ts";
 import { type Client, newProject } from "../../support/client.ts";
 import {
@@ -128,7 +128,7 @@ test("every figure is what the lists add up to, in each currency", async () => {
 test("adding up what was noted changes no figure, and leaves nothing to add up", async () => {
   const api = await livelyProject();
   const before = await api.get("/v1/analytics");
-  const job = figuresJob(app.context);
+  const job = analyticsTotalsJob(app.context);
   expect(await job.tick()).toBeGreaterThan(0);
   while ((await job.tick()) > 0);
   expect(await api.get("/v1/analytics")).toEqual(before);

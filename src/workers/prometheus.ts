@@ -1,0 +1,101 @@
+// The metrics of the workers. They are registered where the jobs run, so that a process without
+// workers does not report an empty queue.
+
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import { Counter, Gauge, Histogram } from "prom-client";
+import { registry } from "../telemetry.ts";
+
+const registers: [] = [];
+
+export const periodsClosed = new Counter({
+  name: "dues_periods_closed_total",
+  help: "Periods closed by this worker.",
+  registers,
+});
+export const invoicesCreated = new Counter({
+  name: "dues_invoices_created_total",
+  help: "Invoices created by this worker: by closes, and for late usage of ended subscriptions.",
+  registers,
+});
+export const closeBatchSeconds = new Histogram({
+  name: "dues_close_batch_seconds",
+  help: "Time to close a batch of up to 1,000 periods in one transaction.",
+  buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+  registers,
+});
+export const webhookAttempts = new Counter({
+  name: "dues_webhook_attempts_total",
+  help: "Attempts to deliver a webhook, by result: delivered (2xx) or failed.",
+  labelNames: ["result"],
+  registers,
+});
+export const webhookAttemptSeconds = new Histogram({
+  name: "dues_webhook_attempt_seconds",
+  help: "Time of an attempt to deliver a webhook until the response's status, or its failure.",
+  buckets: [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  registers,
+});
+// From 0, because rate() and increase() do not see the first value of a series.
+for (const result of ["delivered", "failed"]) webhookAttempts.inc({ result }, 0);
+
+export const webhooksDue = new Gauge({
+  name: "dues_webhooks_due",
+  help: "Webhooks that are due and not delivered yet, of all projects; counted up to 10,001.",
+  registers,
+});
+export const webhookOldestDueSeconds = new Gauge({
+  name: "dues_webhook_oldest_due_seconds",
+  help: "For how long the oldest of them has been due.",
+  registers,
+});
+export const subscriptionsSetAside = new Gauge({
+  name: "dues_subscriptions_set_aside",
+  help: "Subscriptions whose ended period could not be closed, of all projects.",
+  registers,
+});
+export const oldestUnclosedPeriodSeconds = new Gauge({
+  name: "dues_oldest_unclosed_period_seconds",
+  help: "Time since the end of the oldest period that is to be closed, without those set aside.",
+  registers,
+});
+
+let loopDelay: IntervalHistogram | undefined;
+
+const METRICS = [
+  periodsClosed,
+  invoicesCreated,
+  closeBatchSeconds,
+  webhookAttempts,
+  webhookAttemptSeconds,
+  webhooksDue,
+  webhookOldestDueSeconds,
+  subscriptionsSetAside,
+  oldestUnclosedPeriodSeconds,
+  new Gauge({
+    name: "dues_worker_heap_used_bytes",
+    help: "JavaScript heap in use in the workers' thread.",
+    registers,
+    collect() {
+      this.set(process.memoryUsage().heapUsed);
+    },
+  }),
+  new Gauge({
+    name: "dues_worker_eventloop_lag_p99_seconds",
+    help: "Event loop delay of the workers' thread, p99 since the last scrape.",
+    registers,
+    collect() {
+      if (loopDelay === undefined) return;
+      this.set(loopDelay.count === 0 ? 0 : loopDelay.percentile(99) / 1e9);
+      loopDelay.reset();
+    },
+  }),
+];
+
+/** Reports them from this thread. May be called again. */
+export function registerWorkerMetrics(): void {
+  if (loopDelay === undefined) {
+    loopDelay = monitorEventLoopDelay({ resolution: 20 });
+    loopDelay.enable();
+  }
+  for (const metric of METRICS) registry.registerMetric(metric);
+}
