@@ -4,6 +4,7 @@ import type { AddOn } from "../client/types/addons.ts";
 import type { CatalogItem } from "../client/types/catalog.ts";
 import type { Metric } from "../client/types/metrics.ts";
 import type { Plan } from "../client/types/plans.ts";
+import { canonicalJson } from "../schema/canonical-json.ts";
 import type { FileWebhook, ServiceFile } from "../schema/service-file.ts";
 import { nearest } from "./fault-words.ts";
 
@@ -85,15 +86,7 @@ export function changed(from: object, to: object, fields: readonly string[]): Ch
 
 /** As JSON, whatever the order of keys. */
 export function isSame(a: unknown, b: unknown): boolean {
-  return canonical(a) === canonical(b);
-}
-
-export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+  return canonicalJson(a) === canonicalJson(b);
 }
 
 export type PricedItem = {
