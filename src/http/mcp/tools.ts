@@ -5,8 +5,9 @@ import { randomBytes } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import { type ErrorDetail, type Refusal, refuse } from "../../errors.ts";
+import { type PlainSchema, standardSchema } from "../../schema/standard-schema.ts";
 import type { Route } from "../route.ts";
-import { argumentsOf, type PlainSchema, plainSchema, queryOf } from "./tool-schemas.ts";
+import { argumentsOf, queryOf } from "./tool-schemas.ts";
 
 export const DOOR_HEADER = "x-dues-door";
 /** Known to this process alone: with it a call is logged as made by a tool. */
@@ -178,7 +179,7 @@ async function invoiceByNumber(rest: Rest, number: string): Promise<RestAnswer> 
 }
 
 function recordPayment(route: Route): Tool {
-  const input = plainSchema(route.body as TSchema) as { properties: PlainSchema };
+  const input = standardSchema(route.body as TSchema) as { properties: PlainSchema };
   const output = outputOf(route) as { properties: PlainSchema };
   return {
     name: "record_payment",
@@ -206,7 +207,7 @@ function recordPayment(route: Route): Tool {
 
 /** Success has one shape, whatever its status. */
 function outputOf(route: Route): PlainSchema {
-  return plainSchema(route.reply[1] as TSchema);
+  return standardSchema(route.reply[1] as TSchema);
 }
 
 function eitherOf(other: string): PlainSchema {
