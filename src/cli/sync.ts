@@ -11,7 +11,8 @@ import {
 } from "node:fs";
 import type { Dues } from "../client/dues.ts";
 import { DuesError } from "../client/error.ts";
-import { type CheckedFile, checkFile, fieldName } from "./check-file.ts";
+import { fieldName } from "../schema/fault-words.ts";
+import { type CheckedFile, checkFile } from "./check-file.ts";
 import { CliError, EXIT, type Io, printJson, Told } from "./io.ts";
 import { plural, styled } from "./output.ts";
 import { type LivePlan, livePlans, presentState, projectOf } from "./present-state.ts";
