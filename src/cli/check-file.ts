@@ -198,12 +198,13 @@ function checkCharge(charge: FileCharge, at: Path, tell: Tell): void {
 }
 
 function checkDunning(dunning: Entry, tell: Tell): void {
-  const steps = Array.isArray(dunning.steps) ? (dunning.steps as Entry[]) : [];
+  const steps: readonly unknown[] = Array.isArray(dunning.steps) ? dunning.steps : [];
   if (dunning.enabled === true && steps.length === 0) {
     tell(["dunning", "steps"], "dunning.steps is required when dunning is enabled.");
   }
   const seen = new Set<unknown>();
   for (const [i, step] of steps.entries()) {
+    if (!isObject(step)) continue;
     if (seen.has(step.webhook_event)) {
       tell(["dunning", "steps", i, "webhook_event"], "This event has a step already.");
     }
