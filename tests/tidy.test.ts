@@ -149,6 +149,14 @@ describe("each check can fail", () => {
     ["a door in a door", lawFaults(at("src/http/a.ts", 'export { b } from "../workers/b.ts";'))],
     ["a clock in a rule", lawFaults(at("src/domain/a.ts", 'import { now } from "../clock.ts";'))],
     ["a file system in a rule", purityFaults(at("src/domain/a.ts", 'import "node:fs";'))],
+    [
+      "a socket in a rule",
+      purityFaults(at("src/domain/a.ts", 'import { Socket } from "node:net";')),
+    ],
+    [
+      "all of a network in a rule",
+      purityFaults(at("src/domain/a.ts", 'import n from "node:net";')),
+    ],
     ["a missing extension", specifierFaults(at("src/a.ts", 'import "./b";'))],
     ["a barrel", specifierFaults(at("src/a.ts", 'export * from "./b.ts";'))],
     [
@@ -225,6 +233,7 @@ describe("each check can fail", () => {
     const passing = [
       lawFaults(at("src/main.ts", 'import "./http/a.ts"; import "./workers/b.ts";')),
       lawFaults(at("src/http/a.ts", 'import "../operations/b.ts"; import "../clock.ts";')),
+      purityFaults(at("src/domain/a.ts", 'import { BlockList as B, isIP } from "node:net";')),
       bannedCallFaults(at("src/clock.ts", "Date.now(); new Date();")),
       bannedCallFaults(at("src/a.ts", "new Date(0); // Date.now()")),
       tenancyFaults(at("src/store/a.ts", across), owned),
