@@ -68,7 +68,7 @@ export function readSecretKey(config: Config): Buffer {
 
 export type Store = { readonly connection: Connection; stop(): Promise<void> };
 
-/** The database of the configuration; the embedded one is held by `serve` and visited by others. */
+/** The configured database. `serve` starts the embedded one, other commands may join it. */
 export async function openStore(
   config: Config,
   how: { hold: boolean; verb: string; say: (line: string) => void; onLost: (why: string) => void },
@@ -78,7 +78,7 @@ export async function openStore(
   }
   const options = {
     folder: config.data_folder,
-    holder: `dues ${how.verb} (process ${process.pid}, ${config.base_url})`,
+    application_name: `dues ${how.verb} (process ${process.pid}, ${config.base_url})`,
     say: how.say,
     onExit: how.onLost,
   };
