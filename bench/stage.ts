@@ -70,7 +70,7 @@ async function startServer(): Promise<Server> {
   const given = process.env.DATABASE_URL;
   if (given) return { connection: { connectionString: given }, stop: async () => {} };
   const folder = await mkdtemp(join(tmpdir(), "dues-bench-"));
-  const store = await startEmbedded({ folder, holder: `bench (${process.pid})` });
+  const store = await startEmbedded({ folder, application_name: `bench (${process.pid})` });
   const stop = async () => {
     await store.stop();
     await rm(folder, { recursive: true, force: true });

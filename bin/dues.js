@@ -1,5 +1,9 @@
-#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=170 --v8-pool-size=1
+#!/usr/bin/env -S node --max-semi-space-size=8 --v8-pool-size=1
 // The `dues` command. In a checkout it first installs and builds what is missing.
+// The options of Node stand in the line above alone: `npm start` and the benches read them there.
+// --max-semi-space-size: half of the default for short-lived objects, which saves memory.
+// --v8-pool-size: one thread for garbage collection instead of four. On two cores, callers waited
+// for the four while the workers closed periods (docs/PERFORMANCE.md).
 
 import { existsSync } from "node:fs";
 

@@ -34,13 +34,6 @@ const NOT_COMPILED = ["web"];
 /** With UPDATE_DOCS these write what they otherwise compare. */
 const GENERATED = ["tests/docs.test.ts", "tests/client/operations.test.ts"];
 
-/**
- * As `npm start` and the command have it: half the usual memory for what is short-lived, heaps that
- * are cleaned before they have trebled, and one helper for that. By itself V8 takes four, and when
- * they clean up after the workers' thread, callers wait for a core.
- */
-const ENGINE = ["--max-semi-space-size=8", "--heap-growing-percent=170", "--v8-pool-size=1"];
-
 /** A failure whose message says all: no stack is shown. */
 class Failure extends Error {}
 
@@ -75,9 +68,15 @@ const verbs = {
     copyMigrations(at("dist-bench", "src"));
     // The code reads the version from the package beside its folder.
     copyFileSync(at("package.json"), at("dist-bench", "package.json"));
-    await run(process.execPath, [...ENGINE, at("dist-bench", "bench", "run.js"), ...args]);
+    await run(process.execPath, [...nodeOptions(), at("dist-bench", "bench", "run.js"), ...args]);
   },
 };
+
+/** The options that the service runs with: they stand in the first line of the command. */
+export function nodeOptions() {
+  const [first] = readFileSync(at("bin", "dues.js"), "utf8").split("\n");
+  return first.match(/--\S+/g) ?? [];
+}
 
 /** Makes dist/ current. Quick when there is nothing to do; safe when several run at once. */
 export async function prepare() {

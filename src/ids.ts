@@ -1,6 +1,7 @@
 // Generates identifiers and secrets: time-ordered ids, random ids, short ids, tokens, secrets.
 
 import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
+import { crc32 } from "node:zlib";
 import { wallMs } from "./clock.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -128,18 +129,4 @@ function checksum(text: string): string {
     rest = Math.floor(rest / 62);
   }
   return encoded;
-}
-
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte;
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
-  return value;
-});
-
-function crc32(text: string): number {
-  let value = 0xffffffff;
-  for (const byte of Buffer.from(text)) {
-    value = (CRC_TABLE[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);
-  }
-  return (value ^ 0xffffffff) >>> 0;
 }

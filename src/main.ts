@@ -69,10 +69,7 @@ export function readSecretKey(config: Config): Buffer {
 
 export type Store = { readonly connection: Connection; stop(): Promise<void> };
 
-/**
- * Connects to the configured database. With `hold` (`serve`) this process runs the embedded server
- * and is its only holder; without, it uses the one that runs, or starts one until it is done.
- */
+/** The configured database. `serve` starts the embedded one, other commands may join it. */
 export async function openStore(
   config: Config,
   how: { hold: boolean; verb: string; say: (line: string) => void; onLost: (why: string) => void },
@@ -82,7 +79,7 @@ export async function openStore(
   }
   const options = {
     folder: config.data_folder,
-    holder: `dues ${how.verb} (process ${process.pid}, ${config.base_url})`,
+    application_name: `dues ${how.verb} (process ${process.pid}, ${config.base_url})`,
     say: how.say,
     onExit: how.onLost,
   };

@@ -1,6 +1,7 @@
 // The law of the code base, held by a test: what may import what, what is banned and what to use
 // instead, how SQL names its tenant, how long and how wide things are.
 
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bannedCallFaults } from "./tidy/calls.ts";
@@ -154,6 +155,14 @@ describe("each check can fail", () => {
     ["a door in a door", lawFaults(at("src/http/a.ts", 'export { b } from "../workers/b.ts";'))],
     ["a clock in a rule", lawFaults(at("src/domain/a.ts", 'import { now } from "../clock.ts";'))],
     ["a file system in a rule", purityFaults(at("src/domain/a.ts", 'import "node:fs";'))],
+    [
+      "a socket in a rule",
+      purityFaults(at("src/domain/a.ts", 'import { Socket } from "node:net";')),
+    ],
+    [
+      "all of a network in a rule",
+      purityFaults(at("src/domain/a.ts", 'import n from "node:net";')),
+    ],
     ["a missing extension", specifierFaults(at("src/a.ts", 'import "./b";'))],
     ["a barrel", specifierFaults(at("src/a.ts", 'export * from "./b.ts";'))],
     [
@@ -242,6 +251,7 @@ describe("each check can fail", () => {
     const passing = [
       lawFaults(at("src/main.ts", 'import "./http/a.ts"; import "./workers/b.ts";')),
       lawFaults(at("src/http/a.ts", 'import "../operations/b.ts"; import "../clock.ts";')),
+      purityFaults(at("src/domain/a.ts", 'import { BlockList as B, isIP } from "node:net";')),
       bannedCallFaults(at("src/clock.ts", "Date.now(); new Date();")),
       bannedCallFaults(at("src/a.ts", "new Date(0); // Date.now()")),
       tenancyFaults(at("src/store/a.ts", across), owned),
@@ -271,14 +281,33 @@ function entryPoints(): string[] {
   return [...own, ...offered.map(([, name]) => `src/${name}.ts`)];
 }
 
-test("the command, npm start and the benches give the engine the same options", () => {
+describe("options of Node", () => {
   const [command = ""] = readText("bin/dues.js").split("\n");
-  const { scripts } = JSON.parse(readText("package.json")) as { scripts: { start: string } };
-  const [benches = ""] = /^const ENGINE = .*$/m.exec(readText("scripts/run.js")) ?? [];
-  const options = (text: string) => text.match(/--[a-z\d-]+=\d+/g);
-  expect(options(command)).toHaveLength(3);
-  expect(options(scripts.start)).toEqual(options(command));
-  expect(options(benches)).toEqual(options(command));
+  const options = command.match(/--\S+/g) ?? [];
+  const said = (file: string, ...args: string[]) =>
+    execFileSync(file, args, { cwd: ROOT, encoding: "utf8" }).trim();
+
+  test("each is one that Node promises, not an internal of V8 that may go", () => {
+    expect(options).not.toEqual([]);
+    const known = process.allowedNodeEnvironmentFlags;
+    expect(options.filter((option) => !known.has(option.replace(/=.*/, "")))).toEqual([]);
+  });
+
+  test("they stand in bin/dues.js alone", () => {
+    const names = new RegExp(options.map((option) => option.replace(/=.*/, "")).join("|"));
+    const others = texts.filter(({ path }) => path !== "bin/dues.js" && !path.endsWith(".md"));
+    expect(others.filter(({ text }) => names.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test("npm start and the benches run with them", () => {
+    const { scripts } = JSON.parse(readText("package.json")) as { scripts: { start: string } };
+    const started = scripts.start.replace("scripts/run.js serve", "-p 'process.execArgv.join()'");
+    expect(said("sh", "-c", started).split(",")).toEqual(expect.arrayContaining(options));
+    const code =
+      'import { nodeOptions } from "./scripts/run.js"; console.log(nodeOptions().join());';
+    const benches = said(process.execPath, "--input-type=module", "-e", code);
+    expect(benches.split(",")).toEqual(options);
+  });
 });
 
 test("the law is read from the root of the project", () => {

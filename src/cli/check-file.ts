@@ -3,6 +3,7 @@
 
 import { Ajv, type ErrorObject } from "ajv";
 import { CURRENCIES } from "../schema/currencies.ts";
+import { fieldName, knownFields, pointerSteps } from "../schema/fault-words.ts";
 import { FIELD_REQUIRED } from "../schema/metrics.ts";
 import { type FileCharge, ServiceFile } from "../schema/service-file.ts";
 import { parsedUrl } from "../schema/urls.ts";
@@ -61,20 +62,12 @@ function sorted(faults: readonly Fault[]): Fault[] {
     });
 }
 
-/** `["plans", 0, "charges", 1]` → `plans[0].charges[1]` */
-export function fieldName(path: Path): string {
-  return path.reduce<string>((name, step) => {
-    if (typeof step === "number") return `${name}[${step}]`;
-    return name === "" ? step : `${name}.${step}`;
-  }, "");
-}
-
 function tellShape(source: Parsed, error: ErrorObject, tell: Tell): void {
   const path = pathOf(source.value, error.instancePath);
   const params = error.params as Record<string, unknown>;
   if (error.keyword === "additionalProperties") {
     const key = String(params.additionalProperty);
-    const known = Object.keys((error.parentSchema as { properties?: object }).properties ?? {});
+    const known = knownFields(error);
     const near = nearest(key, known);
     const hint = near === undefined ? `Known here: ${known.join(", ")}.` : `Did you mean ${near}?`;
     tell([...path, key], `The key ${key} is not known here.`, hint, "key");
@@ -86,15 +79,7 @@ function tellShape(source: Parsed, error: ErrorObject, tell: Tell): void {
     tell([...path, missing], `${field} is missing.`, wordsOf(error, missing));
     return;
   }
-  const value = path.reduce<unknown>(
-    (at, step) => (at as Record<string, unknown>)?.[step],
-    source.value,
-  );
-  tell(
-    path,
-    `${fieldName(path) || "The file"} ${messageFor(error, value)}.`,
-    hintFor(path, error, value),
-  );
+  tell(path, `${fieldName(path) || "The file"} ${messageFor(error)}.`, hintFor(path, error));
 }
 
 /** What the schema says about a field. */
@@ -108,15 +93,11 @@ type Described = { readonly description?: string };
 /** A JSON pointer as a path, with numbers for the indexes of lists. */
 function pathOf(value: unknown, pointer: string): Path {
   let at = value;
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .map((part) => {
-      const step = Array.isArray(at) ? Number(part) : part;
-      at = (at as Record<string, unknown> | undefined)?.[step];
-      return step;
-    });
+  return pointerSteps(pointer).map((part) => {
+    const step = Array.isArray(at) ? Number(part) : part;
+    at = (at as Record<string, unknown> | undefined)?.[step];
+    return step;
+  });
 }
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -217,12 +198,13 @@ function checkCharge(charge: FileCharge, at: Path, tell: Tell): void {
 }
 
 function checkDunning(dunning: Entry, tell: Tell): void {
-  const steps = Array.isArray(dunning.steps) ? (dunning.steps as Entry[]) : [];
+  const steps: readonly unknown[] = Array.isArray(dunning.steps) ? dunning.steps : [];
   if (dunning.enabled === true && steps.length === 0) {
     tell(["dunning", "steps"], "dunning.steps is required when dunning is enabled.");
   }
   const seen = new Set<unknown>();
   for (const [i, step] of steps.entries()) {
+    if (!isObject(step)) continue;
     if (seen.has(step.webhook_event)) {
       tell(["dunning", "steps", i, "webhook_event"], "This event has a step already.");
     }

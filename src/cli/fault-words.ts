@@ -1,38 +1,22 @@
-// Messages for the faults that the schema finds in a file, and hints at what was meant.
+// Messages for the faults that the schema finds in a file, where they differ from those of the API,
+// and hints at what was meant.
 
-import type { ErrorObject } from "ajv";
+import { type FaultWords, type SchemaFault, wordsFor } from "../schema/fault-words.ts";
 import type { Path } from "./read-yaml.ts";
 
-export function messageFor(error: ErrorObject, value: unknown): string {
-  const params = error.params as Record<string, unknown>;
-  switch (error.keyword) {
-    case "type":
-      return `must be ${kinds(params.type)}, not ${kindOf(value)}`;
-    case "enum":
-      return `must be ${oneOf(params.allowedValues as readonly unknown[])}, not ${shown(value)}`;
-    case "minLength":
-      return "must not be empty";
-    case "maxLength":
-      return `must have at most ${params.limit} characters`;
-    case "minimum":
-      return `must be at least ${params.limit}`;
-    case "maximum":
-      return `must be at most ${params.limit}`;
-    case "minItems":
-      return "must not be empty";
-    case "maxItems":
-      return `must have at most ${params.limit} entries`;
-    case "uniqueItems":
-      return "must not name one twice";
-    case "x-max-bytes":
-      return `must be at most ${error.schema as number} bytes of JSON`;
-    case "format":
-      return `must be an ISO-4217 currency code, not ${shown(value)}`;
-    case "pattern":
-      return `is ${shown(value)}, which is not of the right form`;
-    default:
-      return error.message ?? "is not valid";
-  }
+/** Where a file's author needs other words than a caller of the API: these show what is written. */
+const OF_FILES: FaultWords = {
+  type: ({ params, data }) => `must be ${kinds(params.type)}, not ${kindOf(data)}`,
+  enum: ({ params, data }) =>
+    `must be ${oneOf(params.allowedValues as readonly unknown[])}, not ${shown(data)}`,
+  minItems: () => "must not be empty",
+  uniqueItems: () => "must not name one twice",
+  format: ({ data }) => `must be an ISO-4217 currency code, not ${shown(data)}`,
+  pattern: ({ data }) => `is ${shown(data)}, which is not of the right form`,
+};
+
+export function messageFor(fault: SchemaFault): string {
+  return wordsFor(fault, OF_FILES);
 }
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -49,18 +33,19 @@ const HINTS: Readonly<Record<string, string>> = {
   days_after_due: "A whole number of days, 1 or more.",
 };
 
-export function hintFor(path: Path, error: ErrorObject, value: unknown): string | undefined {
+export function hintFor(path: Path, fault: SchemaFault): string | undefined {
+  const { keyword, params, data } = fault;
   const field = String(path.at(-1) ?? "");
-  if (error.keyword === "enum" && typeof value === "string") {
-    const near = nearest(value, (error.params.allowedValues as unknown[]).map(String));
+  if (keyword === "enum" && typeof data === "string") {
+    const near = nearest(data, (params.allowedValues as unknown[]).map(String));
     if (near !== undefined) return `Did you mean ${near}?`;
   }
-  if (field === "code" && path[0] === "catalog" && error.keyword === "pattern") {
+  if (field === "code" && path[0] === "catalog" && keyword === "pattern") {
     return HINTS.catalog_ref;
   }
-  const wantsText = error.keyword === "type" && String(error.params.type).includes("string");
-  if (wantsText && (typeof value === "number" || typeof value === "boolean")) {
-    return HINTS[field] ?? `Write it with quotes: ${field}: "${value}"`;
+  const wantsText = keyword === "type" && String(params.type).includes("string");
+  if (wantsText && (typeof data === "number" || typeof data === "boolean")) {
+    return HINTS[field] ?? `Write it with quotes: ${field}: "${data}"`;
   }
   return HINTS[field];
 }

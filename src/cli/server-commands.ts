@@ -46,12 +46,19 @@ Examples:
     });
 }
 
-/** The first signal waits for running work, the second one ends the process at once. */
+/** Ctrl-C reaches the service from the terminal and, a moment later, from npm. */
+const SAME_SIGNAL_MS = 500;
+
+/** The first signal stops in order, a later one leaves at once. */
 function stopOnSignal(running: Running): void {
-  let stopping = false;
+  let first_ms: number | undefined;
   const stop = async () => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    const now_ms = performance.now();
+    if (first_ms !== undefined) {
+      if (now_ms - first_ms > SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    first_ms = now_ms;
     say("Stopping…");
     await running.stop();
     process.exit(0);

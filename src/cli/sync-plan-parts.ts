@@ -1,6 +1,7 @@
 // What a sync is made of: the present state, steps, changes, and references by code.
 
 import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";
+import { canonicalJson } from "../schema/canonical-json.ts";
 import type { FileWebhook, ServiceFile } from "../schema/service-file.ts";
 import { nearest } from "./fault-words.ts";
 
@@ -82,15 +83,7 @@ export function changed(from: object, to: object, fields: readonly string[]): Ch
 
 /** As JSON, whatever the order of keys. */
 export function isSame(a: unknown, b: unknown): boolean {
-  return canonical(a) === canonical(b);
-}
-
-export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+  return canonicalJson(a) === canonicalJson(b);
 }
 
 export type PricedItem = {

@@ -1,11 +1,12 @@
 // The steps for plans: what may change on one that is in use, and what its charges say.
 
 import type { Charge, Plan } from "../client/types.ts";
+import { canonicalJson } from "../schema/canonical-json.ts";
 import type { FileCharge, FilePlan } from "../schema/service-file.ts";
 import {
   type Change,
-  canonical,
   changed,
+  isSame,
   type Present,
   type refs,
   type Step,
@@ -161,7 +162,7 @@ function chargeChanges(before: readonly Charge[], after: readonly FileCharge[]):
   const from = before.map(ofApi);
   const to = after.map(ofFile);
   return Array.from({ length: Math.max(from.length, to.length) }, (_, i) => i)
-    .filter((i) => canonical(from[i] ?? null) !== canonical(to[i] ?? null))
+    .filter((i) => !isSame(from[i] ?? null, to[i] ?? null))
     .map((i) => ({
       field: `charges[${i}]`,
       from: from[i] && chargeText(from[i]),
@@ -178,7 +179,8 @@ function chargeText(terms: Terms): string {
           .filter((part) => part !== null)
           .join(" ");
   const quantity = terms.quantity_from === null ? "" : ` × ${terms.quantity_from}`;
-  const extra = Object.keys(terms.properties).length > 0 ? ` ${canonical(terms.properties)}` : "";
+  const extra =
+    Object.keys(terms.properties).length > 0 ? ` ${canonicalJson(terms.properties)}` : "";
   return `${terms.type} ${price}${quantity}, ${terms.timing}${extra}`;
 }
 

@@ -1,6 +1,7 @@
 // Where webhooks may go: which addresses belong to the public internet, and which URLs are refused
 // before any name is looked up. What a name resolves to is classified again at the socket.
 
+import { BlockList, isIP, isIPv4, SocketAddress } from "node:net";
 import { parsedUrl } from "../schema/urls.ts";
 
 export type AddressClass =
@@ -41,8 +42,6 @@ export type UrlCheck =
   | { readonly ok: true; readonly url: URL }
   | { readonly ok: false; readonly reason: string };
 
-type Range = { readonly prefix: bigint; readonly shift: bigint; readonly class: AddressClass };
-
 const URL_CHARS_MAX = 2048;
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
@@ -50,54 +49,65 @@ const HTTPS_PORT = 443;
 const UNPRIVILEGED_PORT_MIN = 1024;
 const LOCAL_SUFFIXES = [".local", ".internal", ".localhost", ".home.arpa"];
 
-// The first range that holds an address decides. Cloud metadata services come first, as no switch
-// may ever open the way to them; those under 169.254/16 are covered by their range.
-const V4_RANGES = ranges(32n, parseV4, [
-  ["100.100.100.200/32", "reserved"],
-  ["168.63.129.16/32", "reserved"],
-  ["0.0.0.0/8", "reserved"],
-  ["10.0.0.0/8", "private"],
-  ["100.64.0.0/10", "private"],
-  ["127.0.0.0/8", "loopback"],
-  ["169.254.0.0/16", "link_local"],
-  ["172.16.0.0/12", "private"],
-  ["192.0.0.0/24", "reserved"],
-  ["192.0.2.0/24", "reserved"],
-  ["192.88.99.0/24", "reserved"],
-  ["192.168.0.0/16", "private"],
-  ["198.18.0.0/15", "reserved"],
-  ["198.51.100.0/24", "reserved"],
-  ["203.0.113.0/24", "reserved"],
-  ["224.0.0.0/3", "reserved"],
-]);
+// The first class with a range that holds an address decides; what none holds is reserved. A mapped
+// address (::ffff:a.b.c.d) is in the ranges of the IPv4 address it stands for.
+const CLASSES = [
+  classOf("reserved", [
+    // Metadata services of clouds, before the private ranges they lie in: no switch may ever open
+    // the way to them. Those under 169.254.0.0/16 are link-local.
+    "100.100.100.200/32",
+    "168.63.129.16/32",
+    "fd00:ec2::254/128",
+    "fd20:ce::254/128",
+    "0.0.0.0/8",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.88.99.0/24",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/3",
+    // 2001::/23 and 2002::/16 embed an IPv4 address (Teredo, 6to4) for a gateway to unpack.
+    "2001::/23",
+    "2001:db8::/32",
+    "2002::/16",
+    "3fff::/20",
+  ]),
+  classOf("loopback", ["127.0.0.0/8", "::1/128"]),
+  classOf("private", [
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "fc00::/7",
+  ]),
+  classOf("link_local", ["169.254.0.0/16", "fe80::/10", "fec0::/10"]),
+  // Of IPv6 only 2000::/3 is given out for the public internet. The other forms that embed an IPv4
+  // address (compatible, translated, NAT64) lie outside of it.
+  classOf("public", ["0.0.0.0/0", "2000::/3"]),
+];
 
-// Only 2000::/3 is given out for the public internet. Whatever embeds an IPv4 address for a gateway
-// to unpack (compatible, translated, NAT64, 6to4, Teredo) falls under reserved, whatever it embeds.
-const V6_RANGES = ranges(128n, parseV6, [
-  ["::1/128", "loopback"],
-  ["fd00:ec2::254/128", "reserved"],
-  ["fd20:ce::254/128", "reserved"],
-  ["fc00::/7", "private"],
-  ["fe80::/10", "link_local"],
-  ["fec0::/10", "link_local"],
-  ["2001::/23", "reserved"],
-  ["2001:db8::/32", "reserved"],
-  ["2002::/16", "reserved"],
-  ["3fff::/20", "reserved"],
-  ["2000::/3", "public"],
-  ["::/0", "reserved"],
-]);
+function classOf(name: AddressClass, ranges: readonly string[]) {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [network = "", bits] = range.split("/");
+    list.addSubnet(network, Number(bits), familyOf(network));
+  }
+  return { name, list };
+}
 
-const MAPPED_PREFIX = 0xffffn;
+function familyOf(ip: string): "ipv4" | "ipv6" {
+  return isIPv4(ip) ? "ipv4" : "ipv6";
+}
 
-/** The class of an address in text form. A mapped one (::ffff:a.b.c.d) is what it maps to. */
+/**
+ * The class of an address in text form. IPv4 is four plain decimal numbers: the shorter and octal
+ * forms are the URL parser's to resolve. IPv6 has no zone.
+ */
 export function classifyAddress(ip: string): AddressClass {
-  const v4 = parseV4(ip);
-  if (v4 !== undefined) return classIn(V4_RANGES, v4);
-  const v6 = parseV6(ip);
-  if (v6 === undefined) return "invalid";
-  if (v6 >> 32n === MAPPED_PREFIX) return classIn(V4_RANGES, v6 & 0xffff_ffffn);
-  return classIn(V6_RANGES, v6);
+  if (isIP(ip) === 0 || ip.includes("%")) return "invalid";
+  const address = new SocketAddress({ address: ip, family: familyOf(ip) });
+  return CLASSES.find(({ list }) => list.check(address))?.name ?? "reserved";
 }
 
 /** Whether deliveries may connect to an address of this class. */
@@ -159,55 +169,4 @@ function addressIn(url: URL): AddressClass {
 /** A name with its final dot is the same name. */
 function hostName(url: URL): string {
   return url.hostname.replace(/\.$/, "");
-}
-
-function classIn(table: readonly Range[], address: bigint): AddressClass {
-  return table.find(({ prefix, shift }) => address >> shift === prefix)?.class ?? "public";
-}
-
-function ranges(
-  width: bigint,
-  parse: (text: string) => bigint | undefined,
-  table: readonly (readonly [range: string, className: AddressClass])[],
-): Range[] {
-  return table.map(([range, className]) => {
-    const [text = "", bits = ""] = range.split("/");
-    const address = parse(text);
-    if (address === undefined) throw new Error(`${range} is not an address range.`);
-    const shift = width - BigInt(bits);
-    return { prefix: address >> shift, shift, class: className };
-  });
-}
-
-/** Four plain decimal numbers; the shorter and octal forms are the URL parser's to resolve. */
-function parseV4(text: string): bigint | undefined {
-  const parts = text.split(".");
-  if (parts.length !== 4) return undefined;
-  let address = 0n;
-  for (const part of parts) {
-    if (!/^(?:0|[1-9][0-9]{0,2})$/.test(part) || Number(part) > 255) return undefined;
-    address = (address << 8n) | BigInt(part);
-  }
-  return address;
-}
-
-/** Eight groups, one run of zeros cut to "::", the last two perhaps written as IPv4. No zone. */
-function parseV6(text: string): bigint | undefined {
-  const halves = text.split("::");
-  if (halves.length > 2 || !text.includes(":")) return undefined;
-  const [head = [], tail] = halves.map((half) => (half === "" ? [] : half.split(":")));
-  const last = (tail ?? head).at(-1);
-  const v4 = last?.includes(".") ? parseV4(last) : undefined;
-  if (v4 !== undefined) {
-    (tail ?? head).splice(-1, 1, (v4 >> 16n).toString(16), (v4 & 0xffffn).toString(16));
-  }
-  const missing = 8 - head.length - (tail?.length ?? 0);
-  if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
-  const groups = [...head, ...Array<string>(missing).fill("0"), ...(tail ?? [])];
-  let address = 0n;
-  for (const group of groups) {
-    if (!/^[0-9a-f]{1,4}$/i.test(group)) return undefined;
-    address = (address << 16n) | BigInt(`0x${group}`);
-  }
-  return address;
 }

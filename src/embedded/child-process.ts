@@ -1,4 +1,5 @@
-// How commands of the embedded PostgreSQL are run: as whom, under which guard, with which log.
+// How programs of the embedded PostgreSQL are run: as which user, under a supervisor that stops
+// them when this process dies, and with which log.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { constants, copyFile, lstat, open, readFile, stat, truncate } from "node:fs/promises";
@@ -6,35 +7,38 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** Why the embedded PostgreSQL cannot be used, and what to do: a sentence for people. */
+/** Why the embedded PostgreSQL cannot be used and what to do, in words for the operator. */
 export class EmbeddedError extends Error {
   override readonly name = "EmbeddedError";
 }
 
-/** Whom PostgreSQL runs as; `switched` when this process is root and becomes someone else. */
+/** The user that PostgreSQL runs as. */
 export type Account = {
   readonly uid: number;
   readonly gid: number;
   readonly name: string | undefined;
+  /** True when this process is root and starts PostgreSQL as another user. */
   readonly switched: boolean;
 };
 
+/** The owner of a file. */
 export type Owner = { readonly uid: number; readonly gid: number };
 
-/** What every refusal ends with: the way without an embedded server. */
-export const ELSE = "set DATABASE_URL to a PostgreSQL server of version 15 or newer";
-/** Root runs the server as one of these; the last one exists everywhere. */
-const UNPRIVILEGED = ["postgres", "_postgres", "nobody"];
+/** Ends the messages: what to do instead of using the embedded PostgreSQL. */
+export const INSTEAD = "set DATABASE_URL to a PostgreSQL server of version 15 or newer";
+/** Root runs the server as the first of these that exists; the last one exists everywhere. */
+const UNPRIVILEGED_USERS = ["postgres", "_postgres", "nobody"];
 export const FAST_STOP_MS = 15_000;
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
 const LOG_TAIL_BYTES = 2_000;
 
-// The guard is the server's parent. It reads a pipe whose other end only we hold: when it closes,
-// by stop() or because this process died, the server is stopped, so no orphan outlives a kill -9.
-// SIGINT is repeated because one sent before PostgreSQL has set its handlers is lost. At the end
-// SIGUSR1, which only the guard ignores, takes the watching part of it and its sleep away.
-const GUARD = `
-run=$1; shift
+// A shell that is the parent of the program. A subshell of it reads a pipe whose other end only
+// this process has open. When the pipe closes, by stop() or because this process died, the subshell
+// stops the program, so that none outlives a kill -9. It repeats SIGINT because PostgreSQL loses
+// one that arrives before its handlers are set. When the program has ended, SIGUSR1 to the process
+// group ends the subshell and its sleep; the shell itself ignores it.
+const SUPERVISOR = `
+socket_folder=$1; shift
 exec 3<&0
 "$@" </dev/null 3<&- &
 child=$!
@@ -54,13 +58,13 @@ exec 3<&- </dev/null
 wait $child
 status=$?
 kill -USR1 0
-[ -z "$run" ] || rm -rf -- "$run"
+[ -z "$socket_folder" ] || rm -rf -- "$socket_folder"
 exit $status
 `;
 
 const execute = promisify(execFile);
 
-/** PostgreSQL refuses to run as root, which hands it to the data's owner or a system user. */
+/** This process's user; for root, whom PostgreSQL refuses, the data's owner or a system user. */
 export async function chooseAccount(owner: Owner | undefined): Promise<Account> {
   if (process.getuid?.() !== 0) {
     try {
@@ -69,29 +73,25 @@ export async function chooseAccount(owner: Owner | undefined): Promise<Account> 
     } catch {
       throw new EmbeddedError(
         `PostgreSQL needs a user with a name, and user id ${process.getuid?.()} has none in ` +
-          `/etc/passwd. Add one, or ${ELSE}.`,
+          `/etc/passwd. Add one, or ${INSTEAD}.`,
       );
     }
   }
   const known = await readAccounts();
   const account =
     owner === undefined || owner.uid === 0
-      ? UNPRIVILEGED.map((name) => known.find((each) => each.name === name)).find(Boolean)
-      : (known.find((each) => each.uid === owner.uid) ?? unnamed(owner));
-  const able =
-    account !== undefined && (await succeedsAs(account, ["/bin/sh", "-c", ":"]).catch(no));
-  if (account !== undefined && able) return account;
+      ? UNPRIVILEGED_USERS.map((name) => known.find((each) => each.name === name)).find(Boolean)
+      : (known.find((each) => each.uid === owner.uid) ?? accountOf(owner));
+  const canSwitch =
+    account !== undefined && (await succeedsAs(account, ["/bin/sh", "-c", ":"]).catch(() => false));
+  if (account !== undefined && canSwitch) return account;
   throw new EmbeddedError(
     "PostgreSQL refuses to run as root, and this root cannot become " +
-      `${account?.name ?? "another user"}. Start dues as an ordinary user, or ${ELSE}.`,
+      `${account?.name ?? "another user"}. Start dues as an ordinary user, or ${INSTEAD}.`,
   );
 }
 
-function no(): false {
-  return false;
-}
-
-function unnamed({ uid, gid }: Owner): Account {
+function accountOf({ uid, gid }: Owner): Account {
   return { uid, gid, name: undefined, switched: true };
 }
 
@@ -103,7 +103,7 @@ async function readAccounts(): Promise<Account[]> {
     .map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid), switched: true }));
 }
 
-/** A fixed environment: no PG* of the caller steers the server, no secret leaks to it. */
+/** A fixed environment: PG* variables of ours do not change the server, and it sees no secret. */
 function childOptions(account: Account) {
   return {
     cwd: "/",
@@ -112,7 +112,7 @@ function childOptions(account: Account) {
   };
 }
 
-/** Whether `command` succeeds as the account. Throws when this process cannot become it. */
+/** Whether `command` succeeds as the account. Throws when this process may not switch to it. */
 export async function succeedsAs(account: Account, command: readonly string[]): Promise<boolean> {
   const [file = "", ...args] = command;
   try {
@@ -129,24 +129,28 @@ export function canEnter(account: Account, folder: string): Promise<boolean> {
   return succeedsAs(account, ["/bin/sh", "-c", 'cd -- "$1"', "sh", folder]);
 }
 
-/** Runs a command under the guard, away from the terminal: Ctrl-C is for the service alone. */
-export function spawnGuarded(
+/** Runs a command under the supervisor, in its own process group, which Ctrl-C does not reach. */
+export function spawnSupervised(
   account: Account,
   command: readonly string[],
-  io: { log: number; run?: string },
+  io: { log: number; socket_folder?: string },
 ): ChildProcess {
-  const child = spawn("/bin/sh", ["-c", GUARD, "dues-guard", io.run ?? "", ...command], {
-    ...childOptions(account),
-    detached: true,
-    stdio: ["pipe", io.log, io.log],
-  });
-  // Nothing is ever written to the pipe; a reset when the guard dies is told by its exit.
+  const child = spawn(
+    "/bin/sh",
+    ["-c", SUPERVISOR, "dues-supervisor", io.socket_folder ?? "", ...command],
+    {
+      ...childOptions(account),
+      detached: true,
+      stdio: ["pipe", io.log, io.log],
+    },
+  );
+  // The pipe can fail when the supervisor dies, and then its exit says so: exitOf().
   child.stdin?.on("error", () => {});
   return child;
 }
 
-/** How a guarded command ended: "" for success, else a few words. */
-export function endOf(child: ChildProcess): Promise<string> {
+/** How a supervised command ended: "" for success, else a few words. */
+export function exitOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => {
@@ -157,11 +161,12 @@ export function endOf(child: ChildProcess): Promise<string> {
 
 export type Log = { readonly path: string; readonly fd: number; close(): Promise<void> };
 
-/** The log is opened here and inherited, so the account needs no access to the folder. */
+/** The log is opened here and inherited, so that the account needs no access to the folder. */
 export async function openLog(folder: string): Promise<Log & { tail(): Promise<string> }> {
   const path = join(folder, "postgres.log");
-  await boundLog(path);
-  // Not through a link: root may be working in the folder of another user, who gets the file then.
+  await rotateLog(path);
+  // Without following links: the folder may belong to another user, and root gives that user the
+  // file below.
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
   const file = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   const { size } = await file.stat();
@@ -172,14 +177,14 @@ export async function openLog(folder: string): Promise<Log & { tail(): Promise<s
     fd: file.fd,
     close: () => file.close(),
     async tail() {
-      const said = (await readFile(path)).subarray(size);
-      return said.subarray(-LOG_TAIL_BYTES).toString("utf8").trim();
+      const written = (await readFile(path)).subarray(size);
+      return written.subarray(-LOG_TAIL_BYTES).toString("utf8").trim();
     },
   };
 }
 
-/** PostgreSQL appends, so a truncated file simply begins again; one older part is kept. */
-export async function boundLog(path: string): Promise<void> {
+/** Keeps one older part. PostgreSQL opened the log to append, so it goes on in a truncated file. */
+export async function rotateLog(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (!found?.isFile() || found.size <= LOG_MAX_BYTES) return;
   await copyFile(path, `${path}.1`);

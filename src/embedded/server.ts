@@ -1,5 +1,5 @@
-// One embedded PostgreSQL process: its settings, its guard, its start and its end. Where its files
-// come from is embedded-home.ts; who may use it is embedded.ts.
+// One server process of the embedded PostgreSQL: its configuration, its start and its end. Its
+// files are made by data-folder.ts; which process may use it is decided in start.ts.
 
 import { type ChildProcess, execFile } from "node:child_process";
 import { chown, lstat, mkdtemp, readFile, rm, rmdir, writeFile } from "node:fs/promises";
@@ -9,35 +9,39 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import {
   type Account,
-  boundLog,
   canEnter,
   EmbeddedError,
-  endOf,
+  exitOf,
   FAST_STOP_MS,
   openLog,
-  spawnGuarded,
+  rotateLog,
+  spawnSupervised,
   succeedsAs,
 } from "./child-process.ts";
 
-export type Home = {
+/** The files of a database cluster, and what it takes to run a server on them. */
+export type Cluster = {
+  /** The data folder of dues; the log stands in it. */
   readonly folder: string;
   /** The real path of PostgreSQL's data directory. */
-  readonly cluster: string;
-  /** Holds bin/, lib/ and share/. */
-  readonly native: string;
+  readonly data_directory: string;
+  /** The folder with bin/, lib/ and share/. */
+  readonly binaries: string;
   readonly account: Account;
 };
 
-export type Settings = Readonly<Record<string, string>>;
+/** Settings of PostgreSQL by name, as in postgresql.conf. */
+export type ServerSettings = Readonly<Record<string, string>>;
 
-/** What a server says of itself in its postmaster.pid. */
-export type Postmaster = {
+/** A server of any process, as its postmaster.pid describes it. */
+export type RunningServer = {
   readonly pid: number;
   readonly socket_folder: string;
   readonly status: string;
 };
 
-export type Server = {
+/** A server that this process has started. */
+export type StartedServer = {
   readonly socket_folder: string;
   /** Resolves with the reason when the server is gone, by stop() or by itself. */
   readonly ended: Promise<string>;
@@ -47,14 +51,15 @@ export type Server = {
 export const PORT = 5432;
 export const POLL_MS = 20;
 const START_MAX_MS = 600_000;
-/** What PostgreSQL says while the last processes of a killed server are still going away. */
-const REMAINS = /lock file "postmaster.pid" already exists|pre-existing shared memory block/;
-const REMAINS_MAX_MS = 10_000;
+/** PostgreSQL's words while processes of a server that was killed have not ended yet. */
+const STILL_ENDING = /lock file "postmaster.pid" already exists|pre-existing shared memory block/;
+const STILL_ENDING_MAX_MS = 10_000;
 const LOG_CHECK_MS = 60_000;
 /** sockaddr_un holds 104 bytes on macOS and 108 on Linux, the closing zero included. */
 const SOCKET_PATH_MAX_BYTES = 103;
-const RUN_PREFIX = "dues-pg-";
-const RUN_FILES = [
+const SOCKET_FOLDER_PREFIX = "dues-pg-";
+/** All that a socket folder may contain. */
+const SOCKET_FOLDER_FILES = [
   "postgresql.conf",
   "pg_hba.conf",
   "pg_ident.conf",
@@ -64,15 +69,18 @@ const RUN_FILES = [
 
 const execute = promisify(execFile);
 
-/** Starts the server; undefined when another process was quicker on the same cluster. */
-export async function launch(home: Home, settings: Settings): Promise<Server | undefined> {
-  const deadline = performance.now() + REMAINS_MAX_MS;
+/** Starts the server; undefined when another process has just started one on the cluster. */
+export async function startServer(
+  cluster: Cluster,
+  settings: ServerSettings,
+): Promise<StartedServer | undefined> {
+  const deadline = performance.now() + STILL_ENDING_MAX_MS;
   for (;;) {
-    const started = await attempt(home, settings);
+    const started = await tryStart(cluster, settings);
     if (!("fault" in started)) return started;
-    if ((await findPostmaster(home.cluster)) !== undefined) return undefined;
+    if ((await findRunningServer(cluster.data_directory)) !== undefined) return undefined;
     const { fault, log, said } = started;
-    if (!REMAINS.test(said) || performance.now() > deadline) {
+    if (!STILL_ENDING.test(said) || performance.now() > deadline) {
       throw new EmbeddedError(
         `The embedded PostgreSQL did not start (${fault}). Set DATABASE_URL to use another ` +
           `server. Its log ${log} ends with:\n${said}`,
@@ -82,53 +90,63 @@ export async function launch(home: Home, settings: Settings): Promise<Server | u
   }
 }
 
-type Failure = { readonly fault: string; readonly log: string; readonly said: string };
+type FailedStart = { readonly fault: string; readonly log: string; readonly said: string };
 
-async function attempt(home: Home, settings: Settings): Promise<Server | Failure> {
-  await clearStaleRun(home.cluster);
-  const run = await makeRunFolder(home, settings);
-  const log = await openLog(home.folder);
+async function tryStart(
+  cluster: Cluster,
+  settings: ServerSettings,
+): Promise<StartedServer | FailedStart> {
+  await removeStaleSocketFolder(cluster.data_directory);
+  const socket_folder = await makeSocketFolder(cluster, settings);
+  const log = await openLog(cluster.folder);
   try {
-    const program = join(home.native, "bin", "postgres");
-    const command = [program, "-D", home.cluster, "-c", `config_file=${run}/postgresql.conf`];
-    const child = spawnGuarded(home.account, command, { log: log.fd, run });
-    const end = endOf(child);
+    const program = join(cluster.binaries, "bin", "postgres");
+    const command = [
+      program,
+      "-D",
+      cluster.data_directory,
+      "-c",
+      `config_file=${socket_folder}/postgresql.conf`,
+    ];
+    const child = spawnSupervised(cluster.account, command, { log: log.fd, socket_folder });
+    const exit = exitOf(child);
     let fault: string | undefined;
-    void end.then((reason) => {
+    void exit.then((reason) => {
       fault = reason || "it was told to stop";
     });
     const deadline = performance.now() + START_MAX_MS;
     while (fault === undefined) {
-      const found = await readPidFile(home.cluster);
-      if (found?.socket_folder === run && found.status === "ready") {
-        return supervise(home, { child, end, run, log: log.path });
+      const found = await readPidFile(cluster.data_directory);
+      if (found?.socket_folder === socket_folder && found.status === "ready") {
+        return watchServer(cluster, { child, exit, socket_folder, log: log.path });
       }
       if (performance.now() > deadline) child.stdin?.end();
       await delay(POLL_MS);
     }
-    await removeRunFolder(run);
+    await removeSocketFolder(socket_folder);
     return { fault, log: log.path, said: await log.tail() };
   } finally {
     await log.close();
   }
 }
 
-function supervise(
-  home: Home,
-  part: { child: ChildProcess; end: Promise<string>; run: string; log: string },
-): Server {
-  const bounding = setInterval(() => void boundLog(part.log).catch(() => {}), LOG_CHECK_MS);
-  bounding.unref();
-  const ended = part.end.then(async (reason) => {
-    clearInterval(bounding);
-    // Only when the guard itself was killed is there still a server or a folder to remove.
-    const left = await findPostmaster(home.cluster);
-    if (left?.socket_folder === part.run) await endPostmaster(home.cluster, left);
-    await removeRunFolder(part.run);
+/** Rotates the log while the server runs, and cleans up when it has ended. */
+function watchServer(
+  cluster: Cluster,
+  part: { child: ChildProcess; exit: Promise<string>; socket_folder: string; log: string },
+): StartedServer {
+  const rotation = setInterval(() => void rotateLog(part.log).catch(() => {}), LOG_CHECK_MS);
+  rotation.unref();
+  const ended = part.exit.then(async (reason) => {
+    clearInterval(rotation);
+    // A server or a folder is left only when the supervisor itself was killed.
+    const left = await findRunningServer(cluster.data_directory);
+    if (left?.socket_folder === part.socket_folder) await endServer(cluster.data_directory, left);
+    await removeSocketFolder(part.socket_folder);
     return reason;
   });
   return {
-    socket_folder: part.run,
+    socket_folder: part.socket_folder,
     ended,
     async stop() {
       part.child.stdin?.end();
@@ -138,49 +156,50 @@ function supervise(
 }
 
 /** The server that runs on the cluster, if one does. */
-export async function findPostmaster(cluster: string): Promise<Postmaster | undefined> {
-  const found = await readPidFile(cluster);
+export async function findRunningServer(dataDirectory: string): Promise<RunningServer | undefined> {
+  const found = await readPidFile(dataDirectory);
   if (found === undefined) return undefined;
   const { program, line } = await commandOf(found.pid);
   if (program === "") return undefined;
-  if (program === "postgres" && line.includes(cluster)) return found;
-  // After a crash of the machine or of a container the number may belong to someone else, and
-  // PostgreSQL would refuse to start while that process lives. Another postgres is left to it.
+  if (program === "postgres" && line.includes(dataDirectory)) return found;
+  // After a crash of the machine or of a container the pid may belong to an unrelated process, and
+  // PostgreSQL would refuse to start while that one lives. If it is another postgres, PostgreSQL
+  // itself decides.
   if (program !== "postgres") {
-    await rm(join(cluster, "postmaster.pid"), { force: true });
-    await removeRunFolder(found.socket_folder);
+    await rm(join(dataDirectory, "postmaster.pid"), { force: true });
+    await removeSocketFolder(found.socket_folder);
   }
   return undefined;
 }
 
-/** Ends a server whose starter and guard are gone, and clears up after it. */
-export async function endPostmaster(cluster: string, postmaster: Postmaster): Promise<void> {
-  await signalToEnd(cluster, postmaster);
-  await removeRunFolder(postmaster.socket_folder);
+/** Ends a server whose starter and supervisor are gone, and removes its socket folder. */
+export async function endServer(dataDirectory: string, server: RunningServer): Promise<void> {
+  await signalToEnd(dataDirectory, server);
+  await removeSocketFolder(server.socket_folder);
 }
 
-async function signalToEnd(cluster: string, postmaster: Postmaster): Promise<void> {
+async function signalToEnd(dataDirectory: string, server: RunningServer): Promise<void> {
   for (const signal of ["SIGINT", "SIGQUIT"] as const) {
     const deadline = performance.now() + FAST_STOP_MS;
     try {
-      process.kill(postmaster.pid, signal);
+      process.kill(server.pid, signal);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ESRCH") return;
       throw new EmbeddedError(
-        `A PostgreSQL that nobody uses still runs on ${cluster} (process ${postmaster.pid}) ` +
-          `and cannot be ended from here. Run: kill -INT ${postmaster.pid}`,
+        `A PostgreSQL that nobody uses still runs on ${dataDirectory} (process ${server.pid}) ` +
+          `and cannot be ended from here. Run: kill -INT ${server.pid}`,
       );
     }
     while (performance.now() < deadline) {
-      if ((await findPostmaster(cluster))?.pid !== postmaster.pid) return;
+      if ((await findRunningServer(dataDirectory))?.pid !== server.pid) return;
       await delay(POLL_MS);
     }
   }
 }
 
 /** Its lines: pid, data directory, start, port, socket folder, address, memory key, status. */
-async function readPidFile(cluster: string): Promise<Postmaster | undefined> {
-  const text = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
+async function readPidFile(dataDirectory: string): Promise<RunningServer | undefined> {
+  const text = await readFile(join(dataDirectory, "postmaster.pid"), "utf8").catch(() => "");
   const lines = text.split("\n");
   const pid = Number(lines[0]);
   if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;
@@ -194,7 +213,8 @@ async function commandOf(pid: number): Promise<{ program: string; line: string }
     if (line === undefined) return { program: "", line: "" };
     // A backend renames itself "postgres: user database …".
     const program = basename(line.split("\0")[0] ?? "").replace(/:.*$/, "");
-    // A zombie has no command line any more; where nobody buries it, it blocks the pid file.
+    // A zombie has an empty command line. Where no process reaps it, PostgreSQL takes its pid for
+    // a living server, so it must count as another program.
     return { program: program || "zombie", line };
   }
   const ask = (column: string) =>
@@ -205,28 +225,30 @@ async function commandOf(pid: number): Promise<{ program: string; line: string }
   return { program: basename(await ask("comm")), line: await ask("command") };
 }
 
-/** A crash of the machine leaves the socket's folder behind; the stale pid file names it. */
-async function clearStaleRun(cluster: string): Promise<void> {
-  const found = await readPidFile(cluster);
-  if (found === undefined || (await findPostmaster(cluster)) !== undefined) return;
-  await removeRunFolder(found.socket_folder);
+/** A crash of the machine leaves the socket folder behind; the stale pid file names it. */
+async function removeStaleSocketFolder(dataDirectory: string): Promise<void> {
+  const found = await readPidFile(dataDirectory);
+  if (found === undefined || (await findRunningServer(dataDirectory)) !== undefined) return;
+  await removeSocketFolder(found.socket_folder);
 }
 
-/** Only our own names, one by one: the path may come from a file that another user can write. */
-async function removeRunFolder(run: string): Promise<void> {
-  if (!basename(run).startsWith(RUN_PREFIX)) return;
-  const found = await lstat(run).catch(() => undefined);
+/** Only known files are removed: the path may come from a file that another user can write. */
+async function removeSocketFolder(socketFolder: string): Promise<void> {
+  if (!basename(socketFolder).startsWith(SOCKET_FOLDER_PREFIX)) return;
+  const found = await lstat(socketFolder).catch(() => undefined);
   if (found === undefined || !found.isDirectory()) return;
-  for (const name of RUN_FILES) await rm(join(run, name), { force: true }).catch(() => {});
-  await rmdir(run).catch(() => {});
+  for (const name of SOCKET_FOLDER_FILES) {
+    await rm(join(socketFolder, name), { force: true }).catch(() => {});
+  }
+  await rmdir(socketFolder).catch(() => {});
 }
 
-/** A fresh private folder for the socket and the three files that PostgreSQL reads. */
-async function makeRunFolder(home: Home, settings: Settings): Promise<string> {
-  const { account } = home;
-  const run = await makePrivateFolder(account);
+/** Makes a private folder for the socket and the three configuration files. */
+async function makeSocketFolder(cluster: Cluster, settings: ServerSettings): Promise<string> {
+  const { account } = cluster;
+  const path = await makePrivateFolder(account);
   const text = {
-    "postgresql.conf": await configuration(home, run, settings),
+    "postgresql.conf": await configuration(cluster, path, settings),
     "pg_hba.conf": "local all dues peer map=dues\n",
     "pg_ident.conf": ["root", account.name]
       .filter((name) => name !== undefined)
@@ -234,20 +256,20 @@ async function makeRunFolder(home: Home, settings: Settings): Promise<string> {
       .join(""),
   };
   for (const [name, body] of Object.entries(text)) {
-    await writeFile(join(run, name), body, { mode: 0o600 });
-    if (account.switched) await chown(join(run, name), account.uid, account.gid);
+    await writeFile(join(path, name), body, { mode: 0o600 });
+    if (account.switched) await chown(join(path, name), account.uid, account.gid);
   }
-  if (account.switched) await chown(run, account.uid, account.gid);
-  return run;
+  if (account.switched) await chown(path, account.uid, account.gid);
+  return path;
 }
 
 async function makePrivateFolder(account: Account): Promise<string> {
   for (const base of new Set([tmpdir(), "/tmp", "/var/tmp", "/dev/shm"])) {
-    const socket = join(base, `${RUN_PREFIX}123456`, `.s.PGSQL.${PORT}`);
-    const plain = /^\/[\w./+-]*$/.test(base);
-    if (!plain || Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) continue;
+    const socket = join(base, `${SOCKET_FOLDER_PREFIX}123456`, `.s.PGSQL.${PORT}`);
+    const isPlain = /^\/[\w./+-]*$/.test(base);
+    if (!isPlain || Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) continue;
     if (account.switched && !(await canEnter(account, base))) continue;
-    const made = await mkdtemp(join(base, RUN_PREFIX)).catch(() => undefined);
+    const made = await mkdtemp(join(base, SOCKET_FOLDER_PREFIX)).catch(() => undefined);
     if (made !== undefined) return made;
   }
   throw new EmbeddedError(
@@ -256,15 +278,19 @@ async function makePrivateFolder(account: Account): Promise<string> {
   );
 }
 
-async function configuration(home: Home, run: string, settings: Settings): Promise<string> {
+async function configuration(
+  cluster: Cluster,
+  socketFolder: string,
+  settings: ServerSettings,
+): Promise<string> {
   const memory_mb = Math.floor(Math.min(totalmem(), containerMemory()) / 1024 / 1024);
   const shared_mb = Math.max(128, Math.min(1024, Math.floor(memory_mb / 8)));
-  const all: Settings = {
-    data_directory: home.cluster,
-    hba_file: `${run}/pg_hba.conf`,
-    ident_file: `${run}/pg_ident.conf`,
+  const all: ServerSettings = {
+    data_directory: cluster.data_directory,
+    hba_file: `${socketFolder}/pg_hba.conf`,
+    ident_file: `${socketFolder}/pg_ident.conf`,
     listen_addresses: "",
-    unix_socket_directories: run,
+    unix_socket_directories: socketFolder,
     unix_socket_permissions: "0700",
     port: String(PORT),
     cluster_name: "dues",
@@ -276,7 +302,7 @@ async function configuration(home: Home, run: string, settings: Settings): Promi
     effective_cache_size: `${Math.max(128, Math.floor(memory_mb / 2))}MB`,
     max_wal_size: "2GB",
     checkpoint_timeout: "15min",
-    wal_compression: (await knowsLz4(home)) ? "lz4" : "pglz",
+    wal_compression: (await knowsLz4(cluster)) ? "lz4" : "pglz",
     random_page_cost: "1.1",
     jit: "off",
     timezone: "UTC",
@@ -294,13 +320,14 @@ function quoted(value: string): string {
   return value.replaceAll("\\", "\\\\").replaceAll("'", "''");
 }
 
-/** What the container allows; without a limit the kernel gives 0 or a number beyond all memory. */
+/** The container's limit. Without one, Node gives 0 or a number above the machine's memory. */
 function containerMemory(): number {
   return process.constrainedMemory() || Number.POSITIVE_INFINITY;
 }
 
-function knowsLz4({ account, native, cluster }: Home): Promise<boolean> {
-  const program = join(native, "bin", "postgres");
-  const asks = ["-D", cluster, "-C", "wal_compression", "-c", "wal_compression=lz4"];
-  return succeedsAs(account, [program, ...asks]);
+/** Whether these binaries were built with lz4. */
+function knowsLz4({ account, binaries, data_directory }: Cluster): Promise<boolean> {
+  const program = join(binaries, "bin", "postgres");
+  const args = ["-D", data_directory, "-C", "wal_compression", "-c", "wal_compression=lz4"];
+  return succeedsAs(account, [program, ...args]);
 }

@@ -1,20 +1,20 @@
-// The embedded PostgreSQL as the rest of dues sees it: who holds the server of a data folder, who
-// visits it, and who has to wait or is refused.
+// The embedded PostgreSQL as the rest of dues sees it: one process starts the server of a data
+// folder, others join it, wait for its end, or are refused.
 
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { EmbeddedError } from "./child-process.ts";
-import { openHome } from "./data-folder.ts";
+import { openCluster } from "./data-folder.ts";
 import {
-  endPostmaster,
-  findPostmaster,
-  type Home,
-  launch,
+  type Cluster,
+  endServer,
+  findRunningServer,
   POLL_MS,
   PORT,
-  type Postmaster,
-  type Server,
-  type Settings,
+  type RunningServer,
+  type ServerSettings,
+  type StartedServer,
+  startServer,
 } from "./server.ts";
 
 export { EmbeddedError };
@@ -32,77 +32,84 @@ type Connection = {
   readonly port: number;
   readonly user: string;
   readonly database: string;
-  /** Said because PGSSLMODE in the environment would otherwise break a local socket. */
+  /** Overrides PGSSLMODE in the environment, which would break a local socket. */
   readonly ssl: false;
 };
 
 export type EmbeddedOptions = {
   readonly folder: string;
-  /** Shown to others who are refused: "dues serve (process 4242, http://127.0.0.1:8080)". */
-  readonly holder: string;
+  /** Names this process to those it keeps out: "dues serve (process 4242, http://…)". */
+  readonly application_name: string;
   readonly say?: (line: string) => void;
-  readonly settings?: Settings;
-  /** Called when the server dies by itself while it is held. */
+  readonly settings?: ServerSettings;
+  /** Called when the server that this process started ends by itself. */
   readonly onExit?: (message: string) => void;
 };
 
-// Advisory locks of the database "dues". Whoever started the server keeps SERVES or VISITS for as
-// long as the server is meant to run; visitors share USES, so that a short-lived starter can wait
-// for them. Locks end with the session, so they cannot outlive a killed process.
+/** Who starts a server: `dues serve`, or a command that needs it for a moment. */
+type Starter = "service" | "command";
+
+// Advisory locks of the database "dues". The process that started the server keeps the lock of its
+// kind for as long as the server is meant to run; those who joined share the lock `joined`, so that
+// a command that started the server can wait for them. Locks end with the session, so they cannot
+// outlive a killed process.
 const LOCK_SPACE = 0x64756573;
-const LOCK = { serves: 1, visits: 2, uses: 3 } as const;
-type Starter = "serves" | "visits";
+const LOCK = { service: 1, command: 2, joined: 3 } as const;
 
 /** How long the server of another process may stay in a state before we act. */
-const PATIENCE_MS = {
+const STATE_MAX_MS = {
   starting: 600_000,
   stopping: 20_000,
-  unheld: 5_000,
+  abandoned: 5_000,
   unreachable: 5_000,
-  visits: 60_000,
+  command: 60_000,
 } as const;
 const SAY_AFTER_MS = 1_000;
-/** How long a starter waits at its end for those who use its server. */
-const USERS_MAX_MS = { serves: 3_000, visits: 60_000 } as const;
+/** How long a starter that ends waits for those who joined its server. */
+const JOINED_MAX_MS = { service: 3_000, command: 60_000 } as const;
 const RECONNECT_MS = 100;
-/** PostgreSQL cuts application_name there. */
-const NAME_MAX = 63;
+/** PostgreSQL cuts off what is longer. */
+const APPLICATION_NAME_MAX = 63;
 
-/** For `serve`: starts the server of the folder and holds it, or refuses. */
+/** For `serve`: starts the server of the folder, or refuses when a service uses it. */
 export function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  return enter(options, "serves");
+  return openServer(options, "service");
 }
 
 /** For `init` and `migrate`: uses the server that runs on the folder, else starts one meanwhile. */
 export function reachEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  return enter(options, "visits");
+  return openServer(options, "command");
 }
 
-async function enter(options: EmbeddedOptions, as: Starter): Promise<Embedded> {
-  const home = await openHome(options.folder, options.settings ?? {}, options.say ?? (() => {}));
-  const waiting = new Waiting(home, options.say);
+async function openServer(options: EmbeddedOptions, as: Starter): Promise<Embedded> {
+  const cluster = await openCluster(
+    options.folder,
+    options.settings ?? {},
+    options.say ?? (() => {}),
+  );
+  const waiting = new WaitingForServer(cluster, options.say);
   for (;;) {
-    const postmaster = await findPostmaster(home.cluster);
-    if (postmaster === undefined) {
-      const server = await launch(home, options.settings ?? {});
-      if (server !== undefined) return holdServer(server, options, as);
+    const running = await findRunningServer(cluster.data_directory);
+    if (running === undefined) {
+      const server = await startServer(cluster, options.settings ?? {});
+      if (server !== undefined) return lockAsStarter(server, options, as);
       continue;
     }
-    const seen = await look(postmaster);
-    if (as === "visits" && (seen.state === "serves" || seen.state === "visits")) {
-      const visit = await visitServer(postmaster, options.holder);
-      if (visit !== undefined) return visit;
-    } else if (seen.state === "serves") {
-      throw inUse(home, seen.name);
+    const seen = await stateOf(running);
+    if (as === "command" && (seen.state === "service" || seen.state === "command")) {
+      const joined = await joinServer(running, options.application_name);
+      if (joined !== undefined) return joined;
+    } else if (seen.state === "service") {
+      throw inUse(cluster, seen.name);
     } else {
-      await waiting.oneMoment(postmaster, seen);
+      await waiting.poll(running, seen);
     }
   }
 }
 
-function inUse(home: Home, name: string): EmbeddedError {
+function inUse(cluster: Cluster, name: string): EmbeddedError {
   return new EmbeddedError(
-    `The data folder ${home.folder} is in use by ${name}. Stop it, or set DUES_DATA to ` +
+    `The data folder ${cluster.folder} is in use by ${name}. Stop it, or set DUES_DATA to ` +
       "another folder.",
   );
 }
@@ -111,15 +118,16 @@ function connectionTo(host: string, database = "dues"): Connection {
   return { host, port: PORT, user: "dues", database, ssl: false };
 }
 
-type Seen =
+/** Of a server with a starter that lives: its kind and its name. */
+type ServerState =
   | { readonly state: Starter; readonly name: string }
-  | { readonly state: "starting" | "stopping" | "unheld" | "unreachable" };
+  | { readonly state: "starting" | "stopping" | "abandoned" | "unreachable" };
 
 /** Asks a running server who started it. */
-async function look(postmaster: Postmaster): Promise<Seen> {
-  if (postmaster.status === "starting") return { state: "starting" };
-  if (postmaster.status === "stopping") return { state: "stopping" };
-  const client = new pg.Client(connectionTo(postmaster.socket_folder));
+async function stateOf(server: RunningServer): Promise<ServerState> {
+  if (server.status === "starting") return { state: "starting" };
+  if (server.status === "stopping") return { state: "stopping" };
+  const client = new pg.Client(connectionTo(server.socket_folder));
   client.on("error", () => {});
   try {
     await client.connect();
@@ -128,38 +136,40 @@ async function look(postmaster: Postmaster): Promise<Seen> {
          from pg_locks l
          join pg_stat_activity a on a.pid = l.pid
         where l.locktype = 'advisory' and l.granted and l.classid = $1::int::oid and l.objsubid = 2
-          and l.objid in (${LOCK.serves}, ${LOCK.visits})
+          and l.objid in (${LOCK.service}, ${LOCK.command})
           and l.database = (select oid from pg_database where datname = current_database())`,
       [LOCK_SPACE],
     );
     const [starter] = rows;
-    if (starter === undefined) return { state: "unheld" };
-    return { state: starter.kind === LOCK.serves ? "serves" : "visits", name: starter.name };
+    if (starter === undefined) return { state: "abandoned" };
+    return { state: starter.kind === LOCK.service ? "service" : "command", name: starter.name };
   } catch (error) {
     const { code } = error as { code?: string };
-    // The socket is missing or nobody listens: tmp cleaners do that. All else passes by itself.
-    const deaf = code === "ENOENT" || code === "ECONNREFUSED" || code === "EACCES";
-    return { state: deaf ? "unreachable" : "starting" };
+    // The socket is missing or nobody listens on it: programs that clean /tmp remove it. Other
+    // errors are those of a server that starts or stops.
+    const isUnreachable = code === "ENOENT" || code === "ECONNREFUSED" || code === "EACCES";
+    return { state: isUnreachable ? "unreachable" : "starting" };
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-/** Patience with a server that another process started, per state, and what follows it. */
-class Waiting {
-  readonly #home: Home;
+/** Waits for a server that another process started, for as long as its state allows, then acts. */
+class WaitingForServer {
+  readonly #cluster: Cluster;
   readonly #say: ((line: string) => void) | undefined;
   #state = "";
   #since = 0;
   #said = false;
 
-  constructor(home: Home, say: ((line: string) => void) | undefined) {
-    this.#home = home;
+  constructor(cluster: Cluster, say: ((line: string) => void) | undefined) {
+    this.#cluster = cluster;
     this.#say = say;
   }
 
-  async oneMoment(postmaster: Postmaster, seen: Seen): Promise<void> {
-    const key = `${postmaster.pid} ${seen.state}`;
+  /** Waits a moment, or does what is due when the state has lasted too long. */
+  async poll(server: RunningServer, seen: ServerState): Promise<void> {
+    const key = `${server.pid} ${seen.state}`;
     if (key !== this.#state) {
       this.#state = key;
       this.#since = performance.now();
@@ -167,34 +177,37 @@ class Waiting {
     const waited = performance.now() - this.#since;
     if (waited > SAY_AFTER_MS && !this.#said) {
       this.#said = true;
-      const name = "name" in seen ? seen.name : `a PostgreSQL (process ${postmaster.pid})`;
-      this.#say?.(`Waiting for ${name} that runs on ${this.#home.folder} to end.`);
+      const name = "name" in seen ? seen.name : `a PostgreSQL (process ${server.pid})`;
+      this.#say?.(`Waiting for ${name} that runs on ${this.#cluster.folder} to end.`);
     }
-    if (seen.state === "serves" || waited < PATIENCE_MS[seen.state]) {
+    if (seen.state === "service" || waited < STATE_MAX_MS[seen.state]) {
       await delay(POLL_MS);
       return;
     }
-    if (seen.state === "visits") throw inUse(this.#home, seen.name);
-    if (seen.state === "unheld" || seen.state === "stopping") {
-      await endPostmaster(this.#home.cluster, postmaster);
+    if (seen.state === "command") throw inUse(this.#cluster, seen.name);
+    if (seen.state === "abandoned" || seen.state === "stopping") {
+      await endServer(this.#cluster.data_directory, server);
       return;
     }
     throw new EmbeddedError(
-      `A PostgreSQL (process ${postmaster.pid}) runs on ${this.#home.folder} and does not ` +
-        `answer on ${postmaster.socket_folder}. End it (kill -INT ${postmaster.pid}) and start ` +
+      `A PostgreSQL (process ${server.pid}) runs on ${this.#cluster.folder} and does not ` +
+        `answer on ${server.socket_folder}. End it (kill -INT ${server.pid}) and start ` +
         "again, or set DUES_DATA to another folder.",
     );
   }
 }
 
-/** Joins a server that another process started; undefined when it just ends. */
-async function visitServer(postmaster: Postmaster, holder: string): Promise<Embedded | undefined> {
-  const connection = connectionTo(postmaster.socket_folder);
-  const client = new pg.Client({ ...connection, application_name: holder.slice(0, NAME_MAX) });
+/** Joins a server that another process started; undefined when it is just ending. */
+async function joinServer(server: RunningServer, name: string): Promise<Embedded | undefined> {
+  const connection = connectionTo(server.socket_folder);
+  const client = new pg.Client({
+    ...connection,
+    application_name: name.slice(0, APPLICATION_NAME_MAX),
+  });
   client.on("error", () => {});
   try {
     await client.connect();
-    await client.query("select pg_advisory_lock_shared($1, $2)", [LOCK_SPACE, LOCK.uses]);
+    await client.query("select pg_advisory_lock_shared($1, $2)", [LOCK_SPACE, LOCK.joined]);
   } catch {
     await client.end().catch(() => {});
     await delay(POLL_MS);
@@ -203,14 +216,17 @@ async function visitServer(postmaster: Postmaster, holder: string): Promise<Embe
   return { connection, started: false, stop: () => client.end() };
 }
 
-/** Takes the starter's lock on a server just launched, and keeps it until stop(). */
-async function holdServer(
-  server: Server,
+/** Takes the starter's lock on a server that this process started, and keeps it until stop(). */
+async function lockAsStarter(
+  server: StartedServer,
   options: EmbeddedOptions,
   as: Starter,
 ): Promise<Embedded> {
   const connection = connectionTo(server.socket_folder);
-  const config = { ...connection, application_name: options.holder.slice(0, NAME_MAX) };
+  const config = {
+    ...connection,
+    application_name: options.application_name.slice(0, APPLICATION_NAME_MAX),
+  };
   let client: pg.Client | undefined;
   let stopping = false;
 
@@ -256,8 +272,8 @@ async function holdServer(
     started: true,
     async stop() {
       stopping = true;
-      // This session keeps the lock on the users until the server is gone, or one could slip in.
-      if (client !== undefined) await waitForUsers(client, USERS_MAX_MS[as]);
+      // The session then keeps the lock until the server is gone, so that nobody joins meanwhile.
+      if (client !== undefined) await waitForJoined(client, JOINED_MAX_MS[as]);
       await server.stop();
       await client?.end().catch(() => {});
     },
@@ -276,12 +292,12 @@ async function makeDatabase(host: string): Promise<void> {
   }
 }
 
-/** Nobody who already uses the server is cut off, unless it takes too long. */
-async function waitForUsers(client: pg.Client, wait_max_ms: number): Promise<void> {
+/** Lets those who joined the server finish, unless they take too long. */
+async function waitForJoined(client: pg.Client, wait_max_ms: number): Promise<void> {
   try {
     await client.query(`set lock_timeout = ${wait_max_ms}`);
-    await client.query("select pg_advisory_lock($1, $2)", [LOCK_SPACE, LOCK.uses]);
+    await client.query("select pg_advisory_lock($1, $2)", [LOCK_SPACE, LOCK.joined]);
   } catch {
-    // They take too long, or the server is already gone: it ends in either case.
+    // They took too long, or the server is gone already: it is ended in either case.
   }
 }

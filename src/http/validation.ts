@@ -1,10 +1,12 @@
-// Checks requests against their schemas and says in words what is wrong, field by field.
+// Checks requests against their schemas and refuses them field by field; the words are those of
+// schema/fault-words.ts.
 
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 import { parseTimestamp } from "../domain/dates.ts";
 import { type ErrorDetail, refuse } from "../errors.ts";
 import { CURRENCIES } from "../schema/currencies.ts";
+import { fieldName, pointerSteps, wordsFor } from "../schema/fault-words.ts";
 import { isPlainText } from "./json.ts";
 
 const DETAILS_MAX = 20;
@@ -105,99 +107,16 @@ function summary(details: readonly ErrorDetail[]): string {
 function detailOf(error: ErrorObject): ErrorDetail {
   const params = error.params as Record<string, unknown>;
   const missing = error.keyword === "required" ? [String(params.missingProperty)] : [];
-  const field = fieldName([...error.instancePath.split("/").slice(1), ...missing]);
+  const field = fieldName([...pointerSteps(error.instancePath), ...missing], isDigits);
   return { field, code: codeOf(error), message: `${field || "The body"} ${wordsFor(error)}.` };
 }
 
-/** `/charges/0/properties/amount` → `charges[0].properties.amount` */
-function fieldName(parts: readonly string[]): string {
-  return parts
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .reduce((path, part) => {
-      if (/^\d+$/.test(part)) return `${path}[${part}]`;
-      return path === "" ? part : `${path}.${part}`;
-    }, "");
+function isDigits(step: string | number): boolean {
+  return /^\d+$/.test(String(step));
 }
 
 function codeOf(error: ErrorObject): string {
   if (error.keyword === "x-at-least-one") return "required";
   if (error.keyword === "x-max-bytes") return "too_large";
   return error.keyword;
-}
-
-function wordsFor(error: ErrorObject): string {
-  const params = error.params as Record<string, unknown>;
-  switch (error.keyword) {
-    case "required":
-      return "is required";
-    case "type":
-      return `must be ${article([params.type].flat().map(String))}`;
-    case "enum":
-      return `must be one of ${(params.allowedValues as unknown[]).join(", ")}`;
-    case "minLength":
-      return Number(params.limit) === 1
-        ? "must not be empty"
-        : `must have at least ${params.limit} characters`;
-    case "maxLength":
-      return `must have at most ${params.limit} characters`;
-    case "minimum":
-      return `must be at least ${params.limit}`;
-    case "maximum":
-      return `must be at most ${params.limit}`;
-    case "minItems":
-      return `must have at least ${params.limit} entries`;
-    case "maxItems":
-      return `must have at most ${params.limit} entries`;
-    case "uniqueItems":
-      return "must not repeat an entry";
-    case "x-at-least-one":
-      return `needs at least one of ${knownFields(error)}`;
-    case "x-max-bytes":
-      return `must be at most ${error.schema as number} bytes of JSON`;
-    case "pattern":
-      return patternWords(error);
-    case "format":
-      return formatWords(String(params.format));
-    default:
-      return error.message ?? "is not valid";
-  }
-}
-
-function knownFields(error: ErrorObject): string {
-  const parent = error.parentSchema as { properties?: object } | undefined;
-  return Object.keys(parent?.properties ?? {}).join(", ");
-}
-
-function patternWords(error: ErrorObject): string {
-  const parent = error.parentSchema as { format?: string; description?: string } | undefined;
-  if (parent?.format !== undefined) return formatWords(parent.format);
-  if (parent?.description !== undefined) return `must look like: ${parent.description}`;
-  const pattern = String((error.params as Record<string, unknown>).pattern);
-  if (pattern.includes("\\d{1,15}")) {
-    return "must be a plain decimal string such as 12.50, with at most 15 digits before and 12 after the point";
-  }
-  return `must match ${pattern}`;
-}
-
-function formatWords(format: string): string {
-  switch (format) {
-    case "uuid":
-      return "must be a UUID";
-    case "timestamp":
-      return "must be a full ISO 8601 timestamp with Z or an offset, such as 2026-01-31T12:00:00.000Z";
-    case "date":
-      return "must be a date such as 2026-01-31";
-    case "currency":
-      return "must be a 3-letter ISO-4217 currency code such as USD";
-    default:
-      return `must be a valid ${format}`;
-  }
-}
-
-function article(types: readonly string[]): string {
-  const names = types.map((type) => {
-    if (type === "null") return "null";
-    return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
-  });
-  return names.join(" or ");
 }

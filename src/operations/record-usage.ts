@@ -7,6 +7,7 @@ import { groupBy } from "../domain/group-by.ts";
 import { periodIndexAt } from "../domain/periods.ts";
 import { type Refusal, refuse, refuseField } from "../errors.ts";
 import { digestId } from "../ids.ts";
+import { canonicalJson } from "../schema/canonical-json.ts";
 import type { EventAccepted, Unbillable, UsageEventInput } from "../schema/events.ts";
 import type { Metric } from "../schema/metrics.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
@@ -312,15 +313,6 @@ function isSame(repeat: Draft, first: usage.StoredEvent): boolean {
     // Without a timestamp the first copy was given the time of its arrival.
     (input.timestamp === undefined || repeat.at?.getTime() === first.at.getTime()) &&
     (input.value ?? null) === first.value &&
-    canonical(input.properties ?? {}) === canonical(first.properties ?? {})
-  );
-}
-
-/** Key order does not make a payload different. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === "object" && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
+    canonicalJson(input.properties ?? {}) === canonicalJson(first.properties ?? {})
   );
 }

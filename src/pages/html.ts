@@ -1,4 +1,4 @@
-// HTML as tagged text: whatever is put in is escaped, unless it was made here.
+// HTML by tagged templates: a value that is put in is escaped, unless it is HTML made here.
 
 export class Html {
   readonly text: string;

@@ -1,13 +1,16 @@
-// A page for people as text: what every one of them has around its body.
+// The HTML that every page has around its body, and the text colour for a coloured ground.
 
 import { Html, html } from "./html.ts";
 
 export type Page = {
   readonly title: string;
-  /** One style sheet of ours, let in by its hash; the only value in it is a colour. */
+  /**
+   * The only style sheet; the content security policy allows it by its hash. It is not escaped: the
+   * only value in it is a colour, checked where it is set.
+   */
   readonly style: string;
   readonly body: Html;
-  /** A script of our own server, by its path. */
+  /** The path of a script on our own server. */
   readonly script?: string;
 };
 
@@ -30,8 +33,8 @@ ${body}
 `;
 }
 
-/** Black or white, whichever reads better on the colour. */
-export function inkOn(color: string): "#000000" | "#ffffff" {
+/** Black or white, whichever has more contrast on the colour, by the luminance of WCAG. */
+export function textColorOn(color: string): "#000000" | "#ffffff" {
   const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
     const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;

@@ -212,6 +212,7 @@ describe("a fault is told with line, column and field", () => {
       `${HEAD}dunning:\n  steps: [{days_after_due: 1, webhook_event: invoice.created}]\n`,
       "6:46 dunning.steps[0].webhook_event",
     ],
+    ["an empty dunning step", `${HEAD}dunning:\n  steps: [null]\n`, "6:11 dunning.steps[0]"],
     [
       "a webhook over http",
       `${HEAD}webhooks:\n- {url: "http://example.com", events: [invoice.created]}\n`,

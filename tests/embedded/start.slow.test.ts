@@ -1,4 +1,4 @@
-// The embedded PostgreSQL with real processes: starts, visits, refusals, kills and what they leave.
+// The embedded PostgreSQL with real processes: starts, joins, refusals, kills and what they leave.
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -35,11 +35,12 @@ const PROGRAM = `
 import { reachEmbedded, startEmbedded } from "./start.js";
 const [how, folder] = process.argv.slice(2);
 const tell = (line) => process.stdout.write(JSON.stringify(line) + "\\n");
-const holder = "dues " + how + " (process " + process.pid + ")";
+const application_name = "dues " + how + " (process " + process.pid + ")";
 try {
   const open = how === "serve" ? startEmbedded : reachEmbedded;
   const settings = ${JSON.stringify(SETTINGS)};
-  const opened = await open({ folder, holder, settings, onExit: (exit) => tell({ exit }) });
+  const onExit = (exit) => tell({ exit });
+  const opened = await open({ folder, application_name, settings, onExit });
   tell({ connection: opened.connection, started: opened.started });
   process.stdin.once("data", async () => {
     await opened.stop();
@@ -110,7 +111,9 @@ beforeAll(async () => {
   });
   writeFileSync(join(program, "child.js"), PROGRAM);
   ready = freshFolder();
-  await (await startEmbedded({ folder: ready, holder: "the tests", settings: SETTINGS })).stop();
+  await (
+    await startEmbedded({ folder: ready, application_name: "the tests", settings: SETTINGS })
+  ).stop();
 });
 
 beforeEach(() => {
@@ -141,7 +144,7 @@ function removeFolder(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-/** Living processes of the server, of its guard and of initdb. A zombie is dead. */
+/** Living processes of the server, of its supervisor and of initdb. A zombie is dead. */
 function processesOn(data: string): string[] {
   const cluster = join(data, "postgres");
   const real = existsSync(cluster) ? realpathSync(cluster) : cluster;
@@ -191,13 +194,13 @@ test("the server answers on a private socket only, and keeps what it has committ
 });
 
 test("without other settings nothing that protects the data is off", async () => {
-  const opened = await startEmbedded({ folder, holder: "the tests" });
+  const opened = await startEmbedded({ folder, application_name: "the tests" });
   const told = { connection: opened.connection };
   expect(await query(told, "show fsync")).toEqual([{ fsync: "on" }]);
   await opened.stop();
 });
 
-test("a second start is refused with the name of the one who holds the folder", async () => {
+test("a second start is refused with the name of the process that uses the folder", async () => {
   const first = new Child("serve");
   expect(await first.told()).toMatchObject({ started: true });
   expect(await new Child("serve").told()).toEqual({
@@ -208,46 +211,45 @@ test("a second start is refused with the name of the one who holds the folder", 
   });
 });
 
-test("a visitor joins the running server and leaves it running", async () => {
-  const holder = new Child("serve");
-  const held = await holder.told();
-  const visitor = new Child("init");
-  const visit = await visitor.told();
-  expect(visit).toEqual({ connection: held.connection, started: false });
-  visitor.stop();
-  expect(await visitor.told()).toEqual({ stopped: true });
-  expect(await query(held, "select 1 as one")).toEqual([{ one: 1 }]);
+test("a command joins the running server and leaves it running", async () => {
+  const serve = new Child("serve");
+  const started = await serve.told();
+  const command = new Child("init");
+  expect(await command.told()).toEqual({ connection: started.connection, started: false });
+  command.stop();
+  expect(await command.told()).toEqual({ stopped: true });
+  expect(await query(started, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("a visitor starts a server where none runs, and takes it along when it goes", async () => {
-  const visitor = new Child("init");
-  expect(await visitor.told()).toMatchObject({ started: true });
-  visitor.stop();
-  expect(await visitor.told()).toEqual({ stopped: true });
+test("a command starts a server where none runs, and stops it when it ends", async () => {
+  const command = new Child("init");
+  expect(await command.told()).toMatchObject({ started: true });
+  command.stop();
+  expect(await command.told()).toEqual({ stopped: true });
   expect(processesOn(folder)).toEqual([]);
 });
 
-test("a visitor that started the server waits for the others before it ends it", async () => {
+test("a command that started the server waits for the others before it ends it", async () => {
   const first = new Child("init");
   const second = new Child("init");
   const tolds = [await first.told(), await second.told()];
-  const [starter, guest] = tolds[0]?.started ? [first, second] : [second, first];
+  const [starter, other] = tolds[0]?.started ? [first, second] : [second, first];
   starter.stop();
-  // The starter now waits for a lock that its guest shares.
+  // The starter now waits for a lock that the other shares.
   const waiting =
     "select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted";
   await expect.poll(() => query(tolds[0] ?? {}, waiting), SOON).toEqual([{ n: 1 }]);
-  guest.stop();
-  expect(await guest.told()).toEqual({ stopped: true });
+  other.stop();
+  expect(await other.told()).toEqual({ stopped: true });
   expect(await starter.told()).toEqual({ stopped: true });
 });
 
-test("a serve that finds a visitor's server waits for its end and then starts", async () => {
-  const visitor = new Child("init");
-  expect(await visitor.told()).toMatchObject({ started: true });
+test("a serve that finds a command's server waits for its end and then starts", async () => {
+  const command = new Child("init");
+  expect(await command.told()).toMatchObject({ started: true });
   const serve = new Child("serve");
-  visitor.stop();
-  expect(await visitor.told()).toEqual({ stopped: true });
+  command.stop();
+  expect(await command.told()).toEqual({ stopped: true });
   expect(await serve.told()).toMatchObject({ started: true });
 });
 
@@ -257,7 +259,7 @@ test("the server is outside the process group that Ctrl-C reaches", async () => 
   expect(column(postmasterOf(folder), "pgid")).not.toBe(column(child.pid, "pgid"));
 });
 
-test("after kill -9 of the holder no process and no socket stay", async () => {
+test("after kill -9 of the starter no process and no socket stay", async () => {
   const child = new Child("serve");
   const { connection } = await child.told();
   expect(processesOn(folder)).not.toEqual([]);
@@ -278,12 +280,12 @@ test("a start right after kill -9 finds every committed row, again and again", a
   }
 });
 
-test("a folder whose holder, guard and server were all killed starts again", async () => {
+test("a folder whose starter, supervisor and server were all killed starts again", async () => {
   const child = new Child("serve");
   const { connection } = await child.told();
   const server = postmasterOf(folder);
-  const guard = column(server, "ppid");
-  process.kill(guard, "SIGKILL");
+  const supervisor = column(server, "ppid");
+  process.kill(supervisor, "SIGKILL");
   process.kill(server, "SIGKILL");
   await child.kill();
   const next = new Child("serve");
@@ -291,22 +293,22 @@ test("a folder whose holder, guard and server were all killed starts again", asy
   expect(existsSync(String(connection?.host)), "the stale socket folder").toBe(false);
 });
 
-test("a server that lost its holder and its guard is ended by the next start", async () => {
+test("a server that lost its starter and its supervisor is ended by the next start", async () => {
   const child = new Child("serve");
   await child.told();
   const server = postmasterOf(folder);
-  const guard = column(server, "ppid");
+  const supervisor = column(server, "ppid");
   const rest = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
     .split("\n")
     .map((line) => line.trim().split(/\s+/).map(Number))
-    .filter(([pid, parent]) => parent === guard && pid !== server);
-  for (const pid of [guard, ...rest.map(([pid = 0]) => pid)]) process.kill(pid, "SIGKILL");
+    .filter(([pid, parent]) => parent === supervisor && pid !== server);
+  for (const pid of [supervisor, ...rest.map(([pid = 0]) => pid)]) process.kill(pid, "SIGKILL");
   await child.kill();
   expect(await new Child("serve").told()).toMatchObject({ started: true });
   expect(postmasterOf(folder)).not.toBe(server);
 });
 
-test("a crash inside the server does not cost the holder its folder", async () => {
+test("a crash inside the server does not cost the starter its folder", async () => {
   const child = new Child("serve");
   const told = await child.told();
   const sessions = `select pid from pg_stat_activity where application_name like 'dues serve%'`;
@@ -317,7 +319,7 @@ test("a crash inside the server does not cost the holder its folder", async () =
   expect((await new Child("serve").told()).refused).toContain(`process ${child.pid}`);
 });
 
-test("a holder whose server dies is told so", async () => {
+test("a starter whose server dies is told so", async () => {
   const child = new Child("serve");
   await child.told();
   process.kill(postmasterOf(folder), "SIGKILL");
@@ -343,7 +345,7 @@ test("a kill while the database is made leaves nothing half-made", async () => {
   }
 });
 
-test("two starts at once on an empty folder make one database that one of them holds", async () => {
+test("two starts at once on an empty folder make one database that one of them uses", async () => {
   folder = freshFolder();
   try {
     const tolds = await Promise.all([new Child("serve").told(), new Child("serve").told()]);
@@ -362,7 +364,7 @@ test("data of another PostgreSQL is refused, and its folder is named", async () 
   const before = readFileSync(version, "utf8");
   writeFileSync(version, "9\n");
   try {
-    const opening = startEmbedded({ folder, holder: "the tests", settings: SETTINGS });
+    const opening = startEmbedded({ folder, application_name: "the tests", settings: SETTINGS });
     await expect(opening).rejects.toThrow(EmbeddedError);
     await expect(opening).rejects.toThrow(realpathSync(join(folder, "postgres")));
   } finally {

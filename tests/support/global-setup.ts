@@ -23,7 +23,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = await mkdtemp(join(tmpdir(), "dues-test-"));
   const embedded =
     external === undefined
-      ? await startEmbedded({ folder, holder: `tests (${process.pid})`, settings: SETTINGS })
+      ? await startEmbedded({
+          folder,
+          application_name: `tests (${process.pid})`,
+          settings: SETTINGS,
+        })
       : undefined;
   const server: Connection = embedded?.connection ?? { connectionString: external as string };
   await admin(server, `drop database if exists ${template} with (force)`);

@@ -32,7 +32,13 @@ const BY_ALL = ["errors", "ids"];
 /** The commands that are the service itself and not its client. */
 const SERVER_COMMANDS = /^src\/cli\/(main|server-commands)\.ts$/;
 
-export type Import = { readonly from: string; readonly at: number; readonly wholesale: boolean };
+export type Import = {
+  readonly from: string;
+  readonly at: number;
+  readonly wholesale: boolean;
+  /** What is imported by name; undefined where that cannot be told, as for a whole module. */
+  readonly names: readonly string[] | undefined;
+};
 
 /** Every import of a file, however it is written: also types, dynamic ones and re-exports. */
 export function importsOf(source: Source): Import[] {
@@ -44,9 +50,16 @@ export function importsOf(source: Source): Import[] {
     const literal = target?.type === "TSLiteralType" ? (target.literal as Node) : target;
     if (typeof literal?.value !== "string") return;
     const wholesale = node.type === "ExportAllDeclaration";
-    found.push({ from: literal.value, at: node.start, wholesale });
+    found.push({ from: literal.value, at: node.start, wholesale, names: namesIn(node) });
   });
   return found;
+}
+
+function namesIn(node: Node): string[] | undefined {
+  const specifiers = node.specifiers as readonly Node[] | undefined;
+  const names = specifiers?.map(({ imported, local }) => ((imported ?? local) as Node).name);
+  const isPlain = specifiers?.every(({ type }) => /^(Import|Export)Specifier$/.test(type));
+  return isPlain ? names?.map(String) : undefined;
 }
 
 /** `src/http/routes/keys.ts` is of the room http, `src/clock.ts` is a room of its own. */
@@ -75,13 +88,24 @@ export function lawFaults(source: Source): Fault[] {
   });
 }
 
+/** What the pure rooms may take from packages: all of them, or only the names that compute. */
+const PURE: Readonly<Record<string, Readonly<Record<string, "all" | readonly string[]>>>> = {
+  schema: { typebox: "all" },
+  domain: {
+    "node:crypto": "all",
+    "node:net": ["BlockList", "isIP", "isIPv4", "isIPv6", "SocketAddress"],
+  },
+};
+
 /** Rules know nothing of the world: no package, and of Node only what computes. */
 export function purityFaults(source: Source): Fault[] {
-  const room = roomOf(source.path);
-  if (room !== "domain" && room !== "schema") return [];
-  const pure = room === "schema" ? ["typebox"] : ["node:crypto"];
-  return importsOf(source).flatMap(({ from, at }) => {
-    if (from.startsWith(".") || pure.includes(from)) return [];
+  const room = roomOf(source.path) ?? "";
+  const pure = PURE[room];
+  if (pure === undefined) return [];
+  return importsOf(source).flatMap(({ from, at, names }) => {
+    const allowed = from.startsWith(".") ? "all" : (pure[from] ?? []);
+    const isNamed = names !== undefined && names.length > 0;
+    if (allowed === "all" || (isNamed && names.every((name) => allowed.includes(name)))) return [];
     return [fault(source, at, `${room} is pure: do what needs ${from} in store or at a door.`)];
   });
 }

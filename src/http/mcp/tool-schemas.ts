@@ -1,27 +1,7 @@
 // The schemas of tools, made from those of the routes they call.
 
 import type { TSchema } from "typebox";
-
-export type PlainSchema = { readonly [keyword: string]: unknown };
-
-/** Standard JSON Schema: without formats and keywords that only our own checker knows. */
-export function plainSchema(schema: TSchema | PlainSchema): PlainSchema {
-  return plain(schema) as PlainSchema;
-}
-
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).flatMap(([key, each]) => {
-    if (key.startsWith("x-") || key.startsWith("~")) return [];
-    if (key === "format" && typeof each === "string") {
-      if (each === "currency") return [];
-      return [[key, each === "timestamp" ? "date-time" : each]];
-    }
-    return [[key, plain(each)]];
-  });
-  return Object.fromEntries(entries);
-}
+import { type PlainSchema, standardSchema } from "../../schema/standard-schema.ts";
 
 /** What a tool's caller would write as numbers and booleans is text in a query. */
 const TYPED: Readonly<Record<string, PlainSchema>> = {
@@ -34,7 +14,7 @@ const TYPED: Readonly<Record<string, PlainSchema>> = {
 
 /** The filters and paging of a list route as arguments. */
 export function argumentsOf(query: TSchema | undefined, leftOut: readonly string[]): PlainSchema {
-  const { properties = {} } = plainSchema(query ?? {}) as { properties?: PlainSchema };
+  const { properties = {} } = standardSchema(query ?? {}) as { properties?: PlainSchema };
   const kept = Object.entries(properties).filter(([name]) => !leftOut.includes(name));
   return {
     type: "object",

@@ -3,8 +3,9 @@
 
 import type { TSchema } from "typebox";
 import { type ErrorDetail, type Refusal, refuse } from "../../errors.ts";
+import { type PlainSchema, standardSchema } from "../../schema/standard-schema.ts";
 import type { Call, Route } from "../route.ts";
-import { argumentsOf, type PlainSchema, plainSchema, queryOf } from "./tool-schemas.ts";
+import { argumentsOf, queryOf } from "./tool-schemas.ts";
 
 export type Arguments = Readonly<Record<string, unknown>>;
 export type RestAnswer = { readonly status: number; readonly body: object };
@@ -173,7 +174,7 @@ async function invoiceByNumber(
 }
 
 function recordPayment(route: Route): Tool {
-  const input = plainSchema(route.body as TSchema) as { properties: PlainSchema };
+  const input = standardSchema(route.body as TSchema) as { properties: PlainSchema };
   const output = outputOf(route) as { properties: PlainSchema };
   return {
     name: "record_payment",
@@ -201,7 +202,7 @@ function recordPayment(route: Route): Tool {
 
 /** Success has one shape, whatever its status. */
 function outputOf(route: Route): PlainSchema {
-  return plainSchema(route.reply[1] as TSchema);
+  return standardSchema(route.reply[1] as TSchema);
 }
 
 function eitherOf(other: string): PlainSchema {

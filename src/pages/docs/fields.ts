@@ -4,7 +4,7 @@ import { DECIMAL_PATTERN, SIGNED_DECIMAL_PATTERN } from "../../schema/common.ts"
 import { nameOf, type Parameter, resolved, type SchemaObject } from "../../schema/openapi.ts";
 import { type Html, html, prose } from "../html.ts";
 
-type Named = Readonly<Record<string, SchemaObject>>;
+type NamedSchemas = Readonly<Record<string, SchemaObject>>;
 
 const DEPTH_MAX = 4;
 
@@ -16,12 +16,12 @@ export type Field = {
   readonly depth: number;
 };
 
-/** How named records are shown: opened in place, or as a link to where they stand. */
+/** How named records are shown: field by field in place, or as a link to their own table. */
 export type Nesting = "open" | "linked";
 
 export function fieldsOf(
   schema: SchemaObject,
-  named: Named,
+  named: NamedSchemas,
   nesting: Nesting,
   depth = 0,
   from: readonly string[] = [],
@@ -33,17 +33,17 @@ export function fieldsOf(
     const field: Field = { name, schema: each, required, description, depth };
     const inner = innerOf(each);
     const innerName = inner && nameOf(inner);
-    const closed =
+    const isClosed =
       inner === undefined ||
       depth + 1 >= DEPTH_MAX ||
       (innerName !== undefined && (nesting === "linked" || from.includes(innerName)));
-    if (closed) return [field];
+    if (isClosed) return [field];
     const path = innerName === undefined ? from : [...from, innerName];
     return [field, ...fieldsOf(inner, named, nesting, depth + 1, path)];
   });
 }
 
-/** What stands inside a field: the record itself, that of a list, or one that may be null. */
+/** The record inside a field: the field itself, an entry of a list, or one that may be null. */
 function innerOf(schema: SchemaObject): SchemaObject | undefined {
   if (schema.items !== undefined) return innerOf(schema.items);
   if (schema.$ref !== undefined || schema.properties !== undefined) return schema;
@@ -56,7 +56,7 @@ export function parameterFields(parameters: readonly Parameter[]): Field[] {
   });
 }
 
-/** Requests mark what they need; answers mark what may be missing. */
+/** A request marks the required fields, an answer the optional ones. */
 export function fieldTable(caption: string, fields: readonly Field[], nesting: Nesting): Html {
   if (fields.length === 0) return html``;
   const title = caption !== "" && html`<caption>${caption}</caption>`;
@@ -102,7 +102,7 @@ function typeName(schema: SchemaObject, nesting: Nesting): Html {
 function limitWords(schema: SchemaObject): Html {
   const entries = [schema.minItems, schema.maxItems].some((limit) => limit !== undefined);
   const words = [
-    // A format says more than a length does.
+    // A format, such as UUID, implies its length.
     schema.format === undefined && range("character", schema.minLength ?? 0, schema.maxLength),
     range("", schema.minimum, schema.maximum),
     entries && range("entries", schema.minItems ?? 0, schema.maxItems),

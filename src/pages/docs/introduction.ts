@@ -1,4 +1,5 @@
-// What holds for every call, told before the calls: tokens, projects, pages, errors, amounts.
+// The first part of the reference, which holds for every call: tokens, projects, pages, errors,
+// amounts.
 
 import type { OpenApiDocument } from "../../schema/openapi.ts";
 import { type Html, html, prose } from "../html.ts";

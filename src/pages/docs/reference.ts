@@ -1,5 +1,5 @@
-// The reference for people: one page of HTML made from the OpenAPI document, without scripts and
-// without anything from outside.
+// The API reference: one page of HTML made from the OpenAPI document, without scripts and without
+// anything from other servers.
 
 import {
   nameOf,
@@ -13,7 +13,7 @@ import {
 import { Html, html, prose } from "../html.ts";
 import { fieldsOf, fieldTable, parameterFields } from "./fields.ts";
 import { introduction, SECTIONS } from "./introduction.ts";
-import { curl, highlighted, type Story, sampleOf, storyOf } from "./samples.ts";
+import { curl, type Examples, examplesOf, highlighted, sampleOf } from "./samples.ts";
 import { STYLE } from "./style.ts";
 
 type Entry = {
@@ -36,7 +36,7 @@ const ICON =
 
 export function renderDocs(document: OpenApiDocument): string {
   const groups = groupsOf(document);
-  const story = storyOf(document);
+  const examples = examplesOf(document);
   const { title } = document.info;
   const brand = html`<span class="brand">${title} <small>API reference</small></span>`;
   const page = html`<!doctype html>
@@ -48,7 +48,7 @@ export function renderDocs(document: OpenApiDocument): string {
 <aside>${brand}<nav aria-label="Contents">${contents(groups)}</nav></aside>
 <details class="menu"><summary>${brand}</summary><nav aria-label="Contents">${contents(groups)}</nav></details>
 <main id="main">${introduction(document)}
-${groups.map((group) => groupSection(group, document, story))}
+${groups.map((group) => groupSection(group, document, examples))}
 <footer>Made from <a href="/openapi.json">openapi.json</a>, which is made from the routes themselves.</footer>
 </main></body></html>
 `;
@@ -77,7 +77,7 @@ function parameterOf(parameter: Parameter | Reference, document: OpenApiDocument
   return found;
 }
 
-/** The named schemas that the answers of an operation hold, outermost first, each only once. */
+/** The named schemas in the answers of an operation, outermost first, that were not seen before. */
 function recordsIn(operation: Operation, document: OpenApiDocument, seen: Set<string>): string[] {
   const found: string[] = [];
   const visit = (schema: SchemaObject) => {
@@ -113,11 +113,11 @@ function badge(method: string, short = false): Html {
   return html`<span class="m ${method.toLowerCase()}">${label}</span>`;
 }
 
-function groupSection(group: Group, document: OpenApiDocument, story: Story): Html {
+function groupSection(group: Group, document: OpenApiDocument, examples: Examples): Html {
   const { id, tag, entries, records } = group;
   return html`<section><h2 id="${id}"><a href="#${id}">${tag}</a></h2>
 ${records.map((name) => recordTable(name, document))}
-${entries.map((entry) => operationArticle(entry, document, story))}</section>
+${entries.map((entry) => operationArticle(entry, document, examples))}</section>
 `;
 }
 
@@ -128,18 +128,18 @@ function recordTable(name: string, document: OpenApiDocument): Html {
   return html`<details class="rec"><summary>The ${spaced(name)} record</summary><div id="object-${name}">${fieldTable("", fields, "linked")}</div></details>`;
 }
 
-function operationArticle(entry: Entry, document: OpenApiDocument, story: Story): Html {
+function operationArticle(entry: Entry, document: OpenApiDocument, examples: Examples): Html {
   const { method, path, operation } = entry;
   const id = operation.operationId;
   return html`<article class="op" id="${id}"><div><h3><a href="#${id}">${operation.summary}</a></h3>
 <p class="route">${badge(method)}<code>${path}</code></p>
-${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}${needs(entry)}
+${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}${requirements(entry)}
 ${requestTables(entry, document)}${answers(operation, document)}${errorTable(operation, document)}</div>
-<div class="sample"><div>${samples(entry, document, story)}</div></div></article>
+<div class="sample"><div>${samples(entry, document, examples)}</div></div></article>
 `;
 }
 
-function needs({ operation, parameters }: Entry): Html {
+function requirements({ operation, parameters }: Entry): Html {
   const scope = operation.security[0]?.bearer[0];
   const project = parameters.find(({ name }) => name === "X-Project-Id");
   const idempotent = parameters.some(({ name }) => name === "Idempotency-Key");
@@ -162,23 +162,23 @@ function requestTables({ operation, parameters }: Entry, document: OpenApiDocume
   return html`${fieldTable("Path", place("path"), "open")}${fieldTable("Query", place("query"), "open")}${fieldTable(`Body${optional}${least}`, fields, "open")}`;
 }
 
-type Success = { readonly words: string; readonly schema: SchemaObject | undefined };
+type Success = { readonly description: string; readonly schema: SchemaObject | undefined };
 
 function successes(operation: Operation): [string, Success][] {
   return Object.entries(operation.responses)
     .filter((each): each is [string, Response] => !("$ref" in each[1]))
     .map(([status, { description, content }]) => {
-      return [status, { words: description, schema: content?.["application/json"]?.schema }];
+      return [status, { description, schema: content?.["application/json"]?.schema }];
     });
 }
 
 /** Statuses with the same body share a table. */
 function answers(operation: Operation, document: OpenApiDocument): Html {
   const tables = new Map<string, { statuses: string[]; schema: SchemaObject | undefined }>();
-  for (const [status, { words, schema }] of successes(operation)) {
+  for (const [status, { description, schema }] of successes(operation)) {
     const key = JSON.stringify(schema ?? null);
     const same = tables.get(key) ?? { statuses: [], schema };
-    same.statuses.push(`${status} ${words}`);
+    same.statuses.push(`${status} ${description}`);
     tables.set(key, same);
   }
   return html`${[...tables.values()].map(({ statuses, schema }) => {
@@ -190,7 +190,7 @@ function answers(operation: Operation, document: OpenApiDocument): Html {
   })}`;
 }
 
-/** What the introduction says of every call is not said again with each. */
+/** The errors of every call: the introduction lists them, the single calls do not. */
 const EVERY_CALL = new Set([
   "invalid_json",
   "missing_project",
@@ -208,23 +208,23 @@ const EVERY_CALL = new Set([
 
 function errorTable(operation: Operation, document: OpenApiDocument): Html {
   const rows = operation["x-errors"].flatMap((code) => {
-    const words = document["x-error-codes"][code];
-    if (words === undefined || EVERY_CALL.has(code)) return [];
-    return html`<tr><td>${words.status}</td><td><code>${code}</code></td><td>${prose(words.description)}</td></tr>`;
+    const error = document["x-error-codes"][code];
+    if (error === undefined || EVERY_CALL.has(code)) return [];
+    return html`<tr><td>${error.status}</td><td><code>${code}</code></td><td>${prose(error.description)}</td></tr>`;
   });
   if (rows.length === 0) return html``;
   return html`<details class="err"><summary>Errors</summary><table class="e"><tbody>${rows}</tbody></table></details>`;
 }
 
-function samples(entry: Entry, document: OpenApiDocument, story: Story): Html {
+function samples(entry: Entry, document: OpenApiDocument, examples: Examples): Html {
   const { method, path, operation, parameters } = entry;
   const url = `${document.servers[0]?.url ?? ""}${path}`;
-  const command = curl({ method, url, operation, parameters }, story);
+  const command = curl({ method, url, operation, parameters }, examples);
   const [status, answer] = successes(operation)[0] ?? [];
   const body = answer?.schema;
   return html`<figure><figcaption>Request</figcaption><pre tabindex="0"><code>${command}</code></pre></figure>${
     body !== undefined &&
-    html`<figure><figcaption>${status} ${answer?.words}</figcaption><pre tabindex="0"><code>${highlighted(sampleOf(body, story))}</code></pre></figure>`
+    html`<figure><figcaption>${status} ${answer?.description}</figcaption><pre tabindex="0"><code>${highlighted(sampleOf(body, examples))}</code></pre></figure>`
   }`;
 }
 

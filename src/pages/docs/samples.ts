@@ -10,18 +10,18 @@ import {
 } from "../../schema/openapi.ts";
 import { type Html, html } from "../html.ts";
 
-type Named = Readonly<Record<string, SchemaObject>>;
+type NamedSchemas = Readonly<Record<string, SchemaObject>>;
 
-/** What samples are made of: the schemas, and for a record the request that makes one. */
-export type Story = {
-  readonly named: Named;
+/** What samples are made of: the named schemas, and by record the example of the request for it. */
+export type Examples = {
+  readonly named: NamedSchemas;
   readonly requests: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 };
 
 const UUID = "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d70";
 const DEPTH_MAX = 8;
 
-/** What a field of this name holds in a story about one customer and one plan. */
+/** Sample values by name of field: one customer with one plan. */
 const VALUES: Readonly<Record<string, unknown>> = {
   accepted: true,
   amount_currency: "USD",
@@ -66,8 +66,8 @@ const VALUES: Readonly<Record<string, unknown>> = {
   workspace_slug: "default",
 };
 
-/** The examples of requests, by the record that answers them. */
-export function storyOf(document: OpenApiDocument): Story {
+/** The example requests of the document, by the record in their answer. */
+export function examplesOf(document: OpenApiDocument): Examples {
   const requests: Record<string, Record<string, unknown>> = {};
   for (const operation of Object.values(document.paths).flatMap((each) => Object.values(each))) {
     const example = operation.requestBody?.content["application/json"].example;
@@ -80,31 +80,37 @@ export function storyOf(document: OpenApiDocument): Story {
   return { named: document.components.schemas, requests };
 }
 
-type Place = { readonly name: string; readonly told?: unknown; readonly depth: number };
+/** Where a sample value is needed; `given` is the value in the example request. */
+type Place = { readonly name: string; readonly given?: unknown; readonly depth: number };
 
-/** A value that the schema takes; optional fields only where nothing is required. */
+/** A value that fits the schema; optional fields only where none is required. */
 export function sampleOf(
   schema: SchemaObject,
-  story: Story,
+  examples: Examples,
   place: Place = { name: "", depth: 0 },
 ): unknown {
-  const { name, told } = place;
-  const shape = resolved(schema, story.named);
+  const { name, given } = place;
+  const shape = resolved(schema, examples.named);
   const [first] = shape.anyOf ?? shape.oneOf ?? shape.allOf ?? [];
-  if (first !== undefined) return sampleOf(first, story, place);
+  if (first !== undefined) return sampleOf(first, examples, place);
   const types = [shape.type ?? "object"].flat();
-  if (types.includes(typeOf(told)) && typeof told !== "object") return told;
+  if (types.includes(typeOf(given)) && typeof given !== "object") return given;
   if (shape.const !== undefined) return shape.const;
   if (shape.enum !== undefined) return shape.enum[0];
   if (types.includes("null")) return null;
   if (types[0] === "object") {
-    return sampleObject(shape, story, story.requests[nameOf(schema) ?? ""] ?? {}, place.depth);
+    return sampleObject(
+      shape,
+      examples,
+      examples.requests[nameOf(schema) ?? ""] ?? {},
+      place.depth,
+    );
   }
   const known = VALUES[name];
   if (known !== undefined && typeOf(known) === types[0]) return known;
   if (types[0] === "array") {
     const inner = { name, depth: place.depth + 1 };
-    return shape.items === undefined ? [] : [sampleOf(shape.items, story, inner)];
+    return shape.items === undefined ? [] : [sampleOf(shape.items, examples, inner)];
   }
   if (types[0] === "integer" || types[0] === "number") {
     return name.endsWith("_cents") ? 2900 : (shape.minimum ?? 1);
@@ -119,7 +125,7 @@ function typeOf(value: unknown): string {
 
 function sampleObject(
   shape: SchemaObject,
-  story: Story,
+  examples: Examples,
   request: Readonly<Record<string, unknown>>,
   depth: number,
 ): unknown {
@@ -131,7 +137,7 @@ function sampleObject(
   );
   return Object.fromEntries(
     wanted.map(([name, field]) => {
-      return [name, sampleOf(field, story, { name, told: request[name], depth: depth + 1 })];
+      return [name, sampleOf(field, examples, { name, given: request[name], depth: depth + 1 })];
     }),
   );
 }
@@ -153,13 +159,13 @@ export type Call = {
   readonly parameters: readonly Parameter[];
 };
 
-/** A command line to paste; `$TOKEN`, `$PROJECT` and ids are the reader's own. */
-export function curl(call: Call, story: Story): string {
+/** A command line to paste; `$TOKEN`, `$PROJECT` and ids are variables that the reader sets. */
+export function curl(call: Call, examples: Examples): string {
   const { method, operation, parameters } = call;
   const path = call.url.replace(/\{(\w+)\}/g, (_, name: string) => `$${shellName(name)}`);
   const query = parameters
     .filter((parameter) => parameter.in === "query" && parameter.required)
-    .map(({ name, schema }) => `${name}=${String(sampleOf(schema, story, { name, depth: 0 }))}`)
+    .map(({ name, schema }) => `${name}=${String(sampleOf(schema, examples, { name, depth: 0 }))}`)
     .join("&");
   const url = query === "" ? path : `${path}?${query}`;
   const quoted = /[$&?]/.test(url) ? `"${url}"` : url;
@@ -170,7 +176,7 @@ export function curl(call: Call, story: Story): string {
   }
   const body = operation.requestBody?.content["application/json"];
   if (body !== undefined && operation.requestBody?.required) {
-    const value = body.example ?? sampleOf(body.schema, story);
+    const value = body.example ?? sampleOf(body.schema, examples);
     const text = JSON.stringify(value, null, 2).replaceAll("'", "'\\''");
     lines.push('-H "Content-Type: application/json"', `-d '${text.replaceAll("\n", "\n  ")}'`);
   }
@@ -181,7 +187,7 @@ function shellName(name: string): string {
   return name.replace(/([a-z])([A-Z])/g, "$1_$2").toUpperCase();
 }
 
-/** JSON with its keys and values told apart. */
+/** JSON with keys in <b> and texts in <i>, which the style sheet colours. */
 export function highlighted(value: unknown): Html {
   const pieces = JSON.stringify(value, null, 2).split(/("(?:[^"\\]|\\.)*"(?=:)|"(?:[^"\\]|\\.)*")/);
   return html`${pieces.map((piece, i) => {

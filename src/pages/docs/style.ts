@@ -1,4 +1,4 @@
-// The look of the reference: one style sheet, inline, for screen, dark screen, phone and paper.
+// The style sheet of the reference, for screens, dark mode, phones and print.
 
 export const STYLE = `
 :root{color-scheme:light dark;--bg:#fff;--side:#f7f8fa;--ink:#1b2230;--soft:#566074;--line:#e3e7ee;

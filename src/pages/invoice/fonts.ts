@@ -1,14 +1,13 @@
-// The faces of PDF documents: Noto Sans in slices by range of characters, from packages, so that a
-// name in any common script is written in letters and not in boxes. Only needed slices are loaded.
+// The typefaces of PDF documents: Noto Sans from packages that hold it in slices by range of
+// characters, so that names in all common scripts can be written. Only needed slices are loaded.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { create, type Font } from "fontkit";
-import { atWeight } from "./glyphs.ts";
 
 export type Weight = 400 | 700;
 
-/** A loaded slice at one weight, under a name of its own: pdfkit tells fonts apart by name. */
+/** A loaded slice at one weight. Its name is unique, as pdfkit tells fonts apart by name. */
 export type Face = { readonly name: string; readonly font: Font; readonly rtl: boolean };
 
 export type Family = {
@@ -49,7 +48,7 @@ const FAMILIES: readonly Family[] = [
 ];
 
 const WEIGHTS: readonly Weight[] = [400, 700];
-/** A slice takes about 200 KB; what is beyond this many is loaded again when needed. */
+/** A slice takes about 200 KB. When there are so many, all are dropped and loaded as needed. */
 const LOADED_MAX = 128;
 
 const require = createRequire(import.meta.url);
@@ -61,7 +60,7 @@ const { decompress } = require("wawoff2") as {
 const coverage = new Map<string, Promise<ReadonlyMap<number, string>>>();
 const loaded = new Map<string, Promise<Face>>();
 
-/** The faces of some texts: loaded once, then chosen without waiting. */
+/** The faces of given texts: loaded once, then chosen without waiting. */
 export class Faces {
   readonly #slices = new Map<string, ReadonlyMap<number, string>>();
   readonly #faces = new Map<string, Face>();
@@ -106,7 +105,10 @@ export class Faces {
 
 const EUROPEAN = FAMILIES.slice(0, 1);
 
-/** Chinese characters look different in Japanese and Korean: the other letters tell which it is. */
+/**
+ * Chinese characters have other forms in Japanese and Korean: kana or hangul in the text tell which
+ * family to take first.
+ */
 export function familiesFor(text: string): readonly Family[] {
   if (!/[\u0530-\u1dff\u2100-\u{10ffff}]/u.test(text)) return EUROPEAN;
   const first = /[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)
@@ -124,7 +126,7 @@ function nameOf(family: Family, slice: string, weight: Weight): string {
   return `${family.id}-${slice.replace(/\W/g, "")}-${weight}`;
 }
 
-/** Which slice has a character, by its code point. */
+/** The slice of each code point that the family has. */
 function coverageOf(family: Family): Promise<ReadonlyMap<number, string>> {
   const known = coverage.get(family.id);
   if (known !== undefined) return known;
@@ -176,7 +178,83 @@ async function readFont(family: Family, slice: string, weight: Weight): Promise<
     kind === "fixed" ? `${id}-${slice}-${weight}-normal.woff` : `${id}-${slice}-wght-normal.woff2`;
   const bytes = await readFile(resolve(`${family.package}/files/${file}`));
   if (kind === "fixed") return create(bytes) as Font;
-  // fontkit embeds no glyphs of woff2, and no weights of it: both need the plain form.
+  // From woff2, fontkit can neither embed glyphs nor make a weight: it needs the plain form.
   const plain = create(Buffer.from(await decompress(bytes))) as Font;
   return atWeight(plain, weight);
+}
+
+const ON_CURVE = 1;
+const HEADER_BYTES = 10;
+const ALIGNMENT = 4;
+/** Offsets of 32 bits in the `loca` table: many large glyphs need more than those of 16. */
+const LONG_OFFSETS = 1;
+
+type Outline = {
+  readonly commands: readonly { readonly command: string; readonly args: readonly number[] }[];
+};
+
+type Internals = Omit<Font, "createSubset"> & {
+  readonly loca: { version: number };
+  createSubset(): { glyphEncoder: { encodeSimple(outline: Outline): Buffer } };
+};
+
+/**
+ * A variable font at one weight, ready to be embedded. fontkit computes the outlines, but its own
+ * encoder of such glyphs throws: it uses an interface that its stream library no longer has.
+ */
+function atWeight(variable: Font, wght: number): Font {
+  const font = variable.getVariation({ wght }) as unknown as Internals;
+  const createSubset = font.createSubset.bind(font);
+  font.loca.version = LONG_OFFSETS;
+  font.createSubset = () => {
+    const subset = createSubset();
+    subset.glyphEncoder.encodeSimple = encodeGlyph;
+    return subset;
+  };
+  return font as unknown as Font;
+}
+
+type Point = { readonly x: number; readonly y: number; readonly flag: number };
+
+/** A simple glyph of the `glyf` table, each point in full: no flags repeated, no short vectors. */
+function encodeGlyph(outline: Outline): Buffer {
+  const points: Point[] = [];
+  const ends: number[] = [];
+  for (const { command, args } of outline.commands) {
+    if (command === "closePath") ends.push(points.length - 1);
+    for (let i = 0; i < args.length; i += 2) {
+      const isControl = command === "quadraticCurveTo" && i === 0;
+      const [x = 0, y = 0] = [args[i], args[i + 1]].map((each) => Math.round(each ?? 0));
+      points.push({ x, y, flag: isControl ? 0 : ON_CURVE });
+    }
+  }
+  if (points.length > 0 && ends.at(-1) !== points.length - 1) ends.push(points.length - 1);
+  return glyphBytes(points, ends);
+}
+
+function glyphBytes(points: readonly Point[], ends: readonly number[]): Buffer {
+  const size = HEADER_BYTES + ends.length * 2 + 2 + points.length * 5;
+  const bytes = Buffer.alloc(Math.ceil(size / ALIGNMENT) * ALIGNMENT);
+  let at = bytes.writeInt16BE(ends.length, 0);
+  const xs = points.map(({ x }) => x);
+  const ys = points.map(({ y }) => y);
+  const box = [least(xs), least(ys), greatest(xs), greatest(ys)];
+  for (const side of box) at = bytes.writeInt16BE(side, at);
+  for (const end of ends) at = bytes.writeUInt16BE(end, at);
+  at = bytes.writeUInt16BE(0, at);
+  for (const { flag } of points) at = bytes.writeUInt8(flag, at);
+  for (const line of [xs, ys]) {
+    line.forEach((value, i) => {
+      at = bytes.writeInt16BE(value - (line[i - 1] ?? 0), at);
+    });
+  }
+  return bytes;
+}
+
+function least(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.min(a, b), values[0] ?? 0);
+}
+
+function greatest(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.max(a, b), values[0] ?? 0);
 }

@@ -2,12 +2,12 @@
 
 import type { InvoiceDocument } from "../../domain/documents.ts";
 import { type Html, html } from "../html.ts";
-import { inkOn, type Page } from "../page.ts";
+import { type Page, textColorOn } from "../page.ts";
 
 export const PAPER_SIZES = ["a4", "letter"] as const;
 export type PaperSize = (typeof PAPER_SIZES)[number];
 
-/** Where else this document is found; links that make no sense for a caller are left out. */
+/** Links to the PDF and, in the portal, back to all invoices. */
 export type DocumentLinks = { readonly pdf: string; readonly back?: string };
 
 export function renderInvoice(
@@ -59,7 +59,7 @@ function initial(name: string): string {
 
 function styleOf(color: string, size: PaperSize): string {
   const page = size === "a4" ? "A4" : "letter";
-  return `@page{size:${page};margin:16mm}:root{--brand:${color};--on-brand:${inkOn(color)}}${STYLE}`;
+  return `@page{size:${page};margin:16mm}:root{--brand:${color};--on-brand:${textColorOn(color)}}${STYLE}`;
 }
 
 const STYLE = `

@@ -1,27 +1,27 @@
-// An invoice as PDF, laid out page by page: the table's head comes again on each, and the totals
-// stay whole.
+// An invoice as PDF: the head of the table is repeated on each page, and the totals stay together.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PDFDocument from "pdfkit";
 import type { DocumentLine, InvoiceDocument } from "../../domain/documents.ts";
-import { inkOn } from "../page.ts";
+import { textColorOn } from "../page.ts";
 import type { PaperSize } from "./html.ts";
 import { type Style, Typesetter } from "./typesetter.ts";
 
 const MARGIN = 48;
-const FOOT = 36;
+const FOOTER_HEIGHT = 36;
 const GAP = 14;
 const COLUMN = { units: 84, rate: 92, amount: 96 } as const;
 const CELL_GAP = 10;
-/** Facts and totals share a column on the right. */
-const ASIDE = { width: 250, label: 110 } as const;
-const TOTALS_STEP = 17;
-/** Rows that go to the next page together with totals that no longer fit. */
+/** The column on the right for facts and totals. */
+const SIDE = { width: 250, label: 110 } as const;
+const TOTAL_HEIGHT = 17;
+/** So many rows move to the next page with totals that do not fit. */
 const ROWS_WITH_TOTALS = 2;
+/** After so many rows other requests get a turn. */
 const ROWS_AT_ONCE = 10;
 const INK = "#171c26";
 const SOFT = "#545d6e";
-const LINE = "#dfe3ea";
+const RULE = "#dfe3ea";
 const TONES = { good: "#136c43", warn: "#8a5200", bad: "#b01e30", mute: SOFT } as const;
 
 const STYLES = {
@@ -52,7 +52,7 @@ export async function renderInvoicePdf(
     info: {
       Title: `Invoice ${document.number}`,
       Author: document.issuer.name,
-      // Of the invoice and not of the moment: the same invoice is the same file.
+      // The invoice's date instead of now: the same invoice gives the same bytes.
       CreationDate: document.created_at,
       ModDate: document.created_at,
     },
@@ -63,14 +63,14 @@ export async function renderInvoicePdf(
     doc.once("end", resolve);
     doc.once("error", reject);
   });
-  const type = await Typesetter.for(doc, textsOf(document));
-  await new Sheet(doc, type, document).draw();
+  const typesetter = await Typesetter.for(doc, textsOf(document));
+  await new InvoiceLayout(doc, typesetter, document).draw();
   doc.end();
   await done;
   return Buffer.concat(chunks);
 }
 
-/** Everything that may be drawn, so that its faces are there. */
+/** All texts that may be drawn: their faces are loaded before. */
 function textsOf(document: InvoiceDocument): string[] {
   const { issuer, customer, facts, lines, totals, state, note } = document;
   return [
@@ -83,53 +83,53 @@ function textsOf(document: InvoiceDocument): string[] {
   ];
 }
 
-class Sheet {
+class InvoiceLayout {
   readonly #doc: PDFKit.PDFDocument;
-  readonly #type: Typesetter;
+  readonly #typesetter: Typesetter;
   readonly #document: InvoiceDocument;
   readonly #left = MARGIN;
   readonly #right: number;
   readonly #bottom: number;
   #y = MARGIN;
 
-  constructor(doc: PDFKit.PDFDocument, type: Typesetter, document: InvoiceDocument) {
+  constructor(doc: PDFKit.PDFDocument, typesetter: Typesetter, document: InvoiceDocument) {
     this.#doc = doc;
-    this.#type = type;
+    this.#typesetter = typesetter;
     this.#document = document;
     this.#right = doc.page.width - MARGIN;
-    this.#bottom = doc.page.height - MARGIN - FOOT;
+    this.#bottom = doc.page.height - MARGIN - FOOTER_HEIGHT;
   }
 
   async draw(): Promise<void> {
-    this.#head();
+    this.#header();
     this.#parties();
     this.#tableHead();
     const { lines } = this.#document;
     for (const [i, line] of lines.entries()) {
-      if (i > 0 && i === lines.length - ROWS_WITH_TOTALS) this.#keepWithTotals(lines.slice(i));
+      if (i > 0 && i === lines.length - ROWS_WITH_TOTALS) this.#keepRowsWithTotals(lines.slice(i));
       this.#row(line);
-      // Others are served between the lines of a long invoice.
+      // A long invoice must not keep other requests waiting until it is drawn.
       if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
     }
     this.#totals();
     this.#y += GAP;
     const { note } = this.#document;
-    this.#keep(NOTE_HEIGHT);
+    this.#makeRoom(NOTE_HEIGHT);
     this.#paragraph(note, this.#left, this.#right - this.#left, STYLES.soft);
-    this.#feet();
+    this.#footers();
   }
 
   get #width(): number {
     return this.#right - this.#left;
   }
 
-  #head(): void {
+  #header(): void {
     const { issuer, state } = this.#document;
     const top = this.#y;
     const box = 30;
     this.#doc.roundedRect(this.#left, top, box, box, 8).fill(issuer.color);
     const [first = ""] = issuer.name.trim();
-    const style = { size: 15, weight: 700, color: inkOn(issuer.color) } as const;
+    const style = { size: 15, weight: 700, color: textColorOn(issuer.color) } as const;
     const initial = first.toUpperCase();
     this.#centered(initial, this.#left, top + 20.5, box, style);
     const x = this.#left + box + 11;
@@ -138,9 +138,9 @@ class Sheet {
     this.#paragraph(issuer.name, x, width, STYLES.name);
     for (const line of issuer.lines) this.#paragraph(line, x, width, STYLES.soft);
     const right = { x: this.#right - 200, width: 200 };
-    this.#type.line("Invoice", { ...right, y: top + 18 }, STYLES.title, "right");
+    this.#typesetter.line("Invoice", { ...right, y: top + 18 }, STYLES.title, "right");
     const tone = { ...STYLES.bold, color: TONES[state.tone] };
-    this.#type.line(state.label, { ...right, y: top + 34 }, tone, "right");
+    this.#typesetter.line(state.label, { ...right, y: top + 34 }, tone, "right");
     this.#y = Math.max(this.#y, top + 44) + GAP * 2;
   }
 
@@ -152,14 +152,14 @@ class Sheet {
     this.#paragraph(customer.name, this.#left, half, STYLES.bold);
     for (const line of customer.lines) this.#paragraph(line, this.#left, half, STYLES.soft);
     const after = this.#y;
-    // On the lines of what stands on the left: the first is that of "Billed to".
+    // The facts start on the line of "Billed to", which stands on their left.
     this.#y = top + Typesetter.height(STYLES.label) - Typesetter.height(STYLES.body);
-    const x = this.#right - ASIDE.width;
+    const x = this.#right - SIDE.width;
     for (const [label, value] of facts) {
       this.#y += Typesetter.height(STYLES.body);
-      this.#type.line(label, { x, y: this.#y, width: ASIDE.label }, STYLES.soft, "left");
-      const at = { x: x + ASIDE.label, y: this.#y, width: ASIDE.width - ASIDE.label };
-      this.#type.line(value, at, STYLES.body, "right");
+      this.#typesetter.line(label, { x, y: this.#y, width: SIDE.label }, STYLES.soft, "left");
+      const at = { x: x + SIDE.label, y: this.#y, width: SIDE.width - SIDE.label };
+      this.#typesetter.line(value, at, STYLES.body, "right");
     }
     this.#y = Math.max(after, this.#y) + GAP * 2;
   }
@@ -176,10 +176,10 @@ class Sheet {
     const { title, units, rate, amount } = this.#columns();
     this.#y += Typesetter.height(STYLES.label);
     const at = { y: this.#y };
-    this.#type.line("Description", { ...title, ...at }, STYLES.label, "left");
-    this.#type.line("Units", { ...units, ...at }, STYLES.label, "right");
-    this.#type.line("Price", { ...rate, ...at }, STYLES.label, "right");
-    this.#type.line("Amount", { ...amount, ...at }, STYLES.label, "right");
+    this.#typesetter.line("Description", { ...title, ...at }, STYLES.label, "left");
+    this.#typesetter.line("Units", { ...units, ...at }, STYLES.label, "right");
+    this.#typesetter.line("Price", { ...rate, ...at }, STYLES.label, "right");
+    this.#typesetter.line("Amount", { ...amount, ...at }, STYLES.label, "right");
     this.#y += 6;
     this.#rule(INK, 1);
   }
@@ -190,32 +190,33 @@ class Sheet {
     if (this.#y + rowHeight(titles, details) > this.#bottom) this.#nextPageOfTable();
     this.#y += 4;
     const first = this.#y + Typesetter.height(STYLES.body) - 2;
-    this.#type.line(line.units, { ...units, y: first }, STYLES.body, "right");
-    this.#type.line(line.rate, { ...rate, y: first }, STYLES.body, "right");
-    this.#type.line(line.amount, { ...amount, y: first }, STYLES.body, "right");
+    this.#typesetter.line(line.units, { ...units, y: first }, STYLES.body, "right");
+    this.#typesetter.line(line.rate, { ...rate, y: first }, STYLES.body, "right");
+    this.#typesetter.line(line.amount, { ...amount, y: first }, STYLES.body, "right");
     for (const [lines, style] of [
       [titles, STYLES.body] as const,
       [details, STYLES.soft] as const,
     ]) {
       for (const text of lines) {
         this.#y += Typesetter.height(style);
-        this.#type.line(text, { ...title, y: this.#y - 2 }, style, "left");
+        this.#typesetter.line(text, { ...title, y: this.#y - 2 }, style, "left");
       }
     }
     this.#y += 5;
-    this.#rule(LINE, 0.5);
+    this.#rule(RULE, 0.5);
   }
 
   #wrapped(line: DocumentLine): { titles: string[]; details: string[] } {
     const { title } = this.#columns();
     return {
-      titles: this.#type.lines(line.title, title.width, STYLES.body),
-      details: line.detail === "" ? [] : this.#type.lines(line.detail, title.width, STYLES.soft),
+      titles: this.#typesetter.lines(line.title, title.width, STYLES.body),
+      details:
+        line.detail === "" ? [] : this.#typesetter.lines(line.detail, title.width, STYLES.soft),
     };
   }
 
-  /** A sum alone on a page says little: the last rows go along when it must go to the next. */
-  #keepWithTotals(rows: readonly DocumentLine[]): void {
+  /** Moves the last rows to the next page with the totals, so that these do not stand alone. */
+  #keepRowsWithTotals(rows: readonly DocumentLine[]): void {
     const height = rows
       .map((row) => this.#wrapped(row))
       .reduce((sum, { titles, details }) => sum + rowHeight(titles, details), this.#totalsHeight);
@@ -224,14 +225,14 @@ class Sheet {
   }
 
   get #totalsHeight(): number {
-    return this.#document.totals.length * TOTALS_STEP + 12 + GAP;
+    return this.#document.totals.length * TOTAL_HEIGHT + 12 + GAP;
   }
 
   #totals(): void {
     const { totals } = this.#document;
-    this.#keep(this.#totalsHeight);
+    this.#makeRoom(this.#totalsHeight);
     this.#y += 4;
-    const x = this.#right - ASIDE.width;
+    const x = this.#right - SIDE.width;
     totals.forEach(({ label, amount, strong }, i) => {
       const isLast = i === totals.length - 1;
       const style = isLast ? STYLES.due : strong ? STYLES.bold : STYLES.body;
@@ -239,10 +240,10 @@ class Sheet {
         this.#y += 8;
         this.#rule(INK, 1, x);
       }
-      this.#y += TOTALS_STEP;
-      this.#type.line(label, { x, y: this.#y, width: ASIDE.label }, style, "left");
-      const at = { x: x + ASIDE.label, y: this.#y, width: ASIDE.width - ASIDE.label };
-      this.#type.line(amount, at, style, "right");
+      this.#y += TOTAL_HEIGHT;
+      this.#typesetter.line(label, { x, y: this.#y, width: SIDE.label }, style, "left");
+      const at = { x: x + SIDE.label, y: this.#y, width: SIDE.width - SIDE.label };
+      this.#typesetter.line(amount, at, style, "right");
     });
     this.#y += GAP;
   }
@@ -260,13 +261,13 @@ class Sheet {
     this.#tableHead();
   }
 
-  /** Starts a new page unless this much fits on the present one. */
-  #keep(height: number): void {
+  /** Starts a new page unless this height is left on the present one. */
+  #makeRoom(height: number): void {
     if (this.#y + height > this.#bottom) this.#nextPage();
   }
 
-  /** On every page, once it is known how many there are. */
-  #feet(): void {
+  /** The footer of every page, drawn last: it tells how many pages there are. */
+  #footers(): void {
     const { start, count } = this.#doc.bufferedPageRange();
     const { number, issuer } = this.#document;
     const y = this.#doc.page.height - MARGIN;
@@ -275,22 +276,22 @@ class Sheet {
       const half = this.#width / 2 - GAP;
       const left = { x: this.#left, y, width: half };
       const right = { x: this.#right - half, y, width: half };
-      const [name = ""] = this.#type.lines(issuer.name, half - 100, STYLES.soft);
-      this.#type.line(`${number} · ${name}`, left, STYLES.soft, "left");
-      this.#type.line(`Page ${i + 1} of ${count}`, right, STYLES.soft, "right");
+      const [name = ""] = this.#typesetter.lines(issuer.name, half - 100, STYLES.soft);
+      this.#typesetter.line(`${number} · ${name}`, left, STYLES.soft, "left");
+      this.#typesetter.line(`Page ${i + 1} of ${count}`, right, STYLES.soft, "right");
     }
   }
 
   #paragraph(text: string, x: number, width: number, style: Style): void {
-    for (const line of this.#type.lines(text, width, style)) {
+    for (const line of this.#typesetter.lines(text, width, style)) {
       this.#y += Typesetter.height(style);
-      this.#type.line(line, { x, y: this.#y, width }, style, "left");
+      this.#typesetter.line(line, { x, y: this.#y, width }, style, "left");
     }
   }
 
   #centered(text: string, x: number, y: number, width: number, style: Style): void {
-    const inner = this.#type.width(text, style);
-    this.#type.line(text, { x: x + (width - inner) / 2, y, width: inner + 1 }, style, "left");
+    const inner = this.#typesetter.width(text, style);
+    this.#typesetter.line(text, { x: x + (width - inner) / 2, y, width: inner + 1 }, style, "left");
   }
 
   #rule(color: string, width: number, from = this.#left): void {

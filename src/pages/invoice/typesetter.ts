@@ -1,5 +1,5 @@
-// Sets lines of text in any script: picks faces letter by letter, puts right-to-left runs where
-// they belong, breaks long texts. pdfkit draws each run.
+// Sets lines of text in any script: chooses a face for each character, orders right-to-left runs by
+// the Unicode bidirectional algorithm and breaks long texts. pdfkit draws each run.
 
 import { createRequire } from "node:module";
 import { type Face, Faces, type Family, familiesFor, type Weight } from "./fonts.ts";
@@ -7,9 +7,10 @@ import { type Face, Faces, type Family, familiesFor, type Weight } from "./fonts
 export type Style = { readonly size: number; readonly weight: Weight; readonly color: string };
 export type Align = "left" | "right";
 
-/** Letters of one face that stand together, in the order in which they are drawn. */
+/** Adjacent characters of one face, in the order in which they are drawn. */
 type Run = { readonly text: string; readonly face: Face };
-type Stretch = { readonly from: number; readonly to: number; readonly level: number };
+/** Adjacent characters of one embedding level; odd levels are right-to-left. */
+type LevelRun = { readonly from: number; readonly to: number; readonly level: number };
 
 /** bidi-js brings no types of its own. */
 type Bidi = {
@@ -19,27 +20,28 @@ type Bidi = {
 const bidi = (createRequire(import.meta.url)("bidi-js") as () => Bidi)();
 const words = new Intl.Segmenter("en", { granularity: "word" });
 const letters = new Intl.Segmenter("en", { granularity: "grapheme" });
-/** Hebrew, Arabic and their neighbours, and their forms for presentation. */
+/** The blocks of Hebrew, Arabic and related scripts, with their presentation forms. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe]/;
-const UNKNOWN = "\ufffd";
+/** Stands for characters that no face has. */
+const REPLACEMENT = "\ufffd";
 const SIZE_MIN = 5;
-const LINE = 1.36;
+const LINE_HEIGHT = 1.36;
 
 export class Typesetter {
   readonly #doc: PDFKit.PDFDocument;
   readonly #faces: Faces;
   readonly #registered = new Set<string>();
   readonly #widths = new Map<string, number>();
-  readonly #set = new Map<string, readonly Run[]>();
+  readonly #runsOf = new Map<string, readonly Run[]>();
 
   private constructor(doc: PDFKit.PDFDocument, faces: Faces) {
     this.#doc = doc;
     this.#faces = faces;
   }
 
-  /** `texts` are all that will be drawn: their faces are loaded here. */
+  /** Loads the faces of `texts`, which are all that will be drawn. */
   static async for(doc: PDFKit.PDFDocument, texts: readonly string[]): Promise<Typesetter> {
-    return new Typesetter(doc, await Faces.of([UNKNOWN, ...texts.map(plain)]));
+    return new Typesetter(doc, await Faces.of([REPLACEMENT, ...texts.map(plain)]));
   }
 
   /** `y` is the base line. */
@@ -81,10 +83,10 @@ export class Typesetter {
   }
 
   static height(style: Style): number {
-    return style.size * LINE;
+    return style.size * LINE_HEIGHT;
   }
 
-  /** A figure that is too wide for its column is set smaller, never cut. */
+  /** Text that is too wide for its column is set smaller, never cut: it may be an amount. */
   #fitted(text: string, width: number, style: Style): Style {
     const needed = this.#width(this.#runs(text, style.weight), style);
     if (needed <= width) return style;
@@ -104,7 +106,7 @@ export class Typesetter {
     return runs.reduce((sum, run) => sum + this.#advance(run) * style.size, 0);
   }
 
-  /** At size 1. Shaping is what takes the time, and words come again and again. */
+  /** The width at size 1. Kept, because shaping is slow and invoices repeat their words. */
   #advance({ face, text }: Run): number {
     const key = `${face.name} ${text}`;
     let width = this.#widths.get(key);
@@ -118,26 +120,25 @@ export class Typesetter {
 
   #runs(text: string, weight: Weight): readonly Run[] {
     const key = `${weight} ${text}`;
-    const known = this.#set.get(key);
+    const known = this.#runsOf.get(key);
     if (known !== undefined) return known;
     const families = familiesFor(text);
-    const set = inVisualOrder(stretches(text)).flatMap(({ from, to, level }) => {
-      const rtl = level % 2 === 1;
-      const runs = this.#byFace(text.slice(from, to), families, weight);
-      return rtl ? runs.reverse().map(turned) : runs;
+    const runs = inVisualOrder(levelRuns(text)).flatMap(({ from, to, level }) => {
+      const byFace = this.#byFace(text.slice(from, to), families, weight);
+      return level % 2 === 1 ? byFace.reverse().map(reversed) : byFace;
     });
-    this.#set.set(key, set);
-    return set;
+    this.#runsOf.set(key, runs);
+    return runs;
   }
 
   #byFace(part: string, families: readonly Family[], weight: Weight): Run[] {
     const runs: Run[] = [];
     for (const char of part) {
       const last = runs.at(-1);
-      const stays = last !== undefined && /[\s\p{M}]/u.test(char) && has(last.face, char);
-      const face = stays ? last.face : this.#faces.faceFor(char, families, weight);
-      const shown = face === undefined ? UNKNOWN : char;
-      const used = face ?? (this.#faces.faceFor(UNKNOWN, families, weight) as Face);
+      const keepsFace = last !== undefined && /[\s\p{M}]/u.test(char) && has(last.face, char);
+      const face = keepsFace ? last.face : this.#faces.faceFor(char, families, weight);
+      const shown = face === undefined ? REPLACEMENT : char;
+      const used = face ?? (this.#faces.faceFor(REPLACEMENT, families, weight) as Face);
       if (last?.face === used) runs[runs.length - 1] = { face: used, text: last.text + shown };
       else runs.push({ face: used, text: shown });
     }
@@ -153,7 +154,7 @@ function shaping(face: Face): { features?: PDFKit.Mixins.OpenTypeFeatures[] } {
   return face.rtl ? { features: [] } : {};
 }
 
-/** Letters with marks as one, no line breaks, and no characters that steer the direction. */
+/** Composed (NFC), on one line, and without characters that control the direction of text. */
 function plain(text: string): string {
   return text
     .normalize("NFC")
@@ -175,11 +176,11 @@ function graphemes(text: string): string[] {
   return [...letters.segment(text)].map(({ segment }) => segment);
 }
 
-function stretches(text: string): Stretch[] {
+function levelRuns(text: string): LevelRun[] {
   if (text === "") return [];
   if (!RIGHT_TO_LEFT.test(text)) return [{ from: 0, to: text.length, level: 0 }];
   const { levels } = bidi.getEmbeddingLevels(text, "auto");
-  const found: Stretch[] = [];
+  const found: LevelRun[] = [];
   for (let i = 0; i < text.length; i++) {
     const level = levels[i] ?? 0;
     const last = found.at(-1);
@@ -189,8 +190,8 @@ function stretches(text: string): Stretch[] {
   return found;
 }
 
-/** Rule L2 of the bidirectional algorithm, on stretches of one level. */
-function inVisualOrder(found: Stretch[]): Stretch[] {
+/** Rule L2 of the bidirectional algorithm, on level runs. */
+function inVisualOrder(found: LevelRun[]): LevelRun[] {
   const ordered = [...found];
   const deepest = Math.max(0, ...ordered.map(({ level }) => level));
   for (let level = deepest; level >= 1; level--) {
@@ -206,8 +207,8 @@ function inVisualOrder(found: Stretch[]): Stretch[] {
   return ordered;
 }
 
-/** fontkit turns runs of right-to-left scripts itself; signs between them are turned here. */
-function turned(run: Run): Run {
+/** fontkit reverses runs of right-to-left scripts itself; other characters are reversed here. */
+function reversed(run: Run): Run {
   if (run.face.rtl) return run;
   const chars = [...run.text].reverse().map((char) => bidi.getMirroredCharacter(char) ?? char);
   return { ...run, text: chars.join("") };

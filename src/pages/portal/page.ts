@@ -1,5 +1,5 @@
-// The portal as a page: whom I pay, what I use, what I owe. Made whole on the server, so that it
-// works without a script; the only script says that a refresh is under way.
+// The customer portal as a page: amounts due, subscriptions with usage, invoices and payments. It
+// works without a script; the only one shows that a refresh is under way.
 
 import { DAY_MS } from "../../domain/dates.ts";
 import {
@@ -18,7 +18,7 @@ import { portalStyle } from "./style.ts";
 import { usageChart } from "./usage-chart.ts";
 
 const SCRIPT_PATH = "/portal-assets/refresh.js";
-const PLAIN_COLOR = "#3347c4";
+const DEFAULT_COLOR = "#3347c4";
 
 export type PortalPageInput = {
   readonly portal: StoredPortal;
@@ -62,7 +62,7 @@ ${footer(issuer)}
   };
 }
 
-const FAULTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
+const ERROR_TEXTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
   not_found: [
     "This page does not exist",
     "The link may be incomplete. Ask whoever sent it to you for a new one.",
@@ -72,13 +72,13 @@ const FAULTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
 
 /** `path` is the page that was asked for. */
 export function renderPortalError(code: ErrorCode, path: string): Page {
-  const [title, text] = FAULTS[code] ?? [
+  const [title, text] = ERROR_TEXTS[code] ?? [
     "This page is not available just now",
     "Nothing is wrong with your account. Please try again in a few minutes.",
   ];
   return {
     title,
-    style: portalStyle(PLAIN_COLOR),
+    style: portalStyle(DEFAULT_COLOR),
     body: html`<main class="wrap"><div class="fault" role="alert"><h1>${title}</h1>
 <p>${text}</p>${
       code !== "not_found" && html`<a class="button" href="${path}">Try again</a>`
@@ -86,7 +86,7 @@ export function renderPortalError(code: ErrorCode, path: string): Page {
   };
 }
 
-/** Says that something happens, and keeps a second click from asking twice. */
+/** Shows that the refresh is under way, and disables the button until it is done. */
 export const PORTAL_SCRIPT = `"use strict";
 for (const form of document.querySelectorAll("form")) {
   form.addEventListener("submit", () => {
@@ -157,7 +157,7 @@ const STATES = {
   canceled: ["Canceled", ""],
 } as const;
 
-const EVERY = {
+const INTERVAL_NAMES = {
   weekly: "week",
   monthly: "month",
   quarterly: "quarter",
@@ -174,7 +174,7 @@ function subscriptionCard(subscription: Subscription, page: PortalPage): Html {
   const price = formatMoney(plan.amount_cents, plan.amount_currency);
   return html`<article class="card sub">
 <div class="top"><h3><bdi>${plan.name}</bdi><span class="pill ${tone}">${state}</span></h3>
-<p>${plan.amount_cents > 0 ? html`${price} per ${EVERY[plan.interval]}` : "By usage"}</p></div>
+<p>${plan.amount_cents > 0 ? html`${price} per ${INTERVAL_NAMES[plan.interval]}` : "By usage"}</p></div>
 <p class="meta">${live ? "Current period" : "Last period"}: ${period} · <bdi>${
     subscription.external_id
   }</bdi></p>

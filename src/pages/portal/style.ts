@@ -1,10 +1,10 @@
-// The look of the portal: one style sheet for screen, dark screen, phone and paper.
+// The style sheet of the portal, for screens, dark mode, phones and print.
 
-import { inkOn } from "../page.ts";
+import { textColorOn } from "../page.ts";
 
 /** The issuer's colour is six hex digits, checked where it is set. */
 export function portalStyle(color: string): string {
-  return `:root{--brand:${color};--on-brand:${inkOn(color)}}${STYLE}`;
+  return `:root{--brand:${color};--on-brand:${textColorOn(color)}}${STYLE}`;
 }
 
 const STYLE = `

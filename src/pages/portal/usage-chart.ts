@@ -1,5 +1,5 @@
-// The days of a period as bars. Drawn with attributes alone: the page's policy allows no inline
-// styles.
+// A bar chart of usage by day of a period. It uses attributes only, as the page's content security
+// policy allows no inline styles.
 
 import { addDays, daysBetween } from "../../domain/dates.ts";
 import { formatDate, formatUnits } from "../../domain/documents-format.ts";
@@ -8,6 +8,7 @@ import { type Html, html } from "../html.ts";
 const STEP = 8;
 const BAR = 6;
 const HEIGHT = 36;
+/** The base line under every day, and the least height of a bar. */
 const TRACK = 2;
 
 export type Day = { readonly date: string; readonly units: string };

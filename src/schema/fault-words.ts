@@ -1,0 +1,99 @@
+// The words for what is wrong with a value that does not fit its schema: one sentence part per
+// keyword. A caller that says some keywords otherwise hands in its own words for those.
+
+/** What is read of an error of Ajv, which must run with `verbose` for the last three. */
+export type SchemaFault = {
+  readonly keyword: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message?: string | undefined;
+  readonly schema?: unknown;
+  readonly parentSchema?: object | undefined;
+  readonly data?: unknown;
+};
+
+export type FaultWords = Readonly<Record<string, (fault: SchemaFault) => string>>;
+
+/** Goes on from the name of the field: "must be at least 1". */
+export function wordsFor(fault: SchemaFault, own: FaultWords = {}): string {
+  const words = own[fault.keyword] ?? WORDS[fault.keyword];
+  return words?.(fault) ?? fault.message ?? "is not valid";
+}
+
+/** The steps of a JSON pointer: `/a~1b/0` → `a/b`, `0` */
+export function pointerSteps(pointer: string): string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+type Steps = readonly (string | number)[];
+
+/** `charges`, 0, `properties`, `amount` → `charges[0].properties.amount` */
+export function fieldName(steps: Steps, isIndex = isNumber): string {
+  return steps.reduce<string>((name, step) => {
+    if (isIndex(step)) return `${name}[${step}]`;
+    return name === "" ? String(step) : `${name}.${step}`;
+  }, "");
+}
+
+function isNumber(step: string | number): boolean {
+  return typeof step === "number";
+}
+
+const WORDS: FaultWords = {
+  required: () => "is required",
+  type: ({ params }) => `must be ${typeNames(params.type)}`,
+  enum: ({ params }) => `must be one of ${(params.allowedValues as unknown[]).join(", ")}`,
+  minLength: ({ params }) =>
+    params.limit === 1 ? "must not be empty" : `must have at least ${params.limit} characters`,
+  maxLength: ({ params }) => `must have at most ${params.limit} characters`,
+  minimum: ({ params }) => `must be at least ${params.limit}`,
+  maximum: ({ params }) => `must be at most ${params.limit}`,
+  minItems: ({ params }) => `must have at least ${params.limit} entries`,
+  maxItems: ({ params }) => `must have at most ${params.limit} entries`,
+  uniqueItems: () => "must not repeat an entry",
+  "x-at-least-one": (fault) => `needs at least one of ${knownFields(fault).join(", ")}`,
+  "x-max-bytes": ({ schema }) => `must be at most ${schema} bytes of JSON`,
+  pattern: patternWords,
+  format: ({ params }) => formatWords(String(params.format)),
+};
+
+/** The fields that the schema of the object at fault names. */
+export function knownFields({ parentSchema }: SchemaFault): string[] {
+  return Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {});
+}
+
+function typeNames(type: unknown): string {
+  const names = [type].flat().map((each) => {
+    if (each === "null") return "null";
+    return /^[aeio]/.test(String(each)) ? `an ${each}` : `a ${each}`;
+  });
+  return names.join(" or ");
+}
+
+function patternWords({ params, parentSchema }: SchemaFault): string {
+  const { format, description } = (parentSchema ?? {}) as { format?: string; description?: string };
+  if (format !== undefined) return formatWords(format);
+  if (description !== undefined) return `must look like: ${description}`;
+  const pattern = String(params.pattern);
+  if (pattern.includes("\\d{1,15}")) {
+    return "must be a plain decimal string such as 12.50, with at most 15 digits before and 12 after the point";
+  }
+  return `must match ${pattern}`;
+}
+
+function formatWords(format: string): string {
+  switch (format) {
+    case "uuid":
+      return "must be a UUID";
+    case "timestamp":
+      return "must be a full ISO 8601 timestamp with Z or an offset, such as 2026-01-31T12:00:00.000Z";
+    case "date":
+      return "must be a date such as 2026-01-31";
+    case "currency":
+      return "must be a 3-letter ISO-4217 currency code such as USD";
+    default:
+      return `must be a valid ${format}`;
+  }
+}
