@@ -10,8 +10,8 @@ import { getSettings, type ProjectSettings } from "../store/tenants.ts";
 
 /** `via` names the way in when it is not plain HTTP. */
 export type Actor = keys.Caller & { readonly via?: string };
-/** Both undefined on public routes; `settings` also without a project header. */
-export type Caller = {
+/** Both are undefined on public routes; `settings` also without a project header. */
+export type Admission = {
   readonly actor: Actor | undefined;
   readonly settings: ProjectSettings | undefined;
 };
@@ -76,7 +76,7 @@ class ShortCache<T> {
 export class Gate {
   readonly #context: Context;
   /** Keyed by the header as it came, which saves a SHA-256 per request. */
-  readonly #callers = new ShortCache<Actor | undefined>();
+  readonly #actors = new ShortCache<Actor | undefined>();
   readonly #projects = new ShortCache<ProjectSettings | undefined>();
   readonly #used = new Map<string, keys.Use>();
 
@@ -85,7 +85,7 @@ export class Gate {
   }
 
   /** The order of refusals: 401, 400 missing_project, 403, then 404 and 422. */
-  async admit(rule: Rule, headers: IncomingHttpHeaders): Promise<Caller> {
+  async admit(rule: Rule, headers: IncomingHttpHeaders): Promise<Admission> {
     if (rule.scope === "public") return { actor: undefined, settings: undefined };
     const actor = await this.authenticate(headers.authorization);
     const header = headers["x-project-id"];
@@ -100,9 +100,10 @@ export class Gate {
   }
 
   /** The same from the cache alone, without a promise; undefined: the database must be asked. */
-  recall(rule: Rule, headers: IncomingHttpHeaders): Caller | undefined {
+  recall(rule: Rule, headers: IncomingHttpHeaders): Admission | undefined {
+    if (rule.project !== "required") return undefined;
     const now = this.#context.clock.now();
-    const actor = this.#callers.peek(headers.authorization ?? "", now);
+    const actor = this.#actors.peek(headers.authorization ?? "", now);
     const project = headers["x-project-id"];
     if (actor === undefined || hasExpired(actor, now) || typeof project !== "string") {
       return undefined;
@@ -120,7 +121,7 @@ export class Gate {
     const token = /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
     if (token === undefined || !isWellFormedToken(token)) throw unauthorized();
     const now = this.#context.clock.now();
-    const actor = await this.#callers.get(header ?? "", now, () =>
+    const actor = await this.#actors.get(header ?? "", now, () =>
       keys.getCaller(this.#context.point, tokenHash(token)),
     );
     if (actor === undefined || hasExpired(actor, now)) throw unauthorized();
@@ -147,9 +148,9 @@ export class Gate {
     return settings;
   }
 
-  /** Called when this process revoked or changed something, instead of waiting for expiry. */
+  /** Called after a commit that revoked or changed something, instead of waiting for expiry. */
   forget(): void {
-    this.#callers.clear();
+    this.#actors.clear();
     this.#projects.clear();
   }
 

@@ -81,7 +81,11 @@ export type WriteCall<
   Body = unknown,
   S extends RouteScope = RouteScope,
   P extends ProjectRule = ProjectRule,
-> = CallBase<Query, Body, S, P> & { readonly tx: Tx };
+> = CallBase<Query, Body, S, P> & {
+  readonly tx: Tx;
+  /** Does something in this process once the transaction is committed; not for anything durable. */
+  readonly afterCommit: (work: () => void) => void;
+};
 
 /** A read of a row or two by their key: `db` takes single statements only. */
 export type PointCall<
@@ -144,8 +148,6 @@ type Shape = {
   readonly unparsed?: true;
   /** A body may be left out altogether. */
   readonly body_optional?: boolean;
-  /** Never stored for replays: a token exists in its answer only. */
-  readonly replayable?: false;
   /** Encrypted when it is stored for replays: the answer carries a secret. */
   readonly secret_answer?: true;
   /** Left out of the OpenAPI document: pages for people. */

@@ -6,7 +6,7 @@ import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import type { Refusal } from "../errors.ts";
 import type { Queryable } from "../store/db.ts";
-import { type Caller, type Gate, timeOf } from "./auth.ts";
+import { type Admission, type Gate, timeOf } from "./auth.ts";
 import { keyOf, once } from "./idempotency.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { asRefusal, envelope, JSON_TYPE, noteAnswer } from "./responses.ts";
@@ -40,7 +40,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
 
   const run: RunRoute = async (route, request) => {
     const started = monotonicMs();
-    let caller: Caller | undefined;
+    let caller: Admission | undefined;
     let response: RouteResponse;
     try {
       const prepared = prepare(route);
@@ -75,14 +75,14 @@ export function refused(
   { id }: Pick<RouteRequest, "id">,
 ): RouteResponse {
   const headers = { ...route?.headers, ...refusal.headers };
-  return rendered(refusal.status, new Content(JSON_TYPE, envelope(refusal, id)), headers, id);
+  return responseOf(refusal.status, new Content(JSON_TYPE, envelope(refusal, id)), headers, id);
 }
 
 type Running = {
   readonly route: Route;
   readonly prepared: Prepared;
   readonly request: RouteRequest;
-  readonly caller: Caller;
+  readonly caller: Admission;
   readonly body: RequestBody;
 };
 
@@ -121,8 +121,8 @@ function callOf<D extends Queryable>(parts: Parts, { request, caller, body }: Ru
   };
 }
 
-/** One request, one transaction: effect, log and idempotency key stand or fall together. */
-function write(
+/** One request, one transaction: effect, log and idempotency key are committed together. */
+async function write(
   running: Running,
   call: Call,
   handle: (call: WriteCall) => Promise<Answer>,
@@ -131,9 +131,13 @@ function write(
   const { db, ...rest } = call;
   const key = keyOf(request.headers["idempotency-key"]);
   const scope_id = call.project ?? call.actor?.organization_id;
-  return db.tx(async (tx) => {
-    const act = async () => render(running, await handle({ ...rest, tx }));
-    if (key === undefined || scope_id === undefined || route.replayable === false) return act();
+  let committed: (() => void)[] = [];
+  const response = await db.tx(async (tx) => {
+    // Of the attempt that commits: a transaction may be tried again.
+    committed = [];
+    const afterCommit = (work: () => void) => committed.push(work);
+    const act = async () => render(running, await handle({ ...rest, tx, afterCommit }));
+    if (key === undefined || scope_id === undefined) return act();
     const { method, url } = request;
     const { secret_key, clock } = call.context;
     const asked = JSON.stringify([method, url, call.body ?? null]);
@@ -148,6 +152,8 @@ function write(
     });
     return made ?? replayed(running, answer);
   });
+  for (const work of committed) work();
+  return response;
 }
 
 function replayed(
@@ -156,7 +162,7 @@ function replayed(
 ): RouteResponse {
   const headers = { ...route.headers, "idempotent-replayed": "true" };
   const content = body === "" ? undefined : new Content(JSON_TYPE, body);
-  return rendered(status, content, headers, request.id);
+  return responseOf(status, content, headers, request.id);
 }
 
 function render({ route, prepared, request }: Running, answer: Answer): RouteResponse {
@@ -168,13 +174,13 @@ function render({ route, prepared, request }: Running, answer: Answer): RouteRes
       ? undefined
       : { ...route.headers, ...reply?.headers };
   if (body === undefined || body instanceof Content) {
-    return rendered(status, body, headers, request.id);
+    return responseOf(status, body, headers, request.id);
   }
   const serialize = prepared.serializers.get(status) ?? JSON.stringify;
-  return rendered(status, new Content(JSON_TYPE, serialize(body)), headers, request.id);
+  return responseOf(status, new Content(JSON_TYPE, serialize(body)), headers, request.id);
 }
 
-function rendered(
+function responseOf(
   status: number,
   content: Content | undefined,
   headers: HeaderFields | undefined,

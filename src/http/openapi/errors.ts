@@ -43,5 +43,5 @@ export function errorsByShape(route: Route): ErrorCode[] {
 
 /** Only a write keeps its answer together with its effect, for a repeat with the same key. */
 export function isReplayable(route: Route): boolean {
-  return route.kind === "write" && route.replayable !== false;
+  return route.kind === "write";
 }

@@ -42,7 +42,6 @@ export function keyRoutes(): Route[] {
     project: "none",
     body: TokenCreate,
     reply: [201, TokenCreated],
-    replayable: false,
     async handle({ context, db, gate, body, now, request }) {
       perAddress.take(request.ip);
       const { config } = context;
@@ -116,7 +115,7 @@ const revokeKey = write({
   project: "none",
   params: { id: "Id of the token." },
   reply: [204, null],
-  async handle({ tx, gate, actor, params, now }) {
+  async handle({ tx, gate, actor, params, now, afterCommit }) {
     const id = canonicalUuid(params.id ?? "");
     const revoked = id && (await keys.revoke(tx, actor.organization_id, id, now));
     if (!revoked) throw refuse("not_found", "No live token has this id.");
@@ -124,6 +123,6 @@ const revokeKey = write({
     const fact = { type: "token.revoked" as const, resource_id: revoked.id, payload };
     const entry = entryOf(fact, { actor_token_id: actor.token_id });
     await billingEvents.insertForOrganization(tx, actor.organization_id, entry, now);
-    gate.forget();
+    afterCommit(() => gate.forget());
   },
 });

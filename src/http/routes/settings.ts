@@ -43,7 +43,7 @@ const put = write({
     logo_color: "#0b6e4f",
     net_payment_days: 30,
   },
-  async handle({ tx, project, gate, actor, body, now }) {
+  async handle({ tx, project, gate, actor, body, now, afterCommit }) {
     const settings = await settingsStore.patch(tx, project, body);
     const { name, address, tax_id, logo_color } = body;
     const { net_payment_days, default_currency, late_usage_periods } = body;
@@ -56,8 +56,8 @@ const put = write({
       },
     };
     await emit(tx, project, [fact], byCaller(actor), now);
-    // Other processes believe the old ones for less than a second.
-    gate.forget();
+    // Other processes have the old ones cached for less than a second.
+    afterCommit(() => gate.forget());
     return { settings };
   },
 });
