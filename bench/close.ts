@@ -62,7 +62,7 @@ async function wholeClose(count: number): Promise<Figure[]> {
     const thousands = (ROUNDS * count) / 1_000;
     const name = `close of ${count} subscriptions, 4 charges, usage, webhooks ÷ one-shot SQL`;
     return [
-      ratio(name, "s", rounds, atMost(2)),
+      ratio(name, "s", rounds, atMost(2.2)),
       ratio(
         "statements per 1,000 invoices in that close",
         "statements",
