@@ -1,5 +1,5 @@
 // What this process reports to Prometheus: the metrics of this thread and of its other threads, in
-// one text. The metrics themselves are defined in http/prometheus.ts and workers/prometheus.ts.
+// one text. Most are defined in http/prometheus.ts and workers/prometheus.ts.
 
 import {
   AggregatorRegistry,

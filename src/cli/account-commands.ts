@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import type { Command } from "commander";
+import type { CreateKeyBody } from "../client/types.ts";
 import { command, remote, withConnection } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { fields, table } from "./output.ts";
@@ -94,6 +95,7 @@ function whoamiCommand(io: Io): Command {
 }
 
 export function keyCommands(io: Io): Command[] {
+  type Scopes = NonNullable<CreateKeyBody["scopes"]>;
   type Create = Flags & { name: string; scopes?: string; expiresAt?: string };
   const create = remote("create", "Create a token. It is shown once.", [
     ["dues keys create --name reports --scopes read", ""],
@@ -111,7 +113,7 @@ export function keyCommands(io: Io): Command[] {
         const made = await dues.createKey({
           name,
           organization_id: organization.id,
-          ...(scopes !== undefined && { scopes: scopes.split(",") as never[] }),
+          ...(scopes !== undefined && { scopes: scopes.split(",") as Scopes }),
           ...(expiresAt !== undefined && { expires_at: expiresAt }),
         });
         if (json) printJson(io, made);

@@ -34,9 +34,11 @@ export function exportFile(slugs: Slugs, present: Present): ServiceFile {
     webhooks: present.webhooks
       .filter(({ url }) => urlFault(url) === undefined)
       .toSorted((a, b) => (a.url < b.url ? -1 : 1))
-      .map(({ url, events }) => ({ url, events: [...events] as never[] })),
+      .map(({ url, events }) => ({ url, events: [...events] as FileEvents })),
   };
 }
+
+type FileEvents = NonNullable<ServiceFile["webhooks"]>[number]["events"];
 
 export function exportText(slugs: Slugs, present: Present): string {
   const left = present.webhooks.filter(({ url }) => urlFault(url) !== undefined);

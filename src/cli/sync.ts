@@ -36,7 +36,8 @@ export function loadFile(io: Io, file: string, json: boolean): CheckedFile {
     bytes = readBounded(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const hint = code === "ENOENT" ? "dues export writes one from what the project is." : undefined;
+    const hint =
+      code === "ENOENT" ? "dues export writes one from the project as it is now." : undefined;
     throw new CliError("bad_file", `${file} cannot be read: ${(error as Error).message}`, hint);
   }
   const checked = checkFile(bytes);
@@ -52,8 +53,10 @@ function readBounded(file: string): Buffer {
     const size = Math.max(fstatSync(handle).size, 64 * 1024);
     const bytes = Buffer.alloc(Math.min(size, FILE_BYTES_MAX) + 1);
     let length = 0;
-    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
-      read = readSync(handle, bytes, length, bytes.length - length, null);
+    while (length < bytes.length) {
+      const read = readSync(handle, bytes, length, bytes.length - length, null);
+      if (read === 0) break;
+      length += read;
     }
     return bytes.subarray(0, length);
   } finally {
@@ -145,7 +148,7 @@ async function apply(
       made = step.request && (await send(dues, step.request, project_id));
     } catch (error) {
       if (io.progress) io.err("\n");
-      throw inWords(step, i, todo.length, error);
+      throw asCliError(step, i, todo.length, error);
     }
     if (made === undefined) continue;
     secrets.push(flags.secretsOut === undefined ? made : { ...made, secret: masked(made.secret) });
@@ -155,7 +158,7 @@ async function apply(
   return secrets;
 }
 
-function inWords(step: Step, done: number, all: number, error: unknown): unknown {
+function asCliError(step: Step, done: number, all: number, error: unknown): unknown {
   if (!(error instanceof DuesError)) return error;
   const words = `${step.act} ${step.section} ${step.key}: ${error.message}`;
   const hint = `${done} of ${all} changes were applied. Run dues sync again to go on from here.`;

@@ -32,7 +32,7 @@ export class WebhookVerificationError extends Error {
 }
 
 /**
- * Returns the message when the signature is good, else throws. `body` is the body as it
+ * Returns the message when the signature fits and is recent, else throws. `body` is the body as it
  * was received, unparsed. While a secret is rotated, give the old and the new one.
  */
 export function verifyWebhook<Data = Readonly<Record<string, unknown>>>(
@@ -41,7 +41,7 @@ export function verifyWebhook<Data = Readonly<Record<string, unknown>>>(
   secrets: string | readonly string[],
   options: VerifyOptions = {},
 ): WebhookMessage<Data> {
-  const bytes = typeof body === "string" ? Buffer.from(body) : Buffer.from(body);
+  const bytes = Buffer.from(body as string);
   const known = [secrets].flat();
   if (known.length === 0 || known.some((secret) => secret === "")) {
     throw new WebhookVerificationError("No secret to check with.");

@@ -21,7 +21,7 @@ import {
 
 export type DatedVersion = PlanVersion & { readonly effective_at: Date };
 
-/** Usage of one period, one entry a metric. */
+/** Usage of one period by metric: one total, or an entry a day; `unitsOf` adds up either. */
 export type MetricUsage = UsageDay & { readonly metric_id: string };
 
 export type ClosingSubscription = {
@@ -188,7 +188,7 @@ export function versionNo<V extends DatedVersion>(versions: readonly V[], versio
   return found;
 }
 
-/** The newest price list that was there at the instant; the first one before that. */
+/** The price list in force at the instant, or the first one before any was; newest come first. */
 export function versionAt<V extends DatedVersion>(versions: readonly V[], at: Date): V {
   const found = versions.find((version) => version.effective_at <= at) ?? versions.at(-1);
   if (found === undefined) throw new Error("A plan without a price list.");

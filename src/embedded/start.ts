@@ -76,7 +76,7 @@ export function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   return openServer(options, "service");
 }
 
-/** For `init` and `migrate`: uses the server that runs on the folder, else starts one meanwhile. */
+/** For `init` and `migrate`: uses the server that runs on the folder, else starts its own. */
 export function reachEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   return openServer(options, "command");
 }
@@ -118,7 +118,7 @@ function connectionTo(host: string, database = "dues"): Connection {
   return { host, port: PORT, user: "dues", database, ssl: false };
 }
 
-/** Of a server with a starter that lives: its kind and its name. */
+/** `name` is the application_name of the process that started the server, while it lives. */
 type ServerState =
   | { readonly state: Starter; readonly name: string }
   | { readonly state: "starting" | "stopping" | "abandoned" | "unreachable" };

@@ -13,12 +13,14 @@ import { RateLimit } from "./rate-limit.ts";
 import { SingleFlight } from "./single-flight.ts";
 
 const LIFETIME_MS = 30 * DAY_MS;
-/** A visitor reads a page a minute; an office behind one address reads in bursts. */
+/** A page a second; an office behind one address reads in bursts. */
 const PER_ADDRESS = { burst: 1_000, per_minute: 60 };
 /** Refreshes of one customer's view: two a second. */
 const PER_CUSTOMER = { burst: 2, per_minute: 2 * 60 };
 /** Refreshes of all customers: twenty a second. */
 const PER_PROCESS = { burst: 20, per_minute: 20 * 60 };
+
+const noLimit = () => {};
 
 type Computed = {
   readonly project: ProjectId;
@@ -47,7 +49,7 @@ export class PortalCache {
     this.#perAddress.take(ip);
   }
 
-  /** Only a canonical UUID is an id here: other forms could mean another tenant's customer. */
+  /** Only a canonical UUID: `ext:` without a project could mean another tenant's customer. */
   async find(segment: string | undefined): Promise<Known> {
     const id = segment ?? "";
     const found = canonicalUuid(id) === id ? await portal.find(this.#context.db, id) : undefined;
@@ -63,7 +65,8 @@ export class PortalCache {
       const age_ms = now.getTime() - generated_at.getTime();
       if (age_ms < LIFETIME_MS) return { project, now, body, page, cache: "hit" };
     }
-    const view = await this.#computing.shared(found.id, () => this.#compute(found));
+    // Fresh, because a computation that is under way may have begun before what dropped the view.
+    const view = await this.#computing.fresh(found.id, noLimit, () => this.#compute(found));
     return { ...view, cache: "miss" };
   }
 

@@ -11,24 +11,26 @@ const NO_BODY: RequestBody = { json: undefined };
 const WITHOUT_BODY: ReadonlySet<string | undefined> = new Set(["GET", "HEAD"]);
 
 export async function readBody(route: Route, message: IncomingMessage): Promise<RequestBody> {
-  if (WITHOUT_BODY.has(message.method) || !hasBody(message)) return NO_BODY;
+  if (WITHOUT_BODY.has(message.method)) return NO_BODY;
+  const isEmpty = announcesNothing(message);
+  if (!isEmpty || message.headers["content-type"] !== undefined) requireJson(message);
+  if (isEmpty) return NO_BODY;
   const bytes = await collect(message, route.body_max ?? BODY_BYTES_MAX);
   if (route.unparsed) return { json: undefined, bytes };
   return bytes.length === 0 ? NO_BODY : { json: parseJson(bytes) };
 }
 
-/** 415 when there is a body, or the announcement of one, that is not JSON. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  const { "content-type": type, "content-length": length, "transfer-encoding": coding } = headers;
-  const isEmpty = coding === undefined && (length === undefined || length === "0");
-  if (type === undefined && isEmpty) return false;
-  if (type === undefined || !JSON_CONTENT.test(type)) {
-    throw refuse(
-      "unsupported_media_type",
-      "Send JSON, with the header content-type: application/json.",
-    );
-  }
-  return !isEmpty;
+function announcesNothing({ headers }: IncomingMessage): boolean {
+  const { "content-length": length = "0", "transfer-encoding": coding } = headers;
+  return coding === undefined && length === "0";
+}
+
+function requireJson({ headers: { "content-type": type = "" } }: IncomingMessage): void {
+  if (JSON_CONTENT.test(type)) return;
+  throw refuse(
+    "unsupported_media_type",
+    "Send JSON, with the header content-type: application/json.",
+  );
 }
 
 function collect(message: IncomingMessage, max_bytes: number): Promise<Buffer> {

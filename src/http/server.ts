@@ -31,13 +31,13 @@ export type HttpServer = {
 };
 
 export function buildServer(context: Context, routes: readonly Route[]): HttpServer {
-  const app = makeFastify(context);
   const gate = new Gate(context);
   const run = routeRunner(context, gate);
   let draining = false;
   const send = (reply: FastifyReply, response: RouteResponse) => {
     write(reply.raw, response, draining);
   };
+  const app = makeFastify(context, send);
   app.addHook("onRequest", (request, reply, done) => {
     const refusal = refusalBeforeRoute(request, routes);
     if (refusal === undefined) return done();
@@ -52,7 +52,9 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
       // its parsers cost nothing and a body is read only after the caller was admitted.
       onRequest: (request, reply) => {
         reply.hijack();
-        void run(route, new HttpRequest(request)).then((response) => send(reply, response));
+        run(route, new HttpRequest(request))
+          .then((response) => send(reply, response))
+          .catch((error: unknown) => abandon(context, reply, error));
       },
       handler: unreachable,
     });
@@ -65,7 +67,9 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
   return { fastify: app, gate, stopListening };
 }
 
-function makeFastify(context: Context): FastifyInstance {
+type Send = (reply: FastifyReply, response: RouteResponse) => void;
+
+function makeFastify(context: Context, send: Send): FastifyInstance {
   const app = fastify({
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -84,7 +88,7 @@ function makeFastify(context: Context): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       const refusal = asRefusal(context, error, request.id, undefined);
       reply.hijack();
-      write(reply.raw, unrouted(context, refusal, request), false);
+      send(reply, unrouted(context, refusal, request));
     },
     clientErrorHandler: answerBrokenRequest,
   });
@@ -131,6 +135,12 @@ function write(raw: ServerResponse, response: RouteResponse, isLast: boolean): v
   if (isLast) fields.connection = "close";
   raw.writeHead(status, fields);
   raw.end(body);
+}
+
+/** A response that cannot be written is our fault: the caller sees a closed connection. */
+function abandon(context: Context, reply: FastifyReply, error: unknown): void {
+  context.log.error({ err: error, request_id: reply.request.id }, "a response was not written");
+  reply.raw.destroy();
 }
 
 function refusalBeforeRoute(

@@ -9,11 +9,6 @@ type Flight<T> = {
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
-  /** The computation that is under way, or a new one. */
-  shared(key: string, compute: () => Promise<T>): Promise<T> {
-    return this.#flights.get(key)?.result ?? this.#start(key, compute);
-  }
-
   /**
    * A computation that begins after this call. `admit` may refuse by throwing; it is asked for the
    * caller whose request starts a computation, not for those who share it.

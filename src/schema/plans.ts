@@ -18,6 +18,7 @@ import {
 export const INTERVALS = ["weekly", "monthly", "quarterly", "semiannual", "yearly"] as const;
 export type Interval = (typeof INTERVALS)[number];
 export const CHARGE_MODELS = ["standard", "flat_fee"] as const;
+/** At the end of a period; once, when the subscription starts; at the start of every period. */
 export const INVOICE_TIMINGS = ["arrears", "immediate", "advance"] as const;
 export const QUANTITY_FROM_PATTERN = "^subscription_property\\.[^\\u0000-\\u001f\\u007f]{1,200}$";
 export const CHARGES_MAX = 100;
@@ -41,8 +42,9 @@ export const Charge = Type.Object(
 export type Charge = Static<typeof Charge>;
 
 /**
- * A charge as callers may write it: the API's words, and those of service.yaml (`type`,
- * `metric_ref`, `catalog_ref`, `rate`). Which of them go together is decided in domain/charges.ts.
+ * A charge as callers may write it, in the API's words or in those of service.yaml: `type` is
+ * charge_model, `metric_ref` billable_metric_code, `catalog_ref` catalog_item_code, and `rate`
+ * properties.amount. Which of them go together is decided in domain/charges.ts.
  */
 export const ChargeInput = Type.Object(
   {
@@ -105,6 +107,7 @@ export const PlanCreate = Type.Object({
 });
 export type PlanCreate = Static<typeof PlanCreate>;
 
+/** `charges` is the whole wanted set. The interval and the currency of a plan never change. */
 export const PlanPatch = Type.Object(
   {
     labels: Type.Optional(Labels),

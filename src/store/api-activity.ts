@@ -1,5 +1,5 @@
 // Whether the API is answering requests, in whichever process: its connections have a name of their
-// own, and PostgreSQL lists them.
+// own, and PostgreSQL lists them. The billing worker then closes one batch at a time (decision 9).
 
 import { DATABASE_NOW, type Queryable } from "./db.ts";
 import { sql } from "./sql.ts";
@@ -8,7 +8,10 @@ import { sql } from "./sql.ts";
 export const API_CONNECTION_NAME = "dues api";
 const ACTIVE_WITHIN = "250 milliseconds";
 
-/** Always false for a role that may not see other sessions in pg_stat_activity. */
+/**
+ * True while a connection of the API runs a statement, or did a moment ago. Always false for a role
+ * that may not see other sessions in pg_stat_activity.
+ */
 export async function isApiActive(db: Queryable): Promise<boolean> {
   const { active } = await db.one<{ active: boolean }>(sql`
     select exists (

@@ -33,7 +33,7 @@ const ABORTED = new Error("The attempt has ended.");
 export class WebhookAttempt implements Dispatcher.DispatchHandler {
   readonly #started_ms = monotonicMs();
   readonly #deadline: NodeJS.Timeout;
-  readonly #onEnd: (result: AttemptOutcome) => void;
+  readonly #onEnd: (outcome: AttemptOutcome) => void;
   #bodyDeadline: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #ended = false;
@@ -43,9 +43,9 @@ export class WebhookAttempt implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] | undefined;
   #size = 0;
 
-  constructor(onEnd: (result: AttemptOutcome) => void) {
+  constructor(onEnd: (outcome: AttemptOutcome) => void) {
     this.#onEnd = onEnd;
-    this.#deadline = setTimeout(() => this.#abort("timeout"), DEADLINE_MS);
+    this.#deadline = setTimeout(() => this.#giveUp(), DEADLINE_MS);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -63,11 +63,11 @@ export class WebhookAttempt implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const { "retry-after": retry_after, "content-length": length } = headers;
     this.#status = status;
-    this.#duration_ms = since(this.#started_ms);
+    this.#duration_ms = roundedMsSince(this.#started_ms);
     this.#retry_after = typeof retry_after === "string" ? retry_after : null;
     // Most receivers send no body: then no timer is needed.
     if (status === NO_CONTENT || length === "0") return;
-    this.#bodyDeadline = setTimeout(() => this.#abort("timeout"), BODY_MS);
+    this.#bodyDeadline = setTimeout(() => this.#stopReading(), BODY_MS);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -75,7 +75,7 @@ export class WebhookAttempt implements Dispatcher.DispatchHandler {
     this.#chunks ??= [];
     this.#chunks.push(chunk.subarray(0, BODY_BYTES_MAX - this.#size));
     this.#size += chunk.length;
-    if (this.#size >= BODY_BYTES_MAX) this.#abort("timeout");
+    if (this.#size >= BODY_BYTES_MAX) this.#stopReading();
   }
 
   onResponseEnd(): void {
@@ -91,8 +91,14 @@ export class WebhookAttempt implements Dispatcher.DispatchHandler {
     this.#end(errorOf(error));
   }
 
-  #abort(error: AttemptError): void {
-    this.#end(error);
+  /** Enough of the body was read: the status has been received, so the attempt has its outcome. */
+  #stopReading(): void {
+    this.#end(null);
+    this.#controller?.abort(ABORTED);
+  }
+
+  #giveUp(): void {
+    this.#end("timeout");
     this.#controller?.abort(ABORTED);
   }
 
@@ -105,14 +111,14 @@ export class WebhookAttempt implements Dispatcher.DispatchHandler {
     this.#onEnd({
       http_status: this.#status,
       error: answered ? null : (error ?? "connection"),
-      duration_ms: answered ? this.#duration_ms : since(this.#started_ms),
+      duration_ms: answered ? this.#duration_ms : roundedMsSince(this.#started_ms),
       response_excerpt: this.#chunks === undefined ? null : excerptOf(this.#chunks),
       retry_after: this.#retry_after,
     });
   }
 }
 
-function since(started: number): number {
+function roundedMsSince(started: number): number {
   return Math.round((monotonicMs() - started) / DURATION_STEP_MS) * DURATION_STEP_MS;
 }
 

@@ -1,4 +1,4 @@
-// However many ask at once, one computes; and a fresh result is never one that began before.
+// However many ask at once, one computes, and nobody gets a result that began before they asked.
 
 import { expect, test } from "vitest";
 import { SingleFlight } from "../../src/http/single-flight.ts";
@@ -15,16 +15,7 @@ function computations() {
   return { compute, end: (number: number) => ends[number - 1]?.(), begun: () => ends.length };
 }
 
-test("callers who take any result share the computation that is under way", async () => {
-  const flight = new SingleFlight<number>();
-  const { compute, end, begun } = computations();
-  const both = Promise.all([flight.shared("a", compute), flight.shared("a", compute)]);
-  expect(begun()).toBe(1);
-  end(1);
-  expect(await both).toEqual([1, 1]);
-});
-
-test("callers who want a fresh result share the next one", async () => {
+test("callers who come while one is computed share the next one", async () => {
   const flight = new SingleFlight<number>();
   const { compute, end, begun } = computations();
   const first = flight.fresh("a", allow, compute);
@@ -64,6 +55,7 @@ test("a refusal is asked for by those who start a computation, not by those who 
 
 test("after a failure the next caller computes again", async () => {
   const flight = new SingleFlight<number>();
-  await expect(flight.shared("a", () => Promise.reject(new Error("once")))).rejects.toThrow("once");
-  expect(await flight.shared("a", async () => 7)).toBe(7);
+  const failing = flight.fresh("a", allow, () => Promise.reject(new Error("once")));
+  await expect(failing).rejects.toThrow("once");
+  expect(await flight.fresh("a", allow, async () => 7)).toBe(7);
 });

@@ -112,6 +112,7 @@ const apply = write({
   body: Type.Object({ customer_id: Uuid }),
   reply: [201, Wrapped("applied_add_on", AppliedAddOn)],
   async handle({ tx, settings, actor, params, body, now }) {
+    // Ids are stored in lower case.
     const customer_id = body.customer_id.toLowerCase();
     const id = pathId(params.id);
     return {

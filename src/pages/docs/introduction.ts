@@ -5,9 +5,7 @@ import type { OpenApiDocument } from "../../schema/openapi.ts";
 import { type Html, html, prose } from "../html.ts";
 import { highlighted } from "./samples.ts";
 
-type Section = { readonly id: string; readonly title: string };
-
-export const SECTIONS: readonly Section[] = [
+export const SECTIONS = [
   { id: "start", title: "First call" },
   { id: "authentication", title: "Authentication" },
   { id: "project", title: "Project header" },
@@ -16,24 +14,26 @@ export const SECTIONS: readonly Section[] = [
   { id: "pagination", title: "Pagination" },
   { id: "idempotency", title: "Idempotency" },
   { id: "errors", title: "Errors" },
-];
+] as const;
+
+type SectionId = (typeof SECTIONS)[number]["id"];
 
 export function introduction(document: OpenApiDocument): Html {
   const [server] = document.servers;
   const base = server?.url ?? "";
-  const parts = [
-    firstCall(base),
-    authentication(document),
-    project(),
-    amounts(),
-    times(),
-    pagination(),
-    idempotency(),
-    errors(document),
-  ];
+  const bodies: Readonly<Record<SectionId, Html>> = {
+    start: firstCall(base),
+    authentication: authentication(document),
+    project: project(),
+    amounts: amounts(),
+    times: times(),
+    pagination: pagination(),
+    idempotency: idempotency(),
+    errors: errors(document),
+  };
   return html`<section class="intro"><h1>The ${document.info.title} API</h1>
 <p class="lead">Customers, plans and usage events in; invoices, webhooks and a complete log out. JSON over HTTP, under <code>${base}/v1</code>.</p>
-${SECTIONS.map(({ id, title }, i) => html`<h2 id="${id}"><a href="#${id}">${title}</a></h2>${parts[i]}\n`)}</section>`;
+${SECTIONS.map(({ id, title }) => html`<h2 id="${id}"><a href="#${id}">${title}</a></h2>${bodies[id]}\n`)}</section>`;
 }
 
 function figure(caption: string, body: Html): Html {
@@ -61,7 +61,7 @@ function project(): Html {
 }
 
 function amounts(): Html {
-  return html`<p>Money is an integer number of the smallest unit of its currency, in fields that end in <code>_cents</code>: <code>2900</code> is 29.00 USD, 2,900 JPY and 2.900 KWD. Rates and quantities are decimals written as strings, in the main unit: a rate of <code>"0.05"</code> is five cents. Nothing is ever a binary fraction, and each fee is rounded once, half away from zero.</p>`;
+  return html`<p>Money is an integer number of the smallest unit of its currency, in fields that end in <code>_cents</code>: <code>2900</code> is 29.00 USD, 2,900 JPY and 2.900 KWD. Rates and quantities are decimals written as strings, in the main unit: a rate of <code>"0.05"</code> is five cents. Floating-point numbers are never used, and each fee is rounded once, half away from zero.</p>`;
 }
 
 function times(): Html {
@@ -101,7 +101,7 @@ function errors(document: OpenApiDocument): Html {
     ([code, { status, retryable, description }]) =>
       html`<tr><td>${status}</td><td><code>${code}</code>${retryable && html`<br><small>retryable</small>`}</td><td>${prose(description)}</td></tr>`,
   );
-  return html`<p>Every error has this body. <code>code</code> is for programs and does not change, <code>message</code> is for people, <code>details</code> names fields, and <code>retryable</code> is true only where repeating the same request is safe. With each call below stand the codes that are its own; the others can come from any.</p>
+  return html`<p>Every error has this body. <code>code</code> is for programs and does not change, <code>message</code> is for people, <code>details</code> names fields, and <code>retryable</code> is true only where repeating the same request is safe. Each call below lists its own codes; the others can come from any.</p>
 ${figure("422 Unprocessable Entity", highlighted(example))}
 <table class="e"><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
