@@ -44,8 +44,8 @@ const SECONDS = 2;
 const QUICK_SECONDS = 0.5;
 const PATIENCE_SECONDS = 600;
 const CONNECTIONS = 64;
-/** As long as the service may believe what a project was. */
-const BELIEF_MS = 1_500;
+/** Longer than the service caches tokens and projects. */
+const TOKEN_CACHE_MS = 1_500;
 /** Few, so that it is the answer that takes time and not the queue for it. */
 const CALM_CONNECTIONS = 4;
 const PORTALS = 200;
@@ -157,13 +157,13 @@ async function byId(books: Books, bare: Side): Promise<Figure> {
   const paths = rows.map(({ id }) => `/v1/customers/${id}`);
   // With a clock of its own a project is asked for its time by every call; most have none.
   await stage.db.run(sql`update projects set mode = 'live', frozen_at = null`);
-  await pause(BELIEF_MS);
+  await pause(TOKEN_CACHE_MS);
   const rounds = await interleave(
     () => ask(books, paths, { connections: CONNECTIONS }),
     () => ask(books, paths, { connections: CONNECTIONS, side: bare }),
   );
   await stage.db.run(sql`update projects set mode = 'sandbox', frozen_at = ${NOW}`);
-  await pause(BELIEF_MS);
+  await pause(TOKEN_CACHE_MS);
   return ratio(
     `GET by id ÷ bare Fastify GET, ${CONNECTIONS} connections`,
     "requests/s",
