@@ -1,6 +1,5 @@
 // A close gives way while the API answers requests, so it must see them, and no other session.
 
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { API_CONNECTION_NAME, isApiActive } from "../../src/store/api-activity.ts";
 import { Pool } from "../../src/store/db.ts";
@@ -18,15 +17,20 @@ afterAll(async () => {
   await database.drop();
 });
 
-test("the API is active while a request runs, and for a moment after it", async () => {
+const LONG_AGO = sql`
+  select count(*) as count
+    from pg_stat_activity
+   where datname = current_database() and application_name = ${API_CONNECTION_NAME}
+     and state = 'active' and state_change < clock_timestamp() - interval '300 milliseconds'`;
+
+test("the API is active while a request runs, however long, and for a moment after it", async () => {
   await worker.run(sql`select 1`);
   expect(await isApiActive(worker)).toBe(false);
   const asked = api.run(sql`select pg_sleep(1)`);
-  await pause(500);
-  // It has run for longer than the moment that counts.
+  const running = async () => (await worker.one<{ count: number }>(LONG_AGO)).count;
+  await expect.poll(running, { timeout: 5_000, interval: 10 }).toBe(1);
   expect(await isApiActive(worker)).toBe(true);
   await asked;
   expect(await isApiActive(worker)).toBe(true);
-  await pause(400);
-  expect(await isApiActive(worker)).toBe(false);
+  await expect.poll(() => isApiActive(worker), { timeout: 5_000 }).toBe(false);
 });
