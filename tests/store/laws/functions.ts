@@ -1,0 +1,68 @@
+// The statements inside the functions that the migrations made, as PL/pgSQL reads them.
+
+import { loadModule, parsePlPgSQLSync } from "libpg-query";
+import type { Breach, Catalog } from "./laws.ts";
+import { breaches } from "./statements.ts";
+import { as, field, list, type Tree, walkTree } from "./syntax.ts";
+
+await loadModule();
+
+/** Run on the node of the project that is their first argument. A new function must be added. */
+export const DELEGATED: readonly string[] = [
+  "add_analytics_deltas",
+  "lock_usage",
+  "record_usage",
+  "try_lock",
+];
+
+export type StoredFunction = {
+  readonly name: string;
+  /** As `create function` would make it. */
+  readonly definition: string;
+  readonly language: string;
+  readonly of_trigger: boolean;
+  /** The names under which triggers hand it the rows that changed. */
+  readonly transitions: readonly string[];
+};
+
+export type InnerStatement = { readonly text: string; readonly breaches: readonly Breach[] };
+
+export function innerStatements(stored: StoredFunction, catalog: Catalog): InnerStatement[] {
+  if (stored.language !== "plpgsql") {
+    const says = `written in ${stored.language}, which is not looked at`;
+    return [{ text: stored.definition, breaches: [{ law: "dynamic", says }] }];
+  }
+  const tree = parsePlPgSQLSync(stored.definition) as unknown as Tree;
+  const within = {
+    variables: variablesOf(tree),
+    transitions: new Set(stored.transitions),
+    delegated: DELEGATED.includes(stored.name),
+  };
+  const found: InnerStatement[] = [];
+  walkTree(tree, (kind, node) => {
+    if (kind === "PLpgSQL_stmt_dynexecute") {
+      const dynamic: Breach = { law: "dynamic", says: "EXECUTE" };
+      found.push({ text: stored.name, breaches: [dynamic] });
+    }
+    if (kind !== "PLpgSQL_expr") return;
+    const text = asStatement(String(field(node, "query")), Number(field(node, "parseMode") ?? 0));
+    found.push({ text, breaches: breaches(text, { ...catalog, within }) });
+  });
+  return found;
+}
+
+/** Arguments, declared variables, the records of loops, and `new` and `old` of a trigger. */
+function variablesOf(tree: Tree): Set<string> {
+  const [made] = list(tree, "plpgsql_funcs");
+  const datums = list(as("PLpgSQL_function", made), "datums") as readonly Tree[];
+  return new Set(datums.flatMap(Object.values).map((datum) => String(field(datum, "refname"))));
+}
+
+const STATEMENT_MODE = 0;
+const EXPRESSION_MODE = 2;
+
+/** An expression, or the right side of an assignment, as the query that PL/pgSQL makes of it. */
+function asStatement(text: string, mode: number): string {
+  if (mode === STATEMENT_MODE) return text;
+  return mode === EXPRESSION_MODE ? `select ${text}` : `select ${text.replace(/^.*?:?=/s, "")}`;
+}
