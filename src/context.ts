@@ -1,6 +1,7 @@
 // What HTTP handlers and workers are given: configuration, database, clock, log and secret key.
 
 import type { Logger } from "pino";
+import type { ApiActivity } from "./api-activity.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Db, Queryable } from "./store/db.ts";
@@ -13,6 +14,7 @@ export type Context = {
    * reads of a row or two by key: a slow statement would delay everyone behind it.
    */
   readonly point: Queryable;
+  readonly api_activity: ApiActivity;
   readonly clock: Clock;
   readonly log: Logger;
   /** Signs cursors and encrypts webhook secrets in the database. */

@@ -5,6 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
+import { ApiActivity } from "./api-activity.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config, Role } from "./config.ts";
 import type { Context } from "./context.ts";
@@ -16,7 +17,6 @@ import { makeLog } from "./log.ts";
 import { createToken } from "./operations/create-token.ts";
 import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
-import { API_CONNECTION_NAME } from "./store/api-activity.ts";
 import { type Connection, type Db, Pool, type Queryable } from "./store/db.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
@@ -94,7 +94,7 @@ export function migrateStore(store: Store): Promise<string[]> {
 const REQUESTS = {
   statement_timeout_ms: STATEMENT_MS,
   lock_timeout_ms: LOCK_MS,
-  application_name: API_CONNECTION_NAME,
+  application_name: "dues api",
 };
 
 export function requestPool(connection: Connection, config: Config): Pool {
@@ -176,9 +176,13 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     for (const warning of readiness.warnings) log.warn(warning);
     const point = new Pipeline(store.connection, { ...REQUESTS, max: PIPELINES });
     undo.push(() => point.end());
-    const context = { config: given, db: pool, point, clock: systemClock, log, secret_key };
+    const api_activity = new ApiActivity();
+    const shared = { config: given, clock: systemClock, log, secret_key, api_activity };
+    const context = { ...shared, db: pool, point };
     if (role === "all") {
-      undo.push(startWorkerThread({ config: given, connection: store.connection, secret_key }));
+      const { connection } = store;
+      const activity = api_activity.shared;
+      undo.push(startWorkerThread({ config: given, connection, secret_key, activity }));
     }
     if (role === "worker") {
       // Yields to API processes on the same machine.
@@ -232,7 +236,8 @@ export function testContext(parts: {
   clock: Clock;
   secret_key: Buffer;
 }): Context {
-  return { ...parts, point: parts.point ?? parts.db, log: makeLog(parts.config) };
+  const api_activity = new ApiActivity();
+  return { api_activity, ...parts, point: parts.point ?? parts.db, log: makeLog(parts.config) };
 }
 
 async function drain(server: HttpServer, readiness: Readiness): Promise<void> {

@@ -52,9 +52,11 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
       // its parsers cost nothing and a body is read only after the caller was admitted.
       onRequest: (request, reply) => {
         reply.hijack();
+        context.api_activity.begin();
         run(route, new HttpRequest(request))
           .then((response) => send(reply, response))
-          .catch((error: unknown) => abandon(context, reply, error));
+          .catch((error: unknown) => abandon(context, reply, error))
+          .finally(() => context.api_activity.end());
       },
       handler: unreachable,
     });

@@ -13,7 +13,6 @@ import {
 } from "../operations/close-periods.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
-import * as apiActivity from "../store/api-activity.ts";
 import * as projects from "../store/projects-with-work.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
@@ -60,15 +59,15 @@ async function closeTick(context: Context): Promise<number> {
 async function closeProject(context: Context, settings: ProjectSettings, now: Date) {
   const first = await closeBatch(context, settings, now);
   if (first < BATCH_MAX) return first;
-  const closeBatches = async (mayGoOn: () => Promise<boolean>) => {
+  const closeBatches = async (mayGoOn: () => boolean) => {
     let closed = 0;
-    for (let batch = 0; batch < PARALLEL_BATCHES && (await mayGoOn()); batch++) {
+    for (let batch = 0; batch < PARALLEL_BATCHES && mayGoOn(); batch++) {
       closed += await closeBatch(context, settings, now);
     }
     return closed;
   };
-  const always = async () => true;
-  const whileApiIsIdle = async () => !(await apiActivity.isApiActive(context.db));
+  const always = () => true;
+  const whileApiIsIdle = () => !context.api_activity.active;
   const counts = await Promise.all([closeBatches(always), closeBatches(whileApiIsIdle)]);
   return first + counts[0] + counts[1];
 }

@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import { type Fault, fault, type Node, type Source, walk } from "./files.ts";
 
 /** Files of the root that both http and workers may use. */
-const AT_THE_DOORS = ["clock", "config", "context", "telemetry"];
+const AT_THE_DOORS = ["api-activity", "clock", "config", "context", "telemetry"];
 
 /** What stands left of a room. `errors` and `ids` may be used by all. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -20,11 +20,12 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   embedded: [],
   errors: [],
   ids: ["clock"],
+  "api-activity": ["clock"],
   clock: [],
   config: [],
   log: ["config"],
   telemetry: [],
-  context: ["clock", "config", "store"],
+  context: ["api-activity", "clock", "config", "store"],
 };
 
 const BY_ALL = ["errors", "ids"];
