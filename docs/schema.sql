@@ -28,9 +28,10 @@ create table analytics_deltas (
   kind text not null,
   key text not null,
   count bigint not null,
-  cents numeric not null
+  cents numeric not null,
+  id uuid not null default gen_random_uuid(),
+  constraint analytics_deltas_pkey PRIMARY KEY (project_id, id)
 );
-CREATE INDEX analytics_deltas_by_project ON public.analytics_deltas USING btree (project_id);
 
 create table analytics_totals (
   project_id uuid not null,
@@ -61,7 +62,7 @@ create table applied_add_ons (
 
 create table billing_events (
   project_id uuid not null,
-  xid xid8 not null default pg_current_xact_id(),
+  former_xid bigint,
   id uuid not null,
   resource_type text not null,
   resource_id uuid not null,
@@ -69,10 +70,12 @@ create table billing_events (
   actor_token_id uuid,
   payload jsonb not null,
   created_at timestamp with time zone not null,
-  constraint billing_events_pkey PRIMARY KEY (project_id, xid, id),
+  position bigint not null,
+  constraint billing_events_pkey PRIMARY KEY (project_id, "position"),
   constraint billing_events_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
-CREATE INDEX billing_events_by_resource ON public.billing_events USING btree (project_id, resource_id, xid, id);
+CREATE INDEX billing_events_by_resource ON public.billing_events USING btree (project_id, resource_id, "position");
+CREATE INDEX billing_events_former ON public.billing_events USING btree (project_id, former_xid, id) WHERE (former_xid IS NOT NULL);
 
 create table catalog_items (
   project_id uuid not null,
@@ -186,7 +189,7 @@ create table credits (
 create table customers (
   project_id uuid not null,
   id uuid not null,
-  seq bigint not null generated always as identity,
+  seq bigint not null,
   short_id text not null,
   short_id_unique boolean not null default true,
   external_id text not null,
@@ -203,7 +206,6 @@ create table customers (
   constraint customers_external_id_check CHECK ((external_id <> ''::text)),
   constraint customers_short_id_check CHECK ((short_id ~ '^cust_[0-9a-z]{4}$'::text))
 );
-CREATE INDEX customers_by_id ON public.customers USING btree (id);
 CREATE UNIQUE INDEX customers_short_id_key ON public.customers USING btree (project_id, short_id) WHERE short_id_unique;
 
 create table dunning_policies (
@@ -319,6 +321,14 @@ CREATE INDEX invoices_dunning ON public.invoices USING btree (project_id, dunnin
 CREATE INDEX invoices_open ON public.invoices USING btree (project_id, due_date, id) INCLUDE (status, currency, total_cents, amount_paid_cents, credit_applied_cents) WHERE (status = ANY (ARRAY['outstanding'::text, 'overdue'::text]));
 CREATE INDEX invoices_partially_paid ON public.invoices USING btree (project_id, id) WHERE (payment_status = 'partially_paid'::text);
 
+create table log_heads (
+  project_id uuid not null,
+  last bigint not null,
+  constraint log_heads_pkey PRIMARY KEY (project_id),
+  constraint log_heads_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint log_heads_last_check CHECK ((last >= 0))
+) with (fillfactor=50);
+
 create table metrics (
   project_id uuid not null,
   id uuid not null,
@@ -329,6 +339,7 @@ create table metrics (
   archived_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  revision bigint not null default 0,
   constraint metrics_pkey PRIMARY KEY (project_id, id),
   constraint metrics_code_key UNIQUE (project_id, code),
   constraint metrics_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
@@ -412,11 +423,17 @@ create table portal_views (
   body text,
   page jsonb,
   generated_at timestamp with time zone,
-  as_of xid8,
-  dropped_by xid8,
+  as_of timestamp with time zone,
+  drops bigint not null default 0,
   constraint portal_views_pkey PRIMARY KEY (project_id, customer_id),
   constraint portal_views_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint portal_views_check CHECK ((((body IS NULL) = (page IS NULL)) AND ((body IS NULL) = (generated_at IS NULL)) AND ((body IS NULL) = (as_of IS NULL))))
+);
+
+create table project_anchors (
+  project_id uuid not null,
+  constraint project_anchors_pkey PRIMARY KEY (project_id),
+  constraint project_anchors_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
 
 create table projects (
@@ -435,10 +452,14 @@ create table projects (
   issuer_address text not null default ''::text,
   issuer_tax_id text not null default ''::text,
   logo_color text not null default '#3347c4'::text,
+  customer_prefix text not null,
+  has_older_customers boolean not null default false,
   constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_customer_prefix_key UNIQUE (customer_prefix),
   constraint projects_slug_key UNIQUE (organization_id, workspace_id, slug),
   constraint projects_organization_id_workspace_id_fkey FOREIGN KEY (organization_id, workspace_id) REFERENCES workspaces(organization_id, id),
   constraint projects_check CHECK (((frozen_at IS NULL) OR (mode = 'sandbox'::text))),
+  constraint projects_customer_prefix_check CHECK ((customer_prefix ~ '^[0-9a-f]{8}$'::text)),
   constraint projects_default_currency_check CHECK ((default_currency ~ '^[A-Z]{3}$'::text)),
   constraint projects_late_usage_periods_check CHECK (((late_usage_periods >= 0) AND (late_usage_periods <= 24))),
   constraint projects_logo_color_check CHECK ((logo_color ~ '^#[0-9a-f]{6}$'::text)),
@@ -457,7 +478,6 @@ create table schema_migrations (
 create table subscriptions (
   project_id uuid not null,
   id uuid not null,
-  seq bigint not null generated always as identity,
   external_id text not null,
   customer_id uuid not null,
   plan_id uuid not null,
@@ -475,6 +495,7 @@ create table subscriptions (
   set_aside_until timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  revision bigint not null default 0,
   constraint subscriptions_pkey PRIMARY KEY (project_id, id),
   constraint subscriptions_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
   constraint subscriptions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
@@ -493,6 +514,7 @@ CREATE INDEX subscriptions_by_plan ON public.subscriptions USING btree (project_
 CREATE INDEX subscriptions_by_status ON public.subscriptions USING btree (project_id, status, id);
 CREATE INDEX subscriptions_due ON public.subscriptions USING btree (project_id, current_period_next, id) WHERE (status = ANY (ARRAY['active'::text, 'suspended'::text]));
 CREATE UNIQUE INDEX subscriptions_live_external_id_key ON public.subscriptions USING btree (project_id, external_id) WHERE (status = ANY (ARRAY['active'::text, 'suspended'::text]));
+CREATE INDEX subscriptions_set_aside ON public.subscriptions USING btree (project_id) WHERE (set_aside_reason IS NOT NULL);
 
 create table suspensions (
   project_id uuid not null,
@@ -622,11 +644,13 @@ create table webhook_messages (
   event text not null,
   body text not null,
   created_at timestamp with time zone not null,
-  xid xid8 not null default pg_current_xact_id(),
+  former_xid bigint,
+  position bigint not null,
   constraint webhook_messages_pkey PRIMARY KEY (project_id, id),
   constraint webhook_messages_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
-CREATE INDEX webhook_messages_feed ON public.webhook_messages USING btree (project_id, xid, id);
+CREATE UNIQUE INDEX webhook_messages_feed ON public.webhook_messages USING btree (project_id, "position");
+CREATE INDEX webhook_messages_former ON public.webhook_messages USING btree (project_id, former_xid, id) WHERE (former_xid IS NOT NULL);
 CREATE INDEX webhook_messages_since ON public.webhook_messages USING btree (project_id, created_at);
 
 create table webhook_queue (
@@ -656,50 +680,90 @@ create table workspaces (
   constraint workspaces_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 
+CREATE OR REPLACE FUNCTION public.add_analytics_deltas(project uuid, most integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  change record;
+  added bigint := 0;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  for change in
+    with taken as (
+      delete from analytics_deltas d
+       where d.project_id = project and d.id in (
+         select t.id
+           from analytics_deltas t
+          where t.project_id = project
+          limit most
+            for update skip locked)
+      returning kind, key, count, cents)
+    select kind, key, count(*) as deltas, sum(count) as count, sum(cents) as cents
+      from taken
+     group by kind, key
+     order by kind, key
+  loop
+    insert into analytics_totals as t (project_id, kind, key, count, cents)
+    values (project, change.kind, change.key, change.count, change.cents)
+    on conflict (project_id, kind, key) do update
+       set count = t.count + excluded.count, cents = t.cents + excluded.cents;
+    added := added + change.deltas;
+  end loop;
+  return added;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION public.check_totals()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 declare
+  batch record;
+  fee_sums json;
   wrong record;
 begin
-  select i.id, i.subtotal_cents, coalesce(f.cents, 0) as cents into wrong
-    from written i
-    left join (
-      select f.project_id, f.invoice_id, sum(f.amount_cents) as cents
-        from written w
-        join fees f on f.project_id = w.project_id and f.invoice_id = w.id
-       group by f.project_id, f.invoice_id) f
-      on f.project_id = i.project_id and f.invoice_id = i.id
-   where i.subtotal_cents <> coalesce(f.cents, 0)
-   limit 1;
-  if found then
-    raise exception 'invoice % is over % cents, its fees add up to %',
-      wrong.id, wrong.subtotal_cents, wrong.cents using errcode = 'check_violation';
-  end if;
+  for batch in select project_id, array_agg(id) as ids from written group by project_id loop
+    select json_agg(s) into fee_sums
+      from (select f.invoice_id, sum(f.amount_cents) as cents
+              from fees f
+             where f.project_id = batch.project_id and f.invoice_id = any(batch.ids)
+             group by f.invoice_id) s;
+    select i.id, i.subtotal_cents, coalesce(f.cents, 0) as cents into wrong
+      from written i
+      left join json_to_recordset(coalesce(fee_sums, '[]')) as f (invoice_id uuid, cents numeric)
+        on f.invoice_id = i.id
+     where i.project_id = batch.project_id and i.subtotal_cents <> coalesce(f.cents, 0)
+     limit 1;
+    if found then
+      raise exception 'invoice % is over % cents, its fees add up to %',
+        wrong.id, wrong.subtotal_cents, wrong.cents using errcode = 'check_violation';
+    end if;
+  end loop;
   return null;
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION public.hold_usage(project uuid, locks integer[], subscription_ids uuid[], subscription_versions xid[], metric_ids uuid[], metric_versions xid[], cutoff timestamp with time zone)
- RETURNS boolean
+CREATE OR REPLACE FUNCTION public.count_revision()
+ RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
-  perform pg_advisory_xact_lock_shared(hashtext(project::text), l)
-     from unnest(locks) as l;
-  return (select count(*)
-            from unnest(subscription_ids, subscription_versions) as w (id, version)
-            join subscriptions s
-              on s.project_id = project and s.id = w.id and s.xmin = w.version)
-           = cardinality(subscription_ids)
-     and (select count(*)
-            from unnest(metric_ids, metric_versions) as w (id, version)
-            join metrics m
-              on m.project_id = project and m.id = w.id and m.xmin = w.version)
-           = cardinality(metric_ids)
-     and (select closing_until from usage_cutoffs where project_id = project)
-           is not distinct from cutoff;
+  new.revision := old.revision + 1;
+  return new;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.lock_usage(project uuid, locks integer[], alone boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if alone then
+    perform pg_advisory_xact_lock(hashtext(project::text), l) from unnest(locks) as l;
+  else
+    perform pg_advisory_xact_lock_shared(hashtext(project::text), l) from unnest(locks) as l;
+  end if;
 end $function$
 ;
 
@@ -707,25 +771,39 @@ CREATE OR REPLACE FUNCTION public.record_active_deltas()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  delta record;
 begin
   if tg_op = 'INSERT' then
-    insert into analytics_deltas
-    select project_id, 'active', plan_id, count(*), sum(recurring_cents)
-      from after where status = 'active' group by project_id, plan_id;
+    for delta in
+      select project_id, plan_id, count(*) as count, sum(recurring_cents) as cents
+        from after where status = 'active' group by project_id, plan_id
+    loop
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (delta.project_id, 'active', delta.plan_id, delta.count, delta.cents);
+    end loop;
   elsif tg_op = 'DELETE' then
-    insert into analytics_deltas
-    select project_id, 'active', plan_id, -count(*), -sum(recurring_cents)
-      from before where status = 'active' group by project_id, plan_id;
+    for delta in
+      select project_id, plan_id, count(*) as count, sum(recurring_cents) as cents
+        from before where status = 'active' group by project_id, plan_id
+    loop
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (delta.project_id, 'active', delta.plan_id, -delta.count, -delta.cents);
+    end loop;
   else
-    insert into analytics_deltas
-    select project_id, 'active', plan_id, sum(n), sum(n * recurring_cents)
-      from (select project_id, plan_id, 1 as n, recurring_cents from after
-             where status = 'active'
-             union all
-            select project_id, plan_id, -1, recurring_cents from before
-             where status = 'active') c
-     group by project_id, plan_id
-    having sum(n) <> 0 or sum(n * recurring_cents) <> 0;
+    for delta in
+      select project_id, plan_id, sum(n) as count, sum(n * recurring_cents) as cents
+        from (select project_id, plan_id, 1 as n, recurring_cents from after
+               where status = 'active'
+               union all
+              select project_id, plan_id, -1, recurring_cents from before
+               where status = 'active') c
+       group by project_id, plan_id
+      having sum(n) <> 0 or sum(n * recurring_cents) <> 0
+    loop
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (delta.project_id, 'active', delta.plan_id, delta.count, delta.cents);
+    end loop;
   end if;
   return null;
 end $function$
@@ -735,29 +813,43 @@ CREATE OR REPLACE FUNCTION public.record_due_deltas()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  delta record;
 begin
   if tg_op = 'INSERT' then
-    insert into analytics_deltas
-    select project_id, 'due', currency, count(*),
-           sum(total_cents - amount_paid_cents - credit_applied_cents)
-      from after where status in ('outstanding', 'overdue') group by project_id, currency;
+    for delta in
+      select project_id, currency, count(*) as count,
+             sum(total_cents - amount_paid_cents - credit_applied_cents) as cents
+        from after where status in ('outstanding', 'overdue') group by project_id, currency
+    loop
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (delta.project_id, 'due', delta.currency, delta.count, delta.cents);
+    end loop;
   elsif tg_op = 'DELETE' then
-    insert into analytics_deltas
-    select project_id, 'due', currency, -count(*),
-           -sum(total_cents - amount_paid_cents - credit_applied_cents)
-      from before where status in ('outstanding', 'overdue') group by project_id, currency;
+    for delta in
+      select project_id, currency, count(*) as count,
+             sum(total_cents - amount_paid_cents - credit_applied_cents) as cents
+        from before where status in ('outstanding', 'overdue') group by project_id, currency
+    loop
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (delta.project_id, 'due', delta.currency, -delta.count, -delta.cents);
+    end loop;
   else
-    insert into analytics_deltas
-    select project_id, 'due', currency, sum(n), sum(n * cents)
-      from (select project_id, currency, 1 as n,
-                   total_cents - amount_paid_cents - credit_applied_cents as cents
-              from after where status in ('outstanding', 'overdue')
-             union all
-            select project_id, currency, -1,
-                   total_cents - amount_paid_cents - credit_applied_cents
-              from before where status in ('outstanding', 'overdue')) c
-     group by project_id, currency
-    having sum(n) <> 0 or sum(n * cents) <> 0;
+    for delta in
+      select project_id, currency, sum(n) as count, sum(n * cents) as cents
+        from (select project_id, currency, 1 as n,
+                     total_cents - amount_paid_cents - credit_applied_cents as cents
+                from after where status in ('outstanding', 'overdue')
+               union all
+              select project_id, currency, -1,
+                     total_cents - amount_paid_cents - credit_applied_cents
+                from before where status in ('outstanding', 'overdue')) c
+       group by project_id, currency
+      having sum(n) <> 0 or sum(n * cents) <> 0
+    loop
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (delta.project_id, 'due', delta.currency, delta.count, delta.cents);
+    end loop;
   end if;
   return null;
 end $function$
@@ -769,13 +861,195 @@ CREATE OR REPLACE FUNCTION public.record_paid_deltas()
 AS $function$
 declare
   sign integer := case when tg_op = 'INSERT' then 1 else -1 end;
+  delta record;
 begin
-  insert into analytics_deltas
-  select project_id, 'paid', (paid_at at time zone 'UTC')::date || ' ' || currency,
-         sign * count(*), sign * sum(amount_cents)
-    from changed
-   group by project_id, (paid_at at time zone 'UTC')::date, currency;
+  for delta in
+    select project_id, (paid_at at time zone 'UTC')::date || ' ' || currency as key,
+           sign * count(*) as count, sign * sum(amount_cents) as cents
+      from changed
+     group by project_id, (paid_at at time zone 'UTC')::date, currency
+  loop
+    insert into analytics_deltas (project_id, kind, key, count, cents)
+    values (delta.project_id, 'paid', delta.key, delta.count, delta.cents);
+  end loop;
   return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.record_usage(project uuid, checked boolean, locks integer[], subscription_ids uuid[], subscription_revisions bigint[], metric_ids uuid[], metric_revisions bigint[], cutoff timestamp with time zone, events json, has_unique_values boolean)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  few constant integer := 8;
+  event record;
+  new_value record;
+  found_key uuid;
+  found_revision bigint;
+  found_cutoff timestamptz;
+  stored uuid[] := '{}';
+  repeated uuid[] := '{}';
+  subscriptions_seen uuid[];
+  periods_seen integer[];
+  metrics_seen uuid[];
+  days_seen date[];
+begin
+  if checked then
+    perform pg_advisory_xact_lock_shared(hashtext(project::text), l) from unnest(locks) as l;
+    select closing_until into found_cutoff from usage_cutoffs where project_id = project;
+    if found_cutoff is distinct from cutoff then return null; end if;
+    if cardinality(subscription_ids) + cardinality(metric_ids) <= few then
+      for i in 1 .. cardinality(subscription_ids) loop
+        select revision into found_revision
+          from subscriptions
+         where project_id = project and id = subscription_ids[i];
+        if found_revision is distinct from subscription_revisions[i] then return null; end if;
+      end loop;
+      for i in 1 .. cardinality(metric_ids) loop
+        select revision into found_revision
+          from metrics
+         where project_id = project and id = metric_ids[i];
+        if found_revision is distinct from metric_revisions[i] then return null; end if;
+      end loop;
+    elsif (select count(*)
+             from subscriptions s
+             join unnest(subscription_ids, subscription_revisions) as w (id, revision)
+               on w.id = s.id and w.revision = s.revision
+            where s.project_id = project) <> cardinality(subscription_ids)
+       or (select count(*)
+             from metrics m
+             join unnest(metric_ids, metric_revisions) as w (id, revision)
+               on w.id = m.id and w.revision = m.revision
+            where m.project_id = project) <> cardinality(metric_ids) then
+      return null;
+    end if;
+  end if;
+
+  if not has_unique_values and json_array_length(events) <= few then
+    for event in
+      select *, (at at time zone 'UTC')::date as day
+        from json_to_recordset(events)
+             as e (key uuid, transaction_id text, subscription_id uuid, metric_id uuid,
+                   period_no integer, at timestamptz, received_at timestamptz, arrival bigint,
+                   quantity numeric, value text, properties jsonb, unbillable text)
+       order by subscription_id, period_no, metric_id, day, key
+    loop
+      insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
+                                period_no, at, received_at, arrival, quantity, value, properties,
+                                unbillable)
+      values (project, event.key, event.transaction_id, event.subscription_id, event.metric_id,
+              event.period_no, event.at, event.received_at, event.arrival, event.quantity,
+              event.value, event.properties, event.unbillable)
+      on conflict (project_id, key) do nothing
+      returning key into found_key;
+      if found_key is null then
+        repeated := repeated || event.key;
+      elsif event.unbillable is null then
+        insert into usage_days as d (project_id, subscription_id, period_no, metric_id, day,
+                                     events, sum, max, latest, uniques, last_at, last_arrival)
+        values (project, event.subscription_id, event.period_no, event.metric_id, event.day, 1,
+                event.quantity, event.quantity, event.quantity, 0, event.at, event.arrival)
+        on conflict (project_id, subscription_id, period_no, metric_id, day) do update
+           set events = d.events + 1,
+               sum = d.sum + excluded.sum,
+               max = greatest(d.max, excluded.max),
+               latest = case when (excluded.last_at, excluded.last_arrival)
+                                  > (d.last_at, d.last_arrival)
+                             then excluded.latest else d.latest end,
+               last_arrival = case when (excluded.last_at, excluded.last_arrival)
+                                        > (d.last_at, d.last_arrival)
+                                   then excluded.last_arrival else d.last_arrival end,
+               last_at = greatest(d.last_at, excluded.last_at);
+      end if;
+    end loop;
+    return repeated;
+  end if;
+
+  for found_key in
+    insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
+                              period_no, at, received_at, arrival, quantity, unique_value, value,
+                              properties, unbillable)
+    select a.project_id, e.key, e.transaction_id, e.subscription_id, e.metric_id, e.period_no, e.at,
+           e.received_at, e.arrival, e.quantity, e.unique_value, e.value, e.properties, e.unbillable
+      from project_anchors a
+     cross join json_to_recordset(events)
+           as e (key uuid, transaction_id text, subscription_id uuid, metric_id uuid,
+                 period_no integer, at timestamptz, received_at timestamptz, arrival bigint,
+                 quantity numeric, unique_value uuid, value text, properties jsonb,
+                 unbillable text)
+     where a.project_id = project
+     order by e.key
+    on conflict (project_id, key) do nothing
+    returning key
+  loop
+    stored := stored || found_key;
+  end loop;
+  if cardinality(stored) < json_array_length(events) then
+    select array_agg(e.key) into repeated
+      from json_to_recordset(events) as e (key uuid)
+     where e.key <> all(stored);
+  end if;
+
+  if has_unique_values then
+    for new_value in
+      insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value,
+                                 day)
+      select distinct on (a.project_id, e.subscription_id, e.period_no, e.metric_id,
+                          e.unique_value)
+             a.project_id, e.subscription_id, e.period_no, e.metric_id, e.unique_value,
+             (e.at at time zone 'UTC')::date
+        from project_anchors a
+       cross join json_to_recordset(events)
+             as e (key uuid, subscription_id uuid, metric_id uuid, period_no integer,
+                   at timestamptz, arrival bigint, unique_value uuid, unbillable text)
+       where a.project_id = project and e.unbillable is null and e.unique_value is not null
+         and e.key = any(stored)
+       order by a.project_id, e.subscription_id, e.period_no, e.metric_id, e.unique_value,
+                e.arrival
+      on conflict do nothing
+      returning subscription_id, period_no, metric_id, day
+    loop
+      subscriptions_seen := subscriptions_seen || new_value.subscription_id;
+      periods_seen := periods_seen || new_value.period_no;
+      metrics_seen := metrics_seen || new_value.metric_id;
+      days_seen := days_seen || new_value.day;
+    end loop;
+  end if;
+
+  insert into usage_days as d (project_id, subscription_id, period_no, metric_id, day, events, sum,
+                               max, latest, uniques, last_at, last_arrival)
+  select a.project_id, e.subscription_id, e.period_no, e.metric_id,
+         (e.at at time zone 'UTC')::date, count(*), sum(e.quantity), max(e.quantity),
+         (array_agg(e.quantity order by e.at desc, e.arrival desc))[1],
+         coalesce(min(n.uniques), 0), max(e.at),
+         (array_agg(e.arrival order by e.at desc, e.arrival desc))[1]
+    from project_anchors a
+   cross join json_to_recordset(events)
+         as e (key uuid, subscription_id uuid, metric_id uuid, period_no integer, at timestamptz,
+               arrival bigint, quantity numeric, unbillable text)
+    left join (select subscription_id, period_no, metric_id, day, count(*) as uniques
+                 from unnest(subscriptions_seen, periods_seen, metrics_seen, days_seen)
+                      as s (subscription_id, period_no, metric_id, day)
+                group by subscription_id, period_no, metric_id, day) n
+      on n.subscription_id = e.subscription_id and n.period_no = e.period_no
+     and n.metric_id = e.metric_id and n.day = (e.at at time zone 'UTC')::date
+   where a.project_id = project and e.unbillable is null and e.key = any(stored)
+   group by a.project_id, e.subscription_id, e.period_no, e.metric_id,
+            (e.at at time zone 'UTC')::date
+   order by e.subscription_id, e.period_no, e.metric_id, (e.at at time zone 'UTC')::date
+  on conflict (project_id, subscription_id, period_no, metric_id, day) do update
+     set events = d.events + excluded.events,
+         sum = d.sum + excluded.sum,
+         max = greatest(d.max, excluded.max),
+         uniques = d.uniques + excluded.uniques,
+         latest = case when (excluded.last_at, excluded.last_arrival)
+                            > (d.last_at, d.last_arrival)
+                       then excluded.latest else d.latest end,
+         last_arrival = case when (excluded.last_at, excluded.last_arrival)
+                                  > (d.last_at, d.last_arrival)
+                             then excluded.last_arrival else d.last_arrival end,
+         last_at = greatest(d.last_at, excluded.last_at);
+  return repeated;
 end $function$
 ;
 
@@ -786,6 +1060,15 @@ AS $function$
 begin
   raise exception 'amounts of % do not change once written', tg_table_name
     using errcode = 'check_violation';
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.try_lock(scope uuid, key text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return pg_try_advisory_xact_lock(hashtextextended(scope::text || ' ' || key, 7));
 end $function$
 ;
 
@@ -803,6 +1086,8 @@ CREATE TRIGGER invoices_removed AFTER DELETE ON public.invoices REFERENCING OLD 
 
 CREATE TRIGGER invoices_stay BEFORE UPDATE ON public.invoices FOR EACH ROW WHEN ((old.subtotal_cents <> new.subtotal_cents)) EXECUTE FUNCTION refuse_change();
 
+CREATE TRIGGER metrics_revised BEFORE UPDATE ON public.metrics FOR EACH ROW EXECUTE FUNCTION count_revision();
+
 CREATE TRIGGER payments_made AFTER INSERT ON public.payments REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION record_paid_deltas();
 
 CREATE TRIGGER payments_removed AFTER DELETE ON public.payments REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION record_paid_deltas();
@@ -812,3 +1097,5 @@ CREATE TRIGGER subscriptions_changed AFTER UPDATE ON public.subscriptions REFERE
 CREATE TRIGGER subscriptions_made AFTER INSERT ON public.subscriptions REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_active_deltas();
 
 CREATE TRIGGER subscriptions_removed AFTER DELETE ON public.subscriptions REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION record_active_deltas();
+
+CREATE TRIGGER subscriptions_revised BEFORE UPDATE ON public.subscriptions FOR EACH ROW EXECUTE FUNCTION count_revision();

@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { wallMs } from "./clock.ts";
+import { nextArrival, wallMs } from "./clock.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -45,6 +45,11 @@ function randomIdBytes(): Buffer {
   return randomPool.subarray(randomNext - 16, randomNext);
 }
 
+/** When a time-ordered id was made, in milliseconds. */
+export function idMs(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 /** The lowest id of an instant: above all ids made before it, not above any that is made later. */
 export function idFloor(at: Date): string {
   const bytes = Buffer.alloc(16);
@@ -53,11 +58,31 @@ export function idFloor(at: Date): string {
 }
 
 /**
- * 122 random bits. For organizations and customers, whose id alone grants access: to POST /v1/keys
- * and to the portal.
+ * 122 random bits. For organizations, whose id alone grants access to POST /v1/keys.
  */
 export function newSecretId(): string {
   return randomUUID();
+}
+
+/** Orders rows by their creation where ids are random: microseconds, rising in this process. */
+export function newRank(): string {
+  return nextArrival().toString();
+}
+
+const PREFIX_DIGITS = 8;
+
+/** Begins the ids of all customers of a project, as 8 hexadecimal digits. */
+export function newCustomerPrefix(): string {
+  return randomBytes(PREFIX_DIGITS / 2).toString("hex");
+}
+
+/** The project's prefix and 90 random bits: the id alone grants access to the portal. */
+export function newCustomerId(prefix: string): string {
+  return prefix + randomUUID().slice(PREFIX_DIGITS);
+}
+
+export function customerPrefixOf(id: string): string {
+  return id.slice(0, PREFIX_DIGITS);
 }
 
 export function newShortId(): string {

@@ -86,9 +86,9 @@ export class PortalCache {
     const { db } = this.#context;
     const read = await db.snapshot((tx) => readPortal(tx, project, id, now));
     if (read === undefined) throw refuse("not_found", "No customer has this id.");
-    const { page, seen } = read;
+    const { page, drops } = read;
     const body = JSON.stringify(read.portal);
-    await db.tx((tx) => portal.keep(tx, project, id, { body, page, generated_at: now, seen }));
+    await db.tx((tx) => portal.keep(tx, project, id, { body, page, generated_at: now, drops }));
     return { project, now, body, page };
   }
 }

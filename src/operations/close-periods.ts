@@ -114,7 +114,7 @@ export async function closeFinally(
 ): Promise<readonly Fact[]> {
   const project = settings.id;
   const period = { subscription_id: subscription.id, period_no: subscription.period_no };
-  await usageLocks.lockUsage(tx, project, [usageLocks.usageLock(subscription.seq)], "alone");
+  await usageLocks.lockUsage(tx, project, [usageLocks.usageLock(subscription.id)], "alone");
   if (await usage.hasUsageFrom(tx, project, period, now))
     await usage.cutAt(tx, project, period, now);
   const load = await loadFor(tx, project, [subscription]);
@@ -187,7 +187,7 @@ export async function loadFor(tx: Tx, project: ProjectId, batch: readonly Billed
   await usageLocks.lockUsage(
     tx,
     project,
-    batch.map(({ seq }) => usageLocks.usageLock(seq)),
+    batch.map(({ id }) => usageLocks.usageLock(id)),
     "alone",
   );
   return loadUnlocked(tx, project, batch);

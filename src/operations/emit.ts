@@ -6,6 +6,7 @@ import type { EventType } from "../schema/billing-events.ts";
 import type { WebhookEvent } from "../schema/webhooks.ts";
 import * as billingEvents from "../store/billing-events.ts";
 import type { Tx } from "../store/db.ts";
+import type { LogEntry } from "../store/feed.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
@@ -32,12 +33,12 @@ export async function emit(
 ): Promise<void> {
   if (facts.length === 0) return;
   const entries = facts.map((fact) => entryOf(fact, by));
-  await billingEvents.insert(tx, project, entries, now);
+  billingEvents.insert(tx, project, entries, now);
   await queueWebhooks(tx, project, facts, now);
   await portal.dropChanged(tx, project, facts);
 }
 
-export function entryOf(fact: Fact, by: By): billingEvents.LogEntry {
+export function entryOf(fact: Fact, by: By): LogEntry {
   return {
     resource_type: fact.type.slice(0, fact.type.indexOf(".")),
     resource_id: fact.resource_id,
@@ -64,5 +65,5 @@ async function queueWebhooks(
     const endpoint_ids = subscribed.map(({ id }) => id);
     return [{ event, body: envelope(event, now, data), endpoint_ids }];
   });
-  await webhooks.enqueue(tx, project, messages, now);
+  webhooks.enqueue(tx, project, messages, now);
 }

@@ -88,7 +88,7 @@ export async function lookUpMeters(
   ]);
   for (;;) {
     const missing = rows
-      .map(({ seq }) => usageLocks.usageLock(seq))
+      .map(({ id }) => usageLocks.usageLock(id))
       .filter((lock) => !held.has(lock));
     if (missing.length === 0) break;
     for (const lock of missing) held.add(lock);
@@ -109,7 +109,7 @@ function locksNeededBefore(project: ProjectId, refs: readonly string[]): number[
   const subscriptions = memories.get(project)?.subscriptions;
   return refs.flatMap((ref) => {
     const known = subscriptions?.get(ref);
-    return known === undefined ? [] : usageLocks.usageLock(known.seq);
+    return known === undefined ? [] : usageLocks.usageLock(known.id);
   });
 }
 
@@ -135,7 +135,7 @@ export function expectedOf({ byRef, byCode, closing_until }: KnownMeters): usage
   return {
     locks: usageLocks.inOrder([
       usageLocks.CUTOFF_LOCK,
-      ...rows.map(({ seq }) => usageLocks.usageLock(seq)),
+      ...rows.map(({ id }) => usageLocks.usageLock(id)),
     ]),
     subscriptions: new Map(rows.map((row) => [row.id, row.version])),
     metrics: new Map([...byCode.values()].map((row) => [row.id, row.version])),

@@ -23,14 +23,14 @@ import type { ProjectId } from "../store/tenants.ts";
 export const PORTAL_ROWS_MAX = 50;
 const NEWEST = { limit: PORTAL_ROWS_MAX, offset: 0, count: false };
 
-/** Needs a snapshot, so that everything is of one instant; `seen` is that snapshot. */
+/** Needs a snapshot, so that everything is of one instant. */
 export async function readPortal(
   db: Queryable,
   project: ProjectId,
   customer_id: string,
   now: Date,
-): Promise<{ portal: Portal; page: PortalPage; seen: string } | undefined> {
-  const seen = await portal.snapshot(db);
+): Promise<{ portal: Portal; page: PortalPage; drops: portal.Drops } | undefined> {
+  const drops = await portal.countDrops(db, project, customer_id);
   const customer = await customers.get(db, project, customer_id);
   if (customer === undefined) return undefined;
   const mine = await subscriptions.list(db, project, { customer_id }, NEWEST);
@@ -62,7 +62,7 @@ export async function readPortal(
       due,
       credit: balances.map(({ currency, balance_cents }) => ({ currency, balance_cents })),
     },
-    seen,
+    drops,
   };
 }
 

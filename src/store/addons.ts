@@ -10,8 +10,10 @@ const COLUMNS: Sql = sql`a.id, a.code, a.name, a.description, i.code as catalog_
   coalesce(i.amount_cents, a.amount_cents) as amount_cents,
   coalesce(i.currency, a.currency) as currency, 'immediate' as invoice_timing,
   a.archived_at, a.created_at, a.updated_at`;
-const TABLE: Sql = sql`add_ons a
-  left join catalog_items i on i.project_id = a.project_id and i.id = a.catalog_item_id`;
+function tableOf(project: ProjectId): Sql {
+  return sql`add_ons a
+      left join catalog_items i on i.project_id = ${project} and i.id = a.catalog_item_id`;
+}
 
 export type AddOnTerms = {
   readonly code: string;
@@ -25,21 +27,21 @@ export type AddOnTerms = {
 export function get(db: Queryable, project: ProjectId, id: string) {
   return db.maybeOne<AddOn>(sql`
     select ${COLUMNS}
-      from ${TABLE}
+      from ${tableOf(project)}
      where a.project_id = ${project} and a.id = ${id}`);
 }
 
 export function getByCode(db: Queryable, project: ProjectId, code: string) {
   return db.maybeOne<AddOn>(sql`
     select ${COLUMNS}
-      from ${TABLE}
+      from ${tableOf(project)}
      where a.project_id = ${project} and a.code = ${code}`);
 }
 
 export function list(db: Queryable, project: ProjectId, archived: boolean) {
   return db.many<AddOn>(sql`
     select ${COLUMNS}
-      from ${TABLE}
+      from ${tableOf(project)}
      where a.project_id = ${project} and (${archived} or a.archived_at is null)
      order by a.id desc`);
 }
@@ -48,23 +50,24 @@ export function list(db: Queryable, project: ProjectId, archived: boolean) {
 export function lock(tx: Tx, project: ProjectId, id: string) {
   return tx.maybeOne<AddOn>(sql`
     select ${COLUMNS}
-      from ${TABLE}
+      from ${tableOf(project)}
      where a.project_id = ${project} and a.id = ${id}
        for share of a`);
 }
 
 /** By code; an archived one becomes live again. `created` tells a new row from a changed one. */
 export function upsert(tx: Tx, project: ProjectId, addOn: AddOnTerms, now: Date) {
+  const id = newId();
   return tx.one<{ id: string; created: boolean }>(sql`
     insert into add_ons (project_id, id, code, name, description, catalog_item_id, amount_cents,
                          currency, created_at, updated_at)
-    values (${project}, ${newId()}, ${addOn.code}, ${addOn.name}, ${addOn.description},
+    values (${project}, ${id}, ${addOn.code}, ${addOn.name}, ${addOn.description},
             ${addOn.catalog_item_id}, ${addOn.amount_cents}, ${addOn.currency}, ${now}, ${now})
     on conflict on constraint add_ons_code_key do update
        set name = excluded.name, description = excluded.description,
            catalog_item_id = excluded.catalog_item_id, amount_cents = excluded.amount_cents,
            currency = excluded.currency, archived_at = null, updated_at = excluded.updated_at
-    returning id, xmax = 0 as created`);
+    returning id, id = ${id} as created`);
 }
 
 /** False when it was archived before. */

@@ -4,7 +4,8 @@
 
 import { addDays, startOfDay, utcDate } from "../domain/dates.ts";
 import type { Interval } from "../domain/periods.ts";
-import type { Queryable, Tx } from "./db.ts";
+import { ALL_PROJECTS, type Among } from "./among.ts";
+import type { Db, Queryable } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
@@ -24,24 +25,27 @@ function sums(project: ProjectId, kind: "active" | "due" | "paid", keys: Sql = s
       having sum(count) <> 0`;
 }
 
-/** Adds at most `limit` deltas to the totals; returns how many there were. */
-export async function addDeltas(tx: Tx, limit: number): Promise<number> {
+/** Projects with deltas, found by a look at no more than `limit` of them. */
+export async function listWithDeltas(
+  db: Queryable,
+  limit: number,
+  among: Among = ALL_PROJECTS,
+): Promise<ProjectId[]> {
   // across projects: each delta names its own.
-  return tx.run(sql`
-    with taken as (
-      delete from analytics_deltas
-       where ctid = any(array(
-         select ctid from analytics_deltas limit ${limit} for update skip locked))
-      returning project_id, kind, key, count, cents),
-    added as (
-      insert into analytics_totals as t (project_id, kind, key, count, cents)
-      select project_id, kind, key, sum(count), sum(cents)
-        from taken
-       group by project_id, kind, key
-       order by project_id, kind, key
-      on conflict (project_id, kind, key) do update
-         set count = t.count + excluded.count, cents = t.cents + excluded.cents)
-    select 1 from taken`);
+  const rows = await db.many<{ id: ProjectId }>(sql`
+    select distinct project_id as id
+      from (select d.project_id
+              from analytics_deltas d
+             where ${among(sql`d.project_id`)}
+             limit ${limit}) found`);
+  return rows.map((row) => row.id);
+}
+
+/** Adds at most `limit` deltas of a project to its totals; returns how many there were. */
+export async function addDeltas(db: Db, project: ProjectId, limit: number): Promise<number> {
+  const [row] = await db.alone<{ added: number }>(sql`
+    select add_analytics_deltas(${project}, ${limit}) as added`);
+  return row?.added ?? 0;
 }
 
 export type RecurringSum = {

@@ -1,7 +1,7 @@
 // How much work waits to be done over all projects, for the metrics. Nothing is decided by it.
 
+import { ALL_PROJECTS, type Among } from "./among.ts";
 import { DATABASE_NOW, type Queryable } from "./db.ts";
-import { AT_ONCE } from "./deliveries.ts";
 import { sql } from "./sql.ts";
 
 /**
@@ -17,7 +17,10 @@ export type WebhookBacklog = {
   readonly oldest_due_s: number;
 };
 
-export function webhookBacklog(db: Queryable): Promise<WebhookBacklog> {
+export function webhookBacklog(
+  db: Queryable,
+  among: Among = ALL_PROJECTS,
+): Promise<WebhookBacklog> {
   // across projects: one probe of the queue's index per endpoint and figure.
   return db.one<WebhookBacklog>(sql`
     select (select count(*)
@@ -26,54 +29,57 @@ export function webhookBacklog(db: Queryable): Promise<WebhookBacklog> {
                      cross join lateral (
                        select 1
                          from webhook_queue q
-                        where q.project_id = e.project_id and q.endpoint_id = e.id
-                          and q.due_at <= ${AT_ONCE}
+                        where q.project_id = e.project_id and ${among(sql`q.project_id`)}
+                          and q.endpoint_id = e.id and q.due_at <= ${DATABASE_NOW}
                         order by q.due_at
                         limit ${COUNTED_MAX}) q
-                     where e.deleted_at is null
+                     where e.deleted_at is null and ${among(sql`e.project_id`)}
                      limit ${COUNTED_MAX}) d) as due,
            (select coalesce(extract(epoch from ${DATABASE_NOW} - min(q.due_at)), 0)::integer
               from webhook_endpoints e
              cross join lateral (
                select q.due_at
                  from webhook_queue q
-                where q.project_id = e.project_id and q.endpoint_id = e.id
-                  and q.due_at <= ${AT_ONCE}
+                where q.project_id = e.project_id and ${among(sql`q.project_id`)}
+                  and q.endpoint_id = e.id and q.due_at <= ${DATABASE_NOW}
                 order by q.due_at
                 limit 1) q
-             where e.deleted_at is null) as oldest_due_s`);
+             where e.deleted_at is null and ${among(sql`e.project_id`)}) as oldest_due_s`);
 }
 
 export type CloseBacklog = {
-  /** Subscriptions set aside among the first COUNTED_MAX that have an ended period. */
+  /** Subscriptions that are set aside, at most COUNTED_MAX. */
   readonly set_aside: number;
   /** When the oldest period ended that is to be closed: not set aside, by a clock that runs. */
   readonly oldest_ended_at: Date | null;
 };
 
-export function closeBacklog(db: Queryable, now: Date): Promise<CloseBacklog> {
-  // across projects: one probe of the index of ended periods per project and figure.
-  return db.one<CloseBacklog>(sql`
-    select (select count(*)
-              from (select s.set_aside_reason
-                      from projects p
-                     cross join lateral (
-                       select s.set_aside_reason
-                         from subscriptions s
-                        where s.project_id = p.id and s.status in ('active', 'suspended')
-                          and s.current_period_next <= coalesce(p.frozen_at, ${now})
-                        order by s.current_period_next, s.id
-                        limit ${COUNTED_MAX}) s
-                     limit ${COUNTED_MAX}) ended
-             where set_aside_reason is not null) as set_aside,
-           (select min(s.current_period_next)
-              from projects p
-             cross join lateral (
-               select s.current_period_next
-                 from subscriptions s
-                where s.project_id = p.id and s.status in ('active', 'suspended')
-                  and s.current_period_next <= ${now} and s.set_aside_reason is null
-                order by s.current_period_next
-                limit 1) s
-             where p.frozen_at is null) as oldest_ended_at`);
+export async function closeBacklog(
+  db: Queryable,
+  now: Date,
+  among: Among = ALL_PROJECTS,
+): Promise<CloseBacklog> {
+  // across projects: an index of those that are set aside, which are few.
+  const { set_aside } = await db.one<{ set_aside: number }>(sql`
+    select count(*) as set_aside
+      from (select 1
+              from subscriptions s
+             where ${among(sql`s.project_id`)} and s.set_aside_reason is not null
+               and s.status in ('active', 'suspended')
+             limit ${COUNTED_MAX}) aside`);
+  // across projects: one probe of the index of ended periods each.
+  const { oldest_ended_at } = await db.one<{ oldest_ended_at: Date | null }>(sql`
+    select min(s.current_period_next) as oldest_ended_at
+      from project_anchors a
+      join projects p on p.id = a.project_id
+     cross join lateral (
+       select s.current_period_next
+         from subscriptions s
+        where s.project_id = a.project_id and ${among(sql`s.project_id`)}
+          and s.status in ('active', 'suspended') and s.current_period_next <= ${now}
+          and s.set_aside_reason is null
+        order by s.current_period_next
+        limit 1) s
+     where ${among(sql`a.project_id`)} and p.frozen_at is null`);
+  return { set_aside, oldest_ended_at };
 }

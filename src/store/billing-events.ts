@@ -3,32 +3,18 @@
 import { newId } from "../ids.ts";
 import type { BillingEvent } from "../schema/billing-events.ts";
 import type { Queryable, Tx } from "./db.ts";
+import { addEntries, fromFormerCursor, type LogEntry } from "./feed.ts";
 import { type PageRequest, page } from "./page.ts";
-import { json, type Sql, sql } from "./sql.ts";
+import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 const COLUMNS: Sql = sql`id, resource_type, resource_id, event_type, actor_token_id, payload,
   created_at`;
 
-export type LogEntry = Pick<
-  BillingEvent,
-  "resource_type" | "resource_id" | "event_type" | "actor_token_id"
-> & { readonly payload: Readonly<Record<string, unknown>> };
-
-export async function insert(
-  tx: Tx,
-  project: ProjectId,
-  entries: readonly LogEntry[],
-  now: Date,
-): Promise<void> {
-  const rows = entries.map((entry) => ({ id: newId(), ...entry }));
-  await tx.run(sql`
-    insert into billing_events (project_id, created_at, id, resource_type, resource_id, event_type,
-                                actor_token_id, payload)
-    select ${project}, ${now}, e.*
-      from jsonb_to_recordset(${json(rows)}::jsonb)
-           as e (id uuid, resource_type text, resource_id uuid, event_type text,
-                 actor_token_id uuid, payload jsonb)`);
+/** Written when the transaction commits. */
+export function insert(tx: Tx, project: ProjectId, entries: readonly LogEntry[], now: Date): void {
+  const rows = entries.map((entry) => ({ id: newId(), ...entry, created_at: now }));
+  addEntries(tx, project, rows);
 }
 
 /** What concerns the whole organization is in the log of each of its projects. */
@@ -42,7 +28,7 @@ export async function insertForOrganization(
     select id
       from projects
      where organization_id = ${organization_id}`);
-  for (const { id } of projects) await insert(tx, id, [entry], now);
+  for (const { id } of projects) insert(tx, id, [entry], now);
 }
 
 export type LogFilter = {
@@ -53,11 +39,8 @@ export type LogFilter = {
   readonly since?: Date;
 };
 
-/**
- * Ascending, the list ends where an older transaction is still open: a row that commits later
- * sorts behind every row that was ever shown, so a reader who follows the cursor misses none.
- */
-export function list(
+/** A row that commits later sorts behind every row that was ever shown: see the feed. */
+export async function list(
   db: Queryable,
   project: ProjectId,
   filter: LogFilter,
@@ -70,7 +53,6 @@ export function list(
   if (filter.event_type) where.push(sql`event_type = ${filter.event_type}`);
   if (filter.actor_token_id) where.push(sql`actor_token_id = ${filter.actor_token_id}`);
   if (filter.since) where.push(sql`created_at >= ${filter.since}`);
-  if (ascending) where.push(sql`xid < pg_snapshot_xmin(pg_current_snapshot())`);
   return page<BillingEvent>(
     db,
     {
@@ -78,12 +60,9 @@ export function list(
       from: sql`billing_events`,
       where,
       project: sql`project_id`,
-      order: [
-        { column: sql`xid`, type: sql`xid8` },
-        { column: sql`id`, type: sql`uuid` },
-      ],
+      order: [{ column: sql`position`, type: sql`bigint` }],
       ascending,
     },
-    request,
+    await fromFormerCursor(db, project, "billing_events", request),
   );
 }

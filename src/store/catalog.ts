@@ -86,13 +86,15 @@ export async function insertPrice(
   item: Pick<CatalogItem, "id" | "amount_cents" | "currency">,
   now: Date,
 ): Promise<void> {
+  // The item is locked, so no other price comes in between.
+  const { version } = await tx.one<{ version: number }>(sql`
+    select coalesce(max(version), 0) + 1 as version
+      from catalog_prices
+     where project_id = ${project} and catalog_item_id = ${item.id}`);
   await tx.run(sql`
     insert into catalog_prices (project_id, catalog_item_id, version, amount_cents, currency,
                                 effective_at)
-    select ${project}, ${item.id}, coalesce(max(version), 0) + 1, ${item.amount_cents},
-           ${item.currency}, ${now}
-      from catalog_prices
-     where project_id = ${project} and catalog_item_id = ${item.id}`);
+    values (${project}, ${item.id}, ${version}, ${item.amount_cents}, ${item.currency}, ${now})`);
 }
 
 /** Plans whose live charges take their price from the item, in the order of locking. */
@@ -111,7 +113,7 @@ export async function isUsed(db: Queryable, project: ProjectId, id: string): Pro
     select exists (
       select 1
         from charges c
-        join plans p on p.project_id = c.project_id and p.id = c.plan_id
+        join plans p on p.project_id = ${project} and p.id = c.plan_id
        where c.project_id = ${project} and c.catalog_item_id = ${id}
          and c.removed_at is null and p.archived_at is null)
     or exists (

@@ -8,8 +8,8 @@ import { type ProjectId, type ProjectSettings, SETTINGS_COLUMNS } from "./tenant
 export function lock(tx: Tx, project: ProjectId) {
   return tx.one<ProjectSettings>(sql`
     select ${SETTINGS_COLUMNS}
-      from projects
-     where id = ${project}
+      from projects p
+     where p.id = ${project}
        for update`);
 }
 

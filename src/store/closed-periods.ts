@@ -2,6 +2,7 @@
 
 import type { Billed } from "../domain/pricing.ts";
 import type { Queryable, Tx } from "./db.ts";
+import { columnsOf, rowsOf } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
@@ -19,6 +20,18 @@ export type ClosedPeriod = {
 const COLUMNS: Sql = sql`subscription_id, period_no, starts_at, ends_at, plan_id, plan_version,
   billable, billed`;
 
+const PERIOD = {
+  subscription_id: "uuid",
+  period_no: "integer",
+  starts_at: "timestamptz",
+  ends_at: "timestamptz",
+  plan_id: "uuid",
+  plan_version: "integer",
+  billable: "boolean",
+  billed: "jsonb",
+  closed_at: "timestamptz",
+};
+
 export async function insert(
   tx: Tx,
   project: ProjectId,
@@ -26,14 +39,10 @@ export async function insert(
   now: Date,
 ): Promise<void> {
   if (periods.length === 0) return;
+  const rows = periods.map((period) => ({ ...period, closed_at: now }));
   await tx.run(sql`
-    insert into closed_periods (project_id, closed_at, subscription_id, period_no, starts_at,
-                                ends_at, plan_id, plan_version, billable, billed)
-    select ${project}, ${now}, p.*
-      from json_to_recordset(${json(periods)}::json)
-           as p (subscription_id uuid, period_no integer, starts_at timestamptz,
-                 ends_at timestamptz, plan_id uuid, plan_version integer, billable boolean,
-                 billed jsonb)`);
+    insert into closed_periods (${columnsOf(PERIOD)})
+    ${rowsOf(project, PERIOD, rows)}`);
 }
 
 /** Periods with usage that no invoice has settled yet. */

@@ -2,7 +2,8 @@
 
 import { newId } from "../ids.ts";
 import type { Queryable, Tx } from "./db.ts";
-import { json, sql } from "./sql.ts";
+import { columnsOf, recordset, rowsOf } from "./rows.ts";
+import { sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 export type Balance = {
@@ -38,6 +39,17 @@ export function list(db: Queryable, project: ProjectId, customer_id: string) {
      order by currency`);
 }
 
+const ENTRY = {
+  id: "uuid",
+  customer_id: "uuid",
+  currency: "text",
+  amount_cents: "bigint",
+  reason: "text",
+  invoice_id: "uuid",
+  created_at: "timestamptz",
+};
+const BALANCE = { customer_id: "uuid", currency: "text", balance_cents: "bigint" };
+
 /** Writes the entries and changes the balances by them. */
 export async function record(
   tx: Tx,
@@ -46,36 +58,41 @@ export async function record(
   now: Date,
 ): Promise<void> {
   if (entries.length === 0) return;
-  const rows = entries.map((entry) => ({ id: newId(), ...entry }));
+  const rows = entries.map((entry) => ({ id: newId(), ...entry, created_at: now }));
+  const changes = changesOf(entries);
+  const [, existing] = await Promise.all([
+    tx.run(sql`
+    insert into credit_entries (${columnsOf(ENTRY)})
+    ${rowsOf(project, ENTRY, rows)}`),
+    tx.many<Balance>(sql`
+    update credits c
+       set balance_cents = c.balance_cents + n.balance_cents
+      from ${recordset("n", BALANCE, changes)}
+     where c.project_id = ${project} and c.customer_id = n.customer_id and c.currency = n.currency
+    returning c.customer_id, c.currency, c.balance_cents`),
+  ]);
+  const known = new Set(existing.map(keyOf));
+  const missing = changes.filter((change) => !known.has(keyOf(change)));
+  if (missing.length === 0) return;
   await tx.run(sql`
-    with entry as (
-      insert into credit_entries (project_id, created_at, id, customer_id, currency, amount_cents,
-                                  reason, invoice_id)
-      select ${project}, ${now}, e.*
-        from json_to_recordset(${json(rows)}::json)
-             as e (id uuid, customer_id uuid, currency text, amount_cents bigint, reason text,
-                   invoice_id uuid)
-      returning customer_id, currency, amount_cents),
-    -- Summed first: the check on the balance must not see a part of the batch.
-    change as (
-      select customer_id, currency, sum(amount_cents)::bigint as amount_cents
-        from entry
-       group by customer_id, currency),
-    existing as (
-      update credits c
-         set balance_cents = c.balance_cents + n.amount_cents
-        from change n
-       where c.project_id = ${project} and c.customer_id = n.customer_id
-         and c.currency = n.currency
-      returning c.customer_id, c.currency)
-    insert into credits as c (project_id, customer_id, currency, balance_cents)
-    select ${project}, n.customer_id, n.currency, n.amount_cents
-      from change n
-     where not exists (
-       select 1
-         from existing x
-        where x.customer_id = n.customer_id and x.currency = n.currency)
-     order by n.customer_id, n.currency
+    insert into credits as c (${columnsOf(BALANCE)})
+    ${rowsOf(project, BALANCE, missing)}
     on conflict (project_id, customer_id, currency) do update
        set balance_cents = c.balance_cents + excluded.balance_cents`);
+}
+
+/** Summed first, in one order: the check on the balance must not see a part of the batch. */
+function changesOf(entries: readonly CreditEntry[]): Balance[] {
+  const changes = new Map<string, Balance>();
+  for (const entry of entries) {
+    const { customer_id, currency, amount_cents } = entry;
+    const before = changes.get(keyOf(entry))?.balance_cents ?? 0;
+    const balance_cents = before + amount_cents;
+    changes.set(keyOf(entry), { customer_id, currency, balance_cents });
+  }
+  return [...changes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, change]) => change);
+}
+
+function keyOf({ customer_id, currency }: Pick<Balance, "customer_id" | "currency">): string {
+  return `${customer_id} ${currency}`;
 }

@@ -1,6 +1,6 @@
 // Customers: by id, or by the caller's own id as `ext:<external_id>`.
 
-import { canonicalUuid, newSecretId, newShortId } from "../ids.ts";
+import { canonicalUuid, newCustomerId, newRank, newShortId } from "../ids.ts";
 import type { Customer, CustomerCreate, CustomerPatch } from "../schema/customers.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
@@ -56,13 +56,17 @@ export async function insert(
   customer: Required<CustomerCreate>,
   now: Date,
 ): Promise<Customer | undefined> {
+  const { customer_prefix } = await tx.one<{ customer_prefix: string }>(sql`
+    select customer_prefix
+      from projects
+     where id = ${project}`);
   for (let attempt = 1; ; attempt++) {
     const inserted = await tx.maybeOne<Customer>(sql`
-      insert into customers (project_id, id, short_id, short_id_unique, external_id, name, email,
-                             currency, created_at, updated_at)
-      values (${project}, ${newSecretId()}, ${newShortId()}, ${attempt <= SHORT_ID_TRIES},
-              ${customer.external_id}, ${customer.name}, ${customer.email}, ${customer.currency},
-              ${now}, ${now})
+      insert into customers (project_id, id, seq, short_id, short_id_unique, external_id, name,
+                             email, currency, created_at, updated_at)
+      values (${project}, ${newCustomerId(customer_prefix)}, ${newRank()}, ${newShortId()},
+              ${attempt <= SHORT_ID_TRIES}, ${customer.external_id}, ${customer.name},
+              ${customer.email}, ${customer.currency}, ${now}, ${now})
       on conflict do nothing
       returning ${COLUMNS}`);
     if (inserted !== undefined) return inserted;

@@ -25,7 +25,15 @@ declare const inTransaction: unique symbol;
  * What writes need: a function that takes `Tx` cannot be called outside a transaction. Statements
  * that do not wait for one another (`Promise.all`) go out together and run in that order.
  */
-export type Tx = Queryable & WriteSettings & { readonly [inTransaction]: true };
+export type Tx = Queryable &
+  WriteSettings & {
+    readonly [inTransaction]: true;
+    /**
+     * These statements are sent last, together with the commit: what they lock is held for as short
+     * as can be. Asked for once, when the work is done.
+     */
+    beforeCommit(statements: () => readonly Sql[]): void;
+  };
 
 export type Db = Queryable &
   WriteSettings & {
@@ -154,6 +162,7 @@ export class Pool implements Db {
       const transaction = new Transaction(client, this);
       const result = await work(transaction as unknown as Tx);
       await begun;
+      transaction.sendLast();
       await transaction.commit();
       return result;
     } catch (error) {
@@ -182,6 +191,7 @@ class Transaction implements Queryable, WriteSettings {
   readonly #client: pg.PoolClient;
   /** The first error: statements that were sent behind the failed one only say that one failed. */
   #cause: unknown;
+  readonly #last: (() => readonly Sql[])[] = [];
 
   constructor(client: pg.PoolClient, settings: WriteSettings) {
     this.#client = client;
@@ -202,6 +212,17 @@ class Transaction implements Queryable, WriteSettings {
 
   run(query: Sql): Promise<number> {
     return this.#asked(async () => (await this.#client.query(prepared(query))).rowCount ?? 0);
+  }
+
+  beforeCommit(statements: () => readonly Sql[]): void {
+    this.#last.push(statements);
+  }
+
+  /** Not awaited: if one of them fails, so does the commit, with its error. */
+  sendLast(): void {
+    for (const statements of this.#last) {
+      for (const statement of statements()) this.run(statement).catch(() => {});
+    }
   }
 
   commit(): Promise<void> {
@@ -294,5 +315,8 @@ function backOff(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, least + Math.random() * (most - least)));
 }
 
-/** The database's own clock, for leases alone: every process agrees on it. */
-export const DATABASE_NOW: Sql = sql`clock_timestamp()`;
+/**
+ * The database's own clock, for leases alone: every process agrees on it. It stands still within a
+ * statement, so that an index can serve a comparison and a cluster can send it to one node.
+ */
+export const DATABASE_NOW: Sql = sql`statement_timestamp()`;

@@ -1,14 +1,17 @@
 // The queue of webhook deliveries from the worker's side, and the log of attempts.
 
+import { randomInt } from "node:crypto";
 import { newId } from "../ids.ts";
 import type { WebhookDelivery } from "../schema/webhooks.ts";
-import { DATABASE_NOW, type Queryable } from "./db.ts";
+import { ALL_PROJECTS, type Among } from "./among.ts";
+import { DATABASE_NOW, type Db, type Queryable, type Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
+import { namesOf, raw, recordset } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
-/** Evaluated once per statement: compared with a volatile function, no index would be used. */
-export const AT_ONCE: Sql = sql`(select ${DATABASE_NOW})`;
+/** Any number will do: it decides in which order endpoints are taken. */
+const SEED_MAX = 2 ** 31;
 
 /** Three times the deadline of an attempt: a worker that is alive has reported long before. */
 const CLAIM: Sql = sql`interval '30 seconds'`;
@@ -31,18 +34,22 @@ export type Claimed = {
 type ClaimedRow = Omit<Claimed, "body"> & { readonly body: string | null };
 
 /** Of a queue row `q`: it is not claimed, or its claim has run out. */
-export const IS_FREE: Sql = sql`(q.held_until is null or q.held_until <= ${AT_ONCE})`;
+export const IS_FREE: Sql = sql`(q.held_until is null or q.held_until <= ${DATABASE_NOW})`;
 
 /** Projects with something to send now. */
-export async function listDueProjects(db: Queryable): Promise<ProjectId[]> {
+export async function listDueProjects(
+  db: Queryable,
+  among: Among = ALL_PROJECTS,
+): Promise<ProjectId[]> {
   // across projects: one index probe for each endpoint.
   const rows = await db.many<{ id: ProjectId }>(sql`
     select distinct e.project_id as id
       from webhook_endpoints e
-     where e.deleted_at is null and exists (
+     where e.deleted_at is null and ${among(sql`e.project_id`)} and exists (
        select 1
          from webhook_queue q
-        where q.project_id = e.project_id and q.endpoint_id = e.id and q.due_at <= ${AT_ONCE}
+        where q.project_id = e.project_id and ${among(sql`q.project_id`)}
+          and q.endpoint_id = e.id and q.due_at <= ${DATABASE_NOW}
           and ${IS_FREE})`);
   return rows.map((row) => row.id);
 }
@@ -56,8 +63,8 @@ export type Room = {
 
 /**
  * Claims what is due, oldest first. The limit per endpoint keeps one that hangs from filling the
- * room of the others; when there is not room for all, endpoints are taken in random order. Rows are
- * locked and then updated by ctid, which cannot change under the lock.
+ * room of the others; when there is not room for all, endpoints are taken in another order each
+ * time. Rows are locked and then updated by ctid, which cannot change under the lock.
  *
  * Of several rows of one message only the first carries its body. The commit does not wait for the
  * disk: a claim that is lost in a crash of the database leaves the row in the queue, to be sent
@@ -65,6 +72,7 @@ export type Room = {
  */
 export function claim(db: Queryable, project: ProjectId, room: Room) {
   const token = newId();
+  const seed = randomInt(SEED_MAX);
   return db.many<ClaimedRow>(sql`
     with taken as (
       select q.ctid
@@ -73,11 +81,11 @@ export function claim(db: Queryable, project: ProjectId, room: Room) {
                 left join json_to_recordset(${json(room.endpoints)}::json)
                      as r (endpoint_id uuid, "limit" integer) on r.endpoint_id = e.id
                where e.project_id = ${project} and e.enabled
-               order by random()) e
+               order by hashtextextended(e.id::text, ${seed})) e
        cross join lateral (
          select q.ctid
            from webhook_queue q
-          where q.project_id = ${project} and q.endpoint_id = e.id and q.due_at <= ${AT_ONCE}
+          where q.project_id = ${project} and q.endpoint_id = e.id and q.due_at <= ${DATABASE_NOW}
             and ${IS_FREE}
           order by q.due_at
           limit e."limit"
@@ -88,15 +96,15 @@ export function claim(db: Queryable, project: ProjectId, room: Room) {
          set held_until = ${DATABASE_NOW} + ${CLAIM}, claim = ${token}
        where q.project_id = ${project} and q.ctid = any(array(select t.ctid from taken t))
       returning q.project_id, q.endpoint_id, q.message_id, q.claim, q.attempt, q.tries)
-    select c.*, e.url, encode(e.secret, 'hex') as secret,
+    select c.project_id, c.endpoint_id, c.message_id, c.claim, c.attempt, c.tries, e.url, encode(e.secret, 'hex') as secret,
            case when e.previous_secret_until > ${DATABASE_NOW}
                 then encode(e.previous_secret, 'hex') end as previous_secret,
            m.event,
            case when lag(c.message_id) over (order by c.message_id) is distinct from c.message_id
                 then m.body end as body
       from claimed c
-      join webhook_endpoints e on e.project_id = c.project_id and e.id = c.endpoint_id
-      join webhook_messages m on m.project_id = c.project_id and m.id = c.message_id
+      join webhook_endpoints e on e.project_id = ${project} and e.id = c.endpoint_id
+      join webhook_messages m on m.project_id = ${project} and m.id = c.message_id
      cross join (select set_config('synchronous_commit', 'off', true)) as commit_mode
      order by c.message_id`);
 }
@@ -117,46 +125,45 @@ export type AttemptResult = {
   readonly paused?: boolean;
 };
 
+type Recorded = Pick<AttemptResult, "endpoint_id" | "message_id">;
+
 /**
  * Writes the results of attempts, only under the claim that each was made with: a worker that was
  * stalled past its claim records nothing. Returns the recorded ones.
  */
-export function record(db: Queryable, project: ProjectId, results: readonly AttemptResult[]) {
-  const rows = results.map((result) => ({ id: newId(), ...result }));
-  return db.many<Pick<AttemptResult, "endpoint_id" | "message_id">>(sql`
+export async function record(
+  tx: Tx,
+  project: ProjectId,
+  results: readonly AttemptResult[],
+): Promise<Recorded[]> {
+  const moved = await tx.many<Recorded & { next_retry_at: string | null }>(sql`
     with input as (
-      select i.*, w.place
-        from json_to_recordset(${json(rows)}::json)
-             as i (id uuid, endpoint_id uuid, message_id uuid, claim uuid, attempt integer,
-                   status text, http_status integer, error text, duration_ms integer,
-                   response_excerpt text, retry_ms bigint, paused boolean)
+      select i.*, w.place,
+             case when i.paused then 'infinity'
+                  else ${DATABASE_NOW} + i.retry_ms * interval '1 millisecond' end as again_at
+        from json_to_recordset(${json(results)}::json)
+             as i (endpoint_id uuid, message_id uuid, claim uuid, attempt integer,
+                   retry_ms bigint, paused boolean)
        ${placeInQueue(project)}),
     removed as (
       delete from webhook_queue q
        using input i
-       where q.ctid = i.place and q.claim = i.claim
+       where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
          and i.retry_ms is null
-      returning q.project_id, q.endpoint_id, q.message_id),
+      returning q.endpoint_id, q.message_id),
     postponed as (
       update webhook_queue q
          set attempt = i.attempt, tries = q.tries + 1, claim = null, held_until = null,
-             due_at = case when i.paused then 'infinity'
-                           else ${DATABASE_NOW} + i.retry_ms * interval '1 millisecond' end
+             due_at = i.again_at
         from input i
-       where q.ctid = i.place and q.claim = i.claim
+       where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
          and i.retry_ms is not null
-      returning q.project_id, q.endpoint_id, q.message_id, q.due_at)
-    insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
-                                  http_status, error, duration_ms, response_excerpt,
-                                  next_retry_at, created_at)
-    select ${project}, i.id, i.endpoint_id, i.message_id, i.attempt, i.status, i.http_status,
-           i.error, i.duration_ms, i.response_excerpt, nullif(p.due_at, 'infinity'),
-           ${DATABASE_NOW} - i.duration_ms * interval '1 millisecond'
-      from input i
-      left join removed r on r.endpoint_id = i.endpoint_id and r.message_id = i.message_id
-      left join postponed p on p.endpoint_id = i.endpoint_id and p.message_id = i.message_id
-     where r.message_id is not null or p.message_id is not null
-    returning endpoint_id, message_id`);
+      returning q.endpoint_id, q.message_id, q.due_at)
+    select endpoint_id, message_id, null as next_retry_at from removed
+     union all
+    select endpoint_id, message_id, nullif(due_at, 'infinity')::text from postponed`);
+  await insertAttempts(tx, project, pairsOf(results, moved));
+  return moved;
 }
 
 /**
@@ -164,42 +171,70 @@ export function record(db: Queryable, project: ProjectId, results: readonly Atte
  * there is to write follows from the rows that leave the queue. Returns how many were recorded.
  */
 export function recordDelivered(
-  db: Queryable,
+  db: Db,
   project: ProjectId,
   results: readonly AttemptResult[],
 ): Promise<number> {
-  const of = <T>(pick: (result: AttemptResult) => T) => results.map(pick);
-  return db.run(sql`
-    with input as (
-      select i.*, w.place
-        from unnest(${plainArray(results.map(newId))}::uuid[],
-                    ${plainArray(of((r) => r.endpoint_id))}::uuid[],
-                    ${plainArray(of((r) => r.message_id))}::uuid[],
-                    ${plainArray(of((r) => r.claim))}::uuid[],
-                    ${plainArray(of((r) => r.http_status ?? 0))}::integer[],
-                    ${plainArray(of((r) => r.duration_ms))}::integer[],
-                    ${of((r) => r.response_excerpt)}::text[])
-             as i (id, endpoint_id, message_id, claim, http_status, duration_ms, response_excerpt)
-       ${placeInQueue(project)}),
-    removed as (
+  const of = (pick: (result: AttemptResult) => string) => plainArray(results.map(pick));
+  return db.tx(async (tx) => {
+    const removed = await tx.many<Recorded>(sql`
+      with input as (
+        select i.claim, w.place
+          from unnest(${of((r) => r.endpoint_id)}::uuid[], ${of((r) => r.message_id)}::uuid[],
+                      ${of((r) => r.claim)}::uuid[]) as i (endpoint_id, message_id, claim)
+         ${placeInQueue(project)})
       delete from webhook_queue q
        using input i
-       where q.ctid = i.place and q.claim = i.claim
-      returning q.project_id, i.id, q.endpoint_id, q.message_id, q.attempt, i.http_status, i.duration_ms,
-                i.response_excerpt)
-    insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
-                                  http_status, duration_ms, response_excerpt, created_at)
-    select r.project_id, r.id, r.endpoint_id, r.message_id, r.attempt + 1, 'delivered',
-           r.http_status, r.duration_ms, r.response_excerpt,
+       where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
+      returning q.endpoint_id, q.message_id`);
+    const gone = removed.map((row) => ({ ...row, next_retry_at: null }));
+    await insertAttempts(tx, project, pairsOf(results, gone));
+    return removed.length;
+  });
+}
+
+const ATTEMPT = {
+  id: "uuid",
+  endpoint_id: "uuid",
+  message_id: "uuid",
+  attempt: "integer",
+  status: "text",
+  http_status: "integer",
+  error: "text",
+  duration_ms: "integer",
+  response_excerpt: "text",
+  next_retry_at: "timestamptz",
+};
+type NewAttempt = { readonly [name in keyof typeof ATTEMPT]: unknown };
+
+/** The results whose queue rows were found, as rows of the log of attempts. */
+function pairsOf(
+  results: readonly AttemptResult[],
+  moved: readonly (Recorded & { next_retry_at: string | null })[],
+): NewAttempt[] {
+  const keyOf = (row: Recorded) => `${row.endpoint_id} ${row.message_id}`;
+  const retries = new Map(moved.map((row) => [keyOf(row), row.next_retry_at]));
+  return results.flatMap(({ claim, retry_ms, paused, ...result }) => {
+    const next_retry_at = retries.get(keyOf(result));
+    return next_retry_at === undefined ? [] : [{ id: newId(), ...result, next_retry_at }];
+  });
+}
+
+async function insertAttempts(tx: Tx, project: ProjectId, rows: readonly NewAttempt[]) {
+  if (rows.length === 0) return;
+  await tx.run(sql`
+    insert into webhook_attempts (project_id, ${raw(namesOf(ATTEMPT, ""))}, created_at)
+    select a.project_id, ${raw(namesOf(ATTEMPT, "r."))},
            ${DATABASE_NOW} - r.duration_ms * interval '1 millisecond'
-      from removed r`);
+      from project_anchors a
+     cross join ${recordset("r", ATTEMPT, rows)}
+     where a.project_id = ${project}`);
 }
 
 /**
  * Joins `w.place`, the ctid of the queue row of each `i`; it does not change while the row is
  * claimed. The limit and `is not distinct from` make the planner look up each row by its message:
- * with statistics from before the queue grew it would otherwise read all of it for a few rows. For
- * the same reason statements that use the place do not name the project a second time.
+ * with statistics from before the queue grew it would otherwise read all of it for a few rows.
  */
 function placeInQueue(project: ProjectId): Sql {
   return sql`
@@ -235,8 +270,7 @@ export async function release(
              as i (endpoint_id uuid, message_id uuid, claim uuid)
        ${placeInQueue(project)}
       join webhook_endpoints e on e.project_id = ${project} and e.id = i.endpoint_id
-     where q.ctid = w.place and q.claim = i.claim
-    returning q.project_id`);
+     where q.project_id = ${project} and q.ctid = w.place and q.claim = i.claim`);
 }
 
 export type DeliveryRow = Omit<WebhookDelivery, "reason" | "payload"> & { readonly body: string };
@@ -264,7 +298,7 @@ export function list(
         a.error, a.duration_ms, a.response_excerpt, m.body, a.next_retry_at,
         a.created_at`,
       from: sql`webhook_attempts a
-        join webhook_messages m on m.project_id = a.project_id and m.id = a.message_id`,
+        join webhook_messages m on m.project_id = ${project} and m.id = a.message_id`,
       where,
       project: sql`a.project_id`,
       order: [{ column: sql`a.id`, type: sql`uuid` }],

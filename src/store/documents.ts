@@ -24,6 +24,6 @@ export function getPlanName(db: Queryable, project: ProjectId, subscription_id: 
   return db.maybeOne<{ name: string }>(sql`
     select p.name
       from subscriptions s
-      join plans p on p.project_id = s.project_id and p.id = s.plan_id
+      join plans p on p.project_id = ${project} and p.id = s.plan_id
      where s.project_id = ${project} and s.id = ${subscription_id}`);
 }

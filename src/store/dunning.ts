@@ -2,7 +2,9 @@
 
 import type { Dunning, DunningStep } from "../schema/dunning.ts";
 import type { Queryable, Tx } from "./db.ts";
-import { json, sql } from "./sql.ts";
+import { NUMBER } from "./invoices.ts";
+import { columnsOf, rowsOf } from "./rows.ts";
+import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 /** A project that never set one has dunning off. */
@@ -49,28 +51,28 @@ export type DunnedInvoice = {
   readonly plan_code: string | null;
 };
 
-const DUNNED = sql`
-    select i.id, 'INV-' || i.number_year || '-' || case when i.number_seq < 10000
-             then lpad(i.number_seq::text, 4, '0') else i.number_seq::text end as number,
-           i.status, i.invoice_type, i.total_cents, i.currency, i.issuing_date, i.due_date,
-           coalesce(d.sent, '{}') as sent, d.last_sent_on, c.id as customer_id,
+function dunned(project: ProjectId): Sql {
+  return sql`
+    select i.id, ${NUMBER} as number, i.status, i.invoice_type, i.total_cents, i.currency,
+           i.issuing_date, i.due_date, coalesce(d.sent, '{}') as sent, d.last_sent_on, c.id as customer_id,
            c.external_id as customer_external_id, c.name as customer_name,
            c.email as customer_email, s.id as subscription_id,
            s.external_id as subscription_external_id, s.status as subscription_status,
            p.code as plan_code
       from invoices i
-      join customers c on c.project_id = i.project_id and c.id = i.customer_id
-      left join subscriptions s on s.project_id = i.project_id and s.id = i.subscription_id
-      left join plans p on p.project_id = s.project_id and p.id = s.plan_id
+      join customers c on c.project_id = ${project} and c.id = i.customer_id
+      left join subscriptions s on s.project_id = ${project} and s.id = i.subscription_id
+      left join plans p on p.project_id = ${project} and p.id = s.plan_id
       left join lateral (
         select array_agg(webhook_event) as sent, max(sent_on) as last_sent_on
           from dunning_steps x
-         where x.project_id = i.project_id and x.invoice_id = i.id) d on true`;
+         where x.project_id = ${project} and x.invoice_id = i.id) d on true`;
+}
 
 /** Invoices with a step due, locked; those that another worker has locked are skipped. */
 export function claimDue(tx: Tx, project: ProjectId, today: string, limit: number) {
   return tx.many<DunnedInvoice>(sql`
-    ${DUNNED}
+    ${dunned(project)}
      where i.project_id = ${project} and i.dunning_on <= ${today}::date
      order by i.dunning_on, i.id
      limit ${limit}
@@ -80,7 +82,7 @@ export function claimDue(tx: Tx, project: ProjectId, today: string, limit: numbe
 /** Every overdue invoice after this one, for a policy that has changed. */
 export function listOverdue(tx: Tx, project: ProjectId, after: string, limit: number) {
   return tx.many<DunnedInvoice>(sql`
-    ${DUNNED}
+    ${dunned(project)}
      where i.project_id = ${project} and i.status = 'overdue' and i.id > ${after}
      order by i.id
      limit ${limit}
@@ -106,6 +108,8 @@ export type SentStep = {
   readonly sent_on: string;
 };
 
+const STEP = { invoice_id: "uuid", webhook_event: "text", sent_on: "date" };
+
 export async function recordSent(
   tx: Tx,
   project: ProjectId,
@@ -113,10 +117,8 @@ export async function recordSent(
 ): Promise<void> {
   if (steps.length === 0) return;
   await tx.run(sql`
-    insert into dunning_steps (project_id, invoice_id, webhook_event, sent_on)
-    select ${project}, s.*
-      from json_to_recordset(${json(steps)}::json)
-           as s (invoice_id uuid, webhook_event text, sent_on date)`);
+    insert into dunning_steps (${columnsOf(STEP)})
+    ${rowsOf(project, STEP, steps)}`);
 }
 
 /** The day of the next step of any invoice. */

@@ -13,7 +13,7 @@ export type KeyRow = {
 /** False while another transaction works under the same key; held until this one ends. */
 export async function lock(tx: Tx, scope_id: string, key: string): Promise<boolean> {
   const { locked } = await tx.one<{ locked: boolean }>(sql`
-    select pg_try_advisory_xact_lock(hashtextextended(${`${scope_id} ${key}`}::text, 7)) as locked`);
+    select try_lock(${scope_id}, ${key}) as locked`);
   return locked;
 }
 
@@ -30,13 +30,35 @@ export async function insert(tx: Tx, scope_id: string, row: KeyRow, now: Date): 
     values (${scope_id}, ${row.key}, ${row.request_hash}, ${row.status}, ${row.body}, ${now})`);
 }
 
-/** At most `limit` rows older than the date, so that one sweep never holds many locks. */
-export function removeOlderThan(db: Queryable, before: Date, limit: number): Promise<number> {
+/** Scopes with rows older than the date, found by a look at no more than `limit` of them. */
+export async function listScopesWithOld(
+  db: Queryable,
+  before: Date,
+  limit: number,
+): Promise<string[]> {
+  // across scopes: by the index of their age.
+  const rows = await db.many<{ scope_id: string }>(sql`
+    select distinct scope_id
+      from (select k.scope_id
+              from idempotency_keys k
+             where k.created_at < ${before}
+             order by k.created_at
+             limit ${limit}) found`);
+  return rows.map((row) => row.scope_id);
+}
+
+/** At most `limit` rows of the scope, so that one sweep never holds many locks. */
+export function removeOlderThan(
+  db: Queryable,
+  scope_id: string,
+  before: Date,
+  limit: number,
+): Promise<number> {
   return db.run(sql`
     delete from idempotency_keys
-     where (scope_id, key) in (
-       select scope_id, key
-         from idempotency_keys
-        where created_at < ${before}
+     where scope_id = ${scope_id} and key in (
+       select k.key
+         from idempotency_keys k
+        where k.scope_id = ${scope_id} and k.created_at < ${before}
         limit ${limit})`);
 }

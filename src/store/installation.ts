@@ -19,7 +19,7 @@ export async function belongsTo(tx: Tx, secret_key: Buffer, now: Date): Promise<
 
 /** One process at a time sets up an empty database; others wait and then find it set up. */
 export async function lockSetup(tx: Tx): Promise<void> {
-  await tx.one(sql`select pg_advisory_xact_lock(4170512)`);
+  await tx.many(sql`select 1 from installation for update`);
 }
 
 /** The newest migration that this database has. */

@@ -4,12 +4,13 @@ import type { InvoiceDraft } from "../domain/invoicing.ts";
 import type { Fee, Invoice, InvoiceStatus, PaymentStatus } from "../schema/invoices.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
-import { json, type Sql, sql } from "./sql.ts";
+import { columnsOf, rowsOf } from "./rows.ts";
+import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 export type Cause = "period" | "start" | "advance" | "supplement" | "add_on";
 
-export const NUMBER: Sql = sql`'INV-' || i.number_year || '-' || case when i.number_seq < 10000
+export const NUMBER: Sql = sql`'INV-' || i.number_year::text || '-' || case when i.number_seq < 10000
   then lpad(i.number_seq::text, 4, '0') else i.number_seq::text end`;
 
 const COLUMNS: Sql = sql`i.id, ${NUMBER} as number, i.status, i.payment_status, i.invoice_type,
@@ -126,20 +127,34 @@ export type NewInvoice = Omit<InvoiceDraft, "fees" | "credit_cents"> & {
   readonly credit_applied_cents: number;
 };
 
+const INVOICE = {
+  id: "uuid",
+  number_year: "integer",
+  number_seq: "integer",
+  customer_id: "uuid",
+  subscription_id: "uuid",
+  cause: "text",
+  period_no: "integer",
+  cause_no: "integer",
+  invoice_type: "text",
+  status: "text",
+  payment_status: "text",
+  currency: "text",
+  subtotal_cents: "bigint",
+  total_cents: "bigint",
+  credit_applied_cents: "bigint",
+  issuing_date: "date",
+  due_date: "date",
+  period_start: "date",
+  period_end: "date",
+  created_at: "timestamptz",
+};
+
 export function insert(tx: Tx, project: ProjectId, rows: readonly NewInvoice[], now: Date) {
+  const dated = rows.map((row) => ({ ...row, created_at: now }));
   return tx.many<Invoice>(sql`
-    insert into invoices as i (project_id, created_at, id, number_year, number_seq, customer_id,
-                               subscription_id, cause, period_no, cause_no, invoice_type, status,
-                               payment_status, currency, subtotal_cents, total_cents,
-                               credit_applied_cents, issuing_date, due_date, period_start,
-                               period_end)
-    select ${project}, ${now}, n.*
-      from json_to_recordset(${json(rows)}::json)
-           as n (id uuid, number_year integer, number_seq integer, customer_id uuid,
-                 subscription_id uuid, cause text, period_no integer, cause_no integer,
-                 invoice_type text, status text, payment_status text, currency text,
-                 subtotal_cents bigint, total_cents bigint, credit_applied_cents bigint,
-                 issuing_date date, due_date date, period_start date, period_end date)
+    insert into invoices as i (${columnsOf(INVOICE)})
+    ${rowsOf(project, INVOICE, dated)}
     returning ${COLUMNS}`);
 }
 
@@ -148,19 +163,26 @@ export type NewFee = Omit<Fee, "properties"> & {
   readonly properties: Readonly<Record<string, unknown>>;
 };
 
+const FEE = {
+  invoice_id: "uuid",
+  id: "uuid",
+  fee_type: "text",
+  charge_id: "uuid",
+  billable_metric_code: "text",
+  units: "numeric",
+  amount_cents: "bigint",
+  amount_currency: "text",
+  properties: "jsonb",
+};
+
 export async function insertFees(
   tx: Tx,
   project: ProjectId,
   fees: readonly NewFee[],
 ): Promise<void> {
   await tx.run(sql`
-    insert into fees (project_id, invoice_id, id, fee_type, charge_id, billable_metric_code, units,
-                      amount_cents, amount_currency, properties)
-    select ${project}, f.*
-      from json_to_recordset(${json(fees)}::json)
-           as f (invoice_id uuid, id uuid, fee_type text, charge_id uuid,
-                 billable_metric_code text, units numeric, amount_cents bigint,
-                 amount_currency text, properties jsonb)`);
+    insert into fees (${columnsOf(FEE)})
+    ${rowsOf(project, FEE, fees)}`);
 }
 
 export type Settlement = {

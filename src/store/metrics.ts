@@ -79,7 +79,7 @@ export async function isUsed(db: Queryable, project: ProjectId, id: string): Pro
     select exists (
       select 1
         from charges c
-        join plans p on p.project_id = c.project_id and p.id = c.plan_id
+        join plans p on p.project_id = ${project} and p.id = c.plan_id
        where c.project_id = ${project} and c.metric_id = ${id}
          and c.removed_at is null and p.archived_at is null) as used`);
   return used;
@@ -95,7 +95,7 @@ export async function archive(tx: Tx, project: ProjectId, id: string, now: Date)
 /** Live metrics by code with their versions, without a lock: for recording usage. */
 export function listByCode(db: Queryable, project: ProjectId, codes: readonly string[]) {
   return db.many<Metric & { version: string }>(sql`
-    select ${COLUMNS}, xmin::text as version
+    select ${COLUMNS}, revision::text as version
       from metrics
      where project_id = ${project} and code = any(${codes}::text[]) and archived_at is null`);
 }

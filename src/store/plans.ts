@@ -4,7 +4,8 @@ import type { PlanVersion, PricedCharge } from "../domain/pricing.ts";
 import { newId } from "../ids.ts";
 import type { Charge, Plan, PlanCreate } from "../schema/plans.ts";
 import type { Queryable, Tx } from "./db.ts";
-import { json, type Sql, sql } from "./sql.ts";
+import { columnsOf, rowsOf } from "./rows.ts";
+import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 export type PlanRow = Omit<Plan, "charges"> & { readonly version: number };
@@ -41,6 +42,29 @@ const CHARGE_COLUMNS: Sql = sql`c.id, c.plan_id, c.position, c.charge_model, c.i
   i.amount_cents as catalog_amount_cents, c.amount_override_cents, c.quantity_from, c.properties,
   c.created_at`;
 
+const CHARGE = {
+  id: "uuid",
+  plan_id: "uuid",
+  position: "integer",
+  charge_model: "text",
+  invoice_timing: "text",
+  metric_id: "uuid",
+  rate: "numeric",
+  catalog_item_id: "uuid",
+  amount_override_cents: "bigint",
+  quantity_from: "text",
+  properties: "jsonb",
+  created_at: "timestamptz",
+};
+
+const VERSION = {
+  plan_id: "uuid",
+  version: "integer",
+  amount_cents: "bigint",
+  charges: "jsonb",
+  effective_at: "timestamptz",
+};
+
 export function get(db: Queryable, project: ProjectId, id: string) {
   return db.maybeOne<PlanRow>(sql`
     select ${COLUMNS}
@@ -71,8 +95,8 @@ export function listCharges(db: Queryable, project: ProjectId, plan_ids: readonl
   return db.many<ChargeRow>(sql`
     select ${CHARGE_COLUMNS}
       from charges c
-      left join metrics m on m.project_id = c.project_id and m.id = c.metric_id
-      left join catalog_items i on i.project_id = c.project_id and i.id = c.catalog_item_id
+      left join metrics m on m.project_id = ${project} and m.id = c.metric_id
+      left join catalog_items i on i.project_id = ${project} and i.id = c.catalog_item_id
      where c.project_id = ${project} and c.plan_id = any(${plan_ids}::uuid[])
        and c.removed_at is null
      order by c.plan_id, c.position, c.id`);
@@ -143,15 +167,10 @@ export async function insertCharges(
   now: Date,
 ): Promise<void> {
   if (charges.length === 0) return;
+  const rows = charges.map((charge) => ({ ...charge, plan_id, created_at: now }));
   await tx.run(sql`
-    insert into charges (project_id, plan_id, created_at, id, position, charge_model,
-                         invoice_timing, metric_id, rate, catalog_item_id, amount_override_cents,
-                         quantity_from, properties)
-    select ${project}, ${plan_id}, ${now}, c.*
-      from jsonb_to_recordset(${json(charges)}::jsonb)
-           as c (id uuid, position integer, charge_model text, invoice_timing text,
-                 metric_id uuid, rate numeric, catalog_item_id uuid,
-                 amount_override_cents bigint, quantity_from text, properties jsonb)`);
+    insert into charges (${columnsOf(CHARGE)})
+    ${rowsOf(project, CHARGE, rows)}`);
 }
 
 /** Keeps the rows: closed periods still refer to a removed charge. */
@@ -191,16 +210,15 @@ export async function insertVersions(
   versions: readonly NewVersion[],
   now: Date,
 ): Promise<void> {
+  const rows = versions.map((version) => ({ ...version, effective_at: now }));
   await tx.run(sql`
-    with v as (
-      insert into plan_versions (project_id, effective_at, plan_id, version, amount_cents, charges)
-      select ${project}, ${now}, v.*
-        from jsonb_to_recordset(${json(versions)}::jsonb)
-             as v (plan_id uuid, version integer, amount_cents bigint, charges jsonb)
-      returning plan_id, version)
+    insert into plan_versions (${columnsOf(VERSION)})
+    ${rowsOf(project, VERSION, rows)}`);
+  await tx.run(sql`
     update plans p
        set version = v.version
-      from v
+      from unnest(${versions.map(({ plan_id }) => plan_id)}::uuid[],
+                  ${versions.map(({ version }) => version)}::integer[]) as v (plan_id, version)
      where p.project_id = ${project} and p.id = v.plan_id`);
 }
 
@@ -212,7 +230,7 @@ export function listVersions(db: Queryable, project: ProjectId, plan_ids: readon
     select v.plan_id, v.version, p.code as plan_code, p.interval, p.amount_currency as currency,
            v.amount_cents, v.charges, v.effective_at
       from plan_versions v
-      join plans p on p.project_id = v.project_id and p.id = v.plan_id
+      join plans p on p.project_id = ${project} and p.id = v.plan_id
      where v.project_id = ${project} and v.plan_id = any(${plan_ids}::uuid[])
      order by v.plan_id, v.version desc`);
 }

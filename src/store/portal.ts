@@ -1,10 +1,12 @@
-// What the portal shows of a customer, and the cached views of it. A view is cached only if it was
-// computed from a snapshot that has every change that dropped the one before.
+// What the portal shows of a customer, and the cached views of it. A view is cached only if none
+// was dropped since its computation began.
 
 import type { UsageDay } from "../domain/aggregation.ts";
+import { customerPrefixOf } from "../ids.ts";
 import type { PortalPage } from "../schema/portal.ts";
-import type { Db, Queryable, Tx } from "./db.ts";
+import { DATABASE_NOW, type Db, type Queryable, type Tx } from "./db.ts";
 import { NUMBER } from "./invoices.ts";
+import { columnsOf, rowsOf } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 import type { PeriodRef } from "./usage.ts";
@@ -14,36 +16,71 @@ const ALL_CUSTOMERS = "00000000-0000-0000-0000-000000000000";
 
 export type Found = {
   readonly project_id: ProjectId;
+  readonly organization_id: string;
   readonly frozen_at: Date | null;
   readonly body: string | null;
   readonly page: PortalPage | null;
   readonly generated_at: Date | null;
 };
 
-/** The customer's project and cached view; undefined when no customer has this id. */
-export function find(db: Queryable, customer_id: string) {
-  // across projects: the id is all a visitor has, and it is 122 random bits.
-  return db.maybeOne<Found>(sql`
-    select c.project_id, p.frozen_at, v.body, v.page, v.generated_at
-      from customers c
-      join projects p on p.id = c.project_id
-      left join portal_views v on v.project_id = c.project_id and v.customer_id = c.id
-     where c.id = ${customer_id}
-     limit 1`);
+/**
+ * The project and cached view of a customer of whom only the id is known; undefined when no
+ * customer has this id. The id begins with the prefix of the project.
+ */
+export async function find(db: Queryable, customer_id: string): Promise<Found | undefined> {
+  const project = await db.maybeOne<{ project_id: ProjectId }>(sql`
+    select id as project_id
+      from projects
+     where customer_prefix = ${customerPrefixOf(customer_id)}`);
+  const found = project && (await findIn(db, project.project_id, customer_id));
+  if (found !== undefined) return found;
+  const older = await projectOfOlder(db, customer_id);
+  return older && findIn(db, older, customer_id);
 }
 
-/** The snapshot of the transaction it is called in. */
-export async function snapshot(db: Queryable): Promise<string> {
-  const { seen } = await db.one<{ seen: string }>(sql`
-    select pg_current_snapshot()::text as seen`);
-  return seen;
+function findIn(db: Queryable, project: ProjectId, customer_id: string) {
+  return db.maybeOne<Found>(sql`
+    select c.project_id, p.organization_id, p.frozen_at, v.body, v.page, v.generated_at
+      from customers c
+      join projects p on p.id = ${project}
+      left join portal_views v on v.project_id = ${project} and v.customer_id = ${customer_id}
+     where c.project_id = ${project} and c.id = ${customer_id}`);
+}
+
+/** The project of a customer from before ids began with a prefix. */
+async function projectOfOlder(db: Queryable, customer_id: string) {
+  const projects = await db.many<{ id: ProjectId }>(sql`
+    select id
+      from projects
+     where has_older_customers`);
+  if (projects.length === 0) return undefined;
+  // across projects: one index probe in each that has customers from before migration 12.
+  const found = await db.maybeOne<{ project_id: ProjectId }>(sql`
+    select project_id
+      from customers
+     where project_id = any(${projects.map(({ id }) => id)}::uuid[]) and id = ${customer_id}
+     limit 1`);
+  return found?.project_id;
+}
+
+/** How often views were dropped, the customer's and all at once, and when that was asked. */
+export type Drops = { readonly own: number; readonly all: number; readonly as_of: Date };
+
+/** To be read before what the view shows: a drop in between is then noticed. */
+export function countDrops(db: Queryable, project: ProjectId, customer_id: string) {
+  return db.one<Drops>(sql`
+    select coalesce(v.drops, 0) as own, coalesce(e.drops, 0) as all, ${DATABASE_NOW} as as_of
+      from project_anchors a
+      left join portal_views v on v.project_id = ${project} and v.customer_id = ${customer_id}
+      left join portal_views e on e.project_id = ${project} and e.customer_id = ${ALL_CUSTOMERS}
+     where a.project_id = ${project}`);
 }
 
 export type View = {
   readonly body: string;
   readonly page: PortalPage;
   readonly generated_at: Date;
-  readonly seen: string;
+  readonly drops: Drops;
 };
 
 /** Caches a view, unless a newer one is there or it was dropped while this one was computed. */
@@ -53,33 +90,26 @@ export async function keep(
   customer_id: string,
   view: View,
 ): Promise<void> {
-  await tx.many(sql`select pg_advisory_xact_lock_shared(${purgeKey(project)})`);
+  await tx.many(sql`
+    select 1
+      from project_anchors
+     where project_id = ${project}
+       for share`);
+  const { drops } = view;
+  if ((await countDrops(tx, project, customer_id)).all !== drops.all) return;
   await tx.run(sql`
-    insert into portal_views as v (project_id, customer_id, body, page, generated_at, as_of)
-    select ${project}, ${customer_id}, ${view.body}, ${json(view.page)}::jsonb,
-           ${view.generated_at}, pg_snapshot_xmax(${view.seen}::pg_snapshot)
-     where not exists (
-       select 1
-         from portal_views e
-        where e.project_id = ${project} and e.customer_id = ${ALL_CUSTOMERS}
-          and not pg_visible_in_snapshot(e.dropped_by, ${view.seen}::pg_snapshot))
+    insert into portal_views as v (project_id, customer_id, body, page, generated_at, as_of, drops)
+    values (${project}, ${customer_id}, ${view.body}, ${json(view.page)}::jsonb,
+            ${view.generated_at}, ${drops.as_of}, ${drops.own})
     on conflict (project_id, customer_id) do update
        set body = excluded.body, page = excluded.page, generated_at = excluded.generated_at,
            as_of = excluded.as_of
-     where (v.as_of is null or v.as_of <= excluded.as_of
-            -- Written by another server and restored here: its transaction ids are not ours.
-            or v.as_of > pg_snapshot_xmax(pg_current_snapshot()))
-       and (v.dropped_by is null or pg_visible_in_snapshot(v.dropped_by, ${view.seen}::pg_snapshot)
-            or v.dropped_by > pg_snapshot_xmax(pg_current_snapshot()))`);
-}
-
-/** The advisory lock that a purge of the project takes alone; whoever caches a view shares it. */
-function purgeKey(project: ProjectId): Sql {
-  return sql`hashtextextended(${`portal ${project}`}::text, 0)`;
+     where (v.as_of is null or v.as_of <= excluded.as_of) and v.drops = excluded.drops`);
 }
 
 const DROPPED: Sql = sql`body = null, page = null, generated_at = null, as_of = null,
-  dropped_by = pg_current_xact_id()`;
+  drops = v.drops + 1`;
+const DROP = { customer_id: "uuid", drops: "bigint" };
 
 /** Writes a row also where no view is cached: one may be being computed at this moment. */
 export async function drop(
@@ -88,23 +118,26 @@ export async function drop(
   customer_ids: readonly string[],
 ): Promise<void> {
   if (customer_ids.length === 0) return;
-  const sorted = [...new Set(customer_ids)].sort();
+  const rows = [...new Set(customer_ids)].sort().map((customer_id) => ({ customer_id, drops: 1 }));
   await tx.run(sql`
-    insert into portal_views (project_id, customer_id, dropped_by)
-    select ${project}, c.id, pg_current_xact_id()
-      from unnest(${sorted}::uuid[]) as c (id)
+    insert into portal_views as v (${columnsOf(DROP)})
+    ${rowsOf(project, DROP, rows)}
     on conflict (project_id, customer_id) do update
        set ${DROPPED}`);
 }
 
-/** Returns how many views were cached. */
+/** Returns how many views were cached. Waits for those who are caching one. */
 export async function dropAll(tx: Tx, project: ProjectId): Promise<number> {
-  await tx.many(sql`select pg_advisory_xact_lock(${purgeKey(project)})`);
+  await tx.many(sql`
+    select 1
+      from project_anchors
+     where project_id = ${project}
+       for no key update`);
   await drop(tx, project, [ALL_CUSTOMERS]);
   return tx.run(sql`
-    update portal_views
+    update portal_views v
        set ${DROPPED}
-     where project_id = ${project} and body is not null`);
+     where v.project_id = ${project} and v.body is not null`);
 }
 
 export type Change = { readonly type: string; readonly resource_id: string };
@@ -176,17 +209,6 @@ export function listProjects(db: Queryable, organization_id: string) {
      order by id`);
 }
 
-/** The project of a customer, if it is one of the organization's. */
-export function projectOf(db: Queryable, organization_id: string, customer_id: string) {
-  // across projects: narrowed to the caller's organization.
-  return db.maybeOne<{ id: ProjectId }>(sql`
-    select p.id
-      from customers c
-      join projects p on p.id = c.project_id
-     where c.id = ${customer_id} and p.organization_id = ${organization_id}
-     limit 1`);
-}
-
 export type DayRow = PeriodRef & UsageDay & { readonly metric_id: string; readonly day: string };
 
 /** The days of several open periods at once. */
@@ -219,7 +241,7 @@ export function listPayments(db: Queryable, project: ProjectId, customer_id: str
     select p.id, ${NUMBER} as invoice_number, p.amount_cents, p.currency, p.provider, p.status,
            p.paid_at
       from payments p
-      join invoices i on i.project_id = p.project_id and i.id = p.invoice_id
+      join invoices i on i.project_id = ${project} and i.id = p.invoice_id
      where p.project_id = ${project} and p.customer_id = ${customer_id}
      order by p.id desc
      limit ${max}`);

@@ -1,18 +1,24 @@
 // Which projects have billing work waiting. These statements look across projects and list them;
 // the work is then claimed project by project, so that a large one does not hold up the others.
 
+import { ALL_PROJECTS, type Among } from "./among.ts";
 import { DATABASE_NOW, type Queryable } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
 import { type ProjectSettings, SETTINGS_COLUMNS } from "./tenants.ts";
 
-/** `work` finds a row that is due `at`; for a sandbox project that is the time of its own clock. */
-function projectsWith(db: Queryable, now: Date, work: (at: Sql) => Sql) {
-  const at = sql`coalesce(p.frozen_at, ${now})`;
+/** For a sandbox project, the time of its own clock. */
+function projectTime(now: Date): Sql {
+  return sql`coalesce(p.frozen_at, ${now})`;
+}
+
+/** `work` finds a row of the project of the anchor `a` that is due `at`. */
+function projectsWith(db: Queryable, among: Among, now: Date, work: (at: Sql) => Sql) {
   // across projects: one index probe each.
   return db.many<ProjectSettings>(sql`
     select ${SETTINGS_COLUMNS}
-      from projects p
-     where exists (${work(at)})`);
+      from project_anchors a
+      join projects p on p.id = a.project_id
+     where ${among(sql`a.project_id`)} and exists (${work(projectTime(now))})`);
 }
 
 export type Ended = ProjectSettings & {
@@ -20,55 +26,59 @@ export type Ended = ProjectSettings & {
   readonly beyond_cutoff: boolean;
 };
 
-export function withEndedPeriods(db: Queryable, now: Date) {
-  const at = sql`coalesce(p.frozen_at, ${now})`;
+export function withEndedPeriods(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
   const ended = sql`
       select 1
         from subscriptions s
-       where s.project_id = p.id and s.status in ('active', 'suspended')
-         and s.current_period_next <= ${at}
+       where s.project_id = a.project_id and ${among(sql`s.project_id`)}
+         and s.status in ('active', 'suspended')
+         and s.current_period_next <= ${projectTime(now)}
          and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})`;
   // across projects: one index probe each.
   return db.many<Ended>(sql`
     select ${SETTINGS_COLUMNS},
            exists (${ended}
-         and s.current_period_next > coalesce((
-               select closing_until from usage_cutoffs u where u.project_id = p.id), '-infinity')
-           ) as beyond_cutoff
-      from projects p
-     where exists (${ended})`);
+         and s.current_period_next > coalesce(c.closing_until, '-infinity')) as beyond_cutoff
+      from project_anchors a
+      join projects p on p.id = a.project_id
+      left join usage_cutoffs c on c.project_id = a.project_id and ${among(sql`c.project_id`)}
+     where ${among(sql`a.project_id`)} and exists (${ended})`);
 }
 
-export function withLateUsage(db: Queryable, now: Date) {
+export function withLateUsage(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
   return projectsWith(
     db,
+    among,
     now,
     (at) => sql`
       select 1
         from closed_periods c
-       where c.project_id = p.id and c.settle_at <= ${at}`,
+       where c.project_id = a.project_id and ${among(sql`c.project_id`)} and c.settle_at <= ${at}`,
   );
 }
 
-export function withOverdueInvoices(db: Queryable, now: Date) {
+export function withOverdueInvoices(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
   return projectsWith(
     db,
+    among,
     now,
     (at) => sql`
       select 1
         from invoices i
-       where i.project_id = p.id and i.status = 'outstanding'
-         and i.due_date < (${at} at time zone 'UTC')::date`,
+       where i.project_id = a.project_id and ${among(sql`i.project_id`)}
+         and i.status = 'outstanding' and i.due_date < (${at} at time zone 'UTC')::date`,
   );
 }
 
-export function withDunningDue(db: Queryable, now: Date) {
+export function withDunningDue(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
   return projectsWith(
     db,
+    among,
     now,
     (at) => sql`
       select 1
         from invoices i
-       where i.project_id = p.id and i.dunning_on <= (${at} at time zone 'UTC')::date`,
+       where i.project_id = a.project_id and ${among(sql`i.project_id`)}
+         and i.dunning_on <= (${at} at time zone 'UTC')::date`,
   );
 }

@@ -10,7 +10,6 @@ import type { ProjectId } from "./tenants.ts";
 
 export type SubscriptionRow = {
   readonly id: string;
-  readonly seq: number;
   readonly external_id: string;
   readonly customer_id: string;
   readonly plan_id: string;
@@ -39,15 +38,18 @@ export type BilledSubscription = SubscriptionRow & {
 const SET_ASIDE_FOR: Sql = sql`interval '1 minute'`;
 const SET_ASIDE_REASON_MAX = 500;
 
-const COLUMNS: Sql = sql`s.id, s.seq, s.external_id, s.customer_id, s.plan_id, s.status,
+const COLUMNS: Sql = sql`s.id, s.external_id, s.customer_id, s.plan_id, s.status,
   s.billing_time, s.properties, s.started_at, s.period_no, s.current_period_start,
   s.current_period_next, s.plan_version, s.terminated_at, s.set_aside_reason, s.created_at`;
 
 const BILLED_COLUMNS: Sql = sql`${COLUMNS}, p.code as plan_code,
   c.external_id as customer_external_id, c.name as customer_name, c.email as customer_email`;
-const BILLED_TABLE: Sql = sql`subscriptions s
-  join customers c on c.project_id = s.project_id and c.id = s.customer_id
-  join plans p on p.project_id = s.project_id and p.id = s.plan_id`;
+/** Each table by the project itself: a cluster that had to follow it would ask all nodes. */
+function billedTable(project: ProjectId): Sql {
+  return sql`subscriptions s
+      join customers c on c.project_id = ${project} and c.id = s.customer_id
+      join plans p on p.project_id = ${project} and p.id = s.plan_id`;
+}
 
 const LIVE: Sql = sql`s.status in ('active', 'suspended')`;
 
@@ -70,7 +72,7 @@ export function get(db: Queryable, project: ProjectId, ref: string) {
 export function getBilled(db: Queryable, project: ProjectId, ref: string) {
   return db.maybeOne<BilledSubscription>(sql`
     select ${BILLED_COLUMNS}
-      from ${BILLED_TABLE}
+      from ${billedTable(project)}
      where s.project_id = ${project} and ${refCondition(ref)}
      order by ${LIVE} desc, s.id desc
      limit 1`);
@@ -82,7 +84,7 @@ export async function lock(tx: Tx, project: ProjectId, ref: string) {
   if (found === undefined) return undefined;
   return tx.maybeOne<BilledSubscription>(sql`
     select ${BILLED_COLUMNS}
-      from ${BILLED_TABLE}
+      from ${billedTable(project)}
      where s.project_id = ${project} and s.id = ${found.id}
        for update of s`);
 }
@@ -258,7 +260,7 @@ export async function reopen(
 export function claimEnded(tx: Tx, project: ProjectId, now: Date, limit: number) {
   return tx.many<BilledSubscription>(sql`
     select ${BILLED_COLUMNS}
-      from ${BILLED_TABLE}
+      from ${billedTable(project)}
      where s.project_id = ${project} and ${LIVE} and s.current_period_next <= ${now}
        and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})
      order by s.current_period_next, s.id

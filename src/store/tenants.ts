@@ -1,6 +1,6 @@
 // Organizations, workspaces and projects. The only tables that are not a project's own.
 
-import { newId, newSecretId } from "../ids.ts";
+import { newCustomerPrefix, newId, newSecretId } from "../ids.ts";
 import type { Organization, Project, ProjectCreate, Workspace } from "../schema/tenants.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
@@ -19,8 +19,8 @@ export type ProjectSettings = {
   readonly late_usage_periods: number;
 };
 
-export const SETTINGS_COLUMNS: Sql = sql`id, organization_id, mode, frozen_at, default_currency,
-  net_payment_days, late_usage_periods`;
+export const SETTINGS_COLUMNS: Sql = sql`p.id, p.organization_id, p.mode, p.frozen_at,
+  p.default_currency, p.net_payment_days, p.late_usage_periods`;
 
 const WORKSPACE: Sql = sql`id, slug, name, created_at`;
 const PROJECT: Sql = sql`p.id, p.workspace_id, w.slug as workspace_slug, p.slug, p.name, p.mode,
@@ -30,15 +30,15 @@ const PROJECT: Sql = sql`p.id, p.workspace_id, w.slug as workspace_slug, p.slug,
 export function getSettings(db: Queryable, organization_id: string, project: string) {
   return db.maybeOne<ProjectSettings>(sql`
     select ${SETTINGS_COLUMNS}
-      from projects
-     where id = ${project} and organization_id = ${organization_id}`);
+      from projects p
+     where p.id = ${project} and p.organization_id = ${organization_id}`);
 }
 
 export function getSettingsById(db: Queryable, project: ProjectId) {
   return db.one<ProjectSettings>(sql`
     select ${SETTINGS_COLUMNS}
-      from projects
-     where id = ${project}`);
+      from projects p
+     where p.id = ${project}`);
 }
 
 export function getOrganization(db: Queryable, id: string) {
@@ -126,22 +126,35 @@ export function getProject(
 }
 
 /** Undefined when the slug is taken in this workspace. */
-export function insertProject(
+export async function insertProject(
   tx: Tx,
   workspace: { organization_id: string; id: string; slug: string },
   project: Omit<ProjectCreate, "workspace">,
   now: Date,
-) {
-  return tx.maybeOne<Project>(sql`
-    with p as (
-      insert into projects (id, organization_id, workspace_id, slug, name, mode,
-                            default_currency, created_at)
-      values (${newId()}, ${workspace.organization_id}, ${workspace.id}, ${project.slug},
+): Promise<Project | undefined> {
+  const { organization_id, id: workspace_id, slug: workspace_slug } = workspace;
+  for (;;) {
+    const inserted = await tx.maybeOne<Omit<Project, "workspace_slug">>(sql`
+      insert into projects (id, organization_id, workspace_id, slug, name, mode, default_currency,
+                            customer_prefix, created_at)
+      values (${newId()}, ${organization_id}, ${workspace_id}, ${project.slug},
               ${project.name ?? project.slug}, ${project.mode ?? "live"},
-              ${project.default_currency ?? "USD"}, ${now})
-      on conflict on constraint projects_slug_key do nothing
-      returning *)
-    select p.id, p.workspace_id, ${workspace.slug}::text as workspace_slug, p.slug, p.name, p.mode,
-           p.frozen_at, p.default_currency, p.created_at
-      from p`);
+              ${project.default_currency ?? "USD"}, ${newCustomerPrefix()}, ${now})
+      on conflict do nothing
+      returning id, workspace_id, slug, name, mode, frozen_at, default_currency, created_at`);
+    if (inserted !== undefined) {
+      await insertRows(tx, inserted.id as ProjectId);
+      return { ...inserted, workspace_slug };
+    }
+    // Else another project has the prefix: one in 4 billion, for each project there is.
+    if (await getProject(tx, organization_id, workspace_id, project.slug)) return undefined;
+  }
+}
+
+/** The rows that each project has one of. */
+async function insertRows(tx: Tx, project: ProjectId): Promise<void> {
+  await Promise.all([
+    tx.run(sql`insert into project_anchors (project_id) values (${project})`),
+    tx.run(sql`insert into log_heads (project_id, last) values (${project}, 0)`),
+  ]);
 }

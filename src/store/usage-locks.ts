@@ -1,12 +1,13 @@
 // Keeps an event from being recorded into a period while that period is billed: locks that
 // recording shares, and the cutoff that a close sets before it begins (decision 8).
 
+import { idMs } from "../ids.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
-/** Neighbouring subscriptions share a lock, so that a big batch takes few. */
-const LOCK_NEIGHBOURS = 128;
+/** Subscriptions made within a second share a lock, so that a batch for many takes few. */
+const LOCK_NEIGHBOURS_MS = 1_024;
 const LOCKS_MAX = 1_024;
 /** One per project: recording holds it shared, raising the cutoff holds it alone for an instant. */
 export const CUTOFF_LOCK = LOCKS_MAX;
@@ -16,8 +17,8 @@ export const CUTOFF_LOCK = LOCKS_MAX;
  * an event is either in the sum or comes after it. An advisory lock queues fairly; with row locks a
  * steady stream of events would keep the end waiting for ever.
  */
-export function usageLock(seq: number): number {
-  return Math.floor(seq / LOCK_NEIGHBOURS) % LOCKS_MAX;
+export function usageLock(subscription_id: string): number {
+  return Math.floor(idMs(subscription_id) / LOCK_NEIGHBOURS_MS) % LOCKS_MAX;
 }
 
 /** Each once, in the order in which every transaction takes them: prevents deadlocks. */
@@ -32,10 +33,8 @@ export async function lockUsage(
   mode: "shared" | "alone",
 ): Promise<void> {
   if (locks.length === 0) return;
-  const take = mode === "alone" ? sql`pg_advisory_xact_lock` : sql`pg_advisory_xact_lock_shared`;
   await tx.many(sql`
-    select ${take}(hashtext(${project}::text), l)
-      from unnest(${inOrder(locks)}::integer[]) as l`);
+    select lock_usage(${project}, ${inOrder(locks)}::integer[], ${mode === "alone"})`);
 }
 
 /** Once this is committed, usage of periods that ended by `until` goes through `lockRows`. */

@@ -1,5 +1,5 @@
-// Usage: the events as sent, and the daily sums that periods are billed from. One statement writes
-// both, so that they cannot differ.
+// Usage: the events as sent, and the daily sums that periods are billed from. One call of the
+// database's function `record_usage` writes both, so that they cannot differ.
 
 import type { UsageDay } from "../domain/aggregation.ts";
 import { canonicalUuid, digestId } from "../ids.ts";
@@ -38,7 +38,6 @@ export type UsageSubscription = {
   readonly id: string;
   /** Differs after each change of the row. */
   readonly version: string;
-  readonly seq: number;
   readonly external_id: string;
   readonly live: boolean;
   readonly started_at: Date;
@@ -58,11 +57,11 @@ export function listSubscriptions(
   refs: { ids: readonly string[]; external_ids: readonly string[] },
 ) {
   const columns = sql`
-         s.id, s.xmin::text as version, s.seq, s.external_id,
+         s.id, s.revision::text as version, s.external_id,
          s.status in ('active', 'suspended') as live, s.started_at, s.terminated_at, s.period_no,
          s.current_period_start, s.current_period_next, p.interval`;
   const table = sql`subscriptions s
-      join plans p on p.project_id = s.project_id and p.id = s.plan_id`;
+      join plans p on p.project_id = ${project} and p.id = s.plan_id`;
   if (refs.external_ids.length === 0) {
     return db.many<UsageSubscription>(sql`
       select ${columns}
@@ -92,8 +91,8 @@ export async function record(
   events: readonly EventRow[],
 ): Promise<ReadonlySet<string>> {
   if (events.length === 0) return new Set();
-  const rows = await tx.many<Recorded>(recording(project, events, sql`select true as ok`));
-  return newKeys(events, rows);
+  const { repeated } = await tx.one<Recorded>(recording(project, events, undefined));
+  return newKeys(events, repeated ?? []);
 }
 
 /** The same, if all is still as expected; else nothing is stored and undefined returned. */
@@ -103,52 +102,38 @@ export async function recordIfUnchanged(
   events: readonly EventRow[],
   expected: Expected,
 ): Promise<ReadonlySet<string> | undefined> {
-  const { locks, subscriptions, metrics, closing_until } = expected;
-  const held = sql`
-    select hold_usage(${project}, ${locks}::integer[], ${[...subscriptions.keys()]}::uuid[],
-                      ${[...subscriptions.values()]}::xid[], ${[...metrics.keys()]}::uuid[],
-                      ${[...metrics.values()]}::xid[], ${closing_until}::timestamptz) as ok`;
-  const rows = await db.alone<Recorded>(recording(project, events, held));
-  return rows[0]?.ok ? newKeys(events, rows) : undefined;
+  const [row] = await db.alone<Recorded>(recording(project, events, expected));
+  return row?.repeated ? newKeys(events, row.repeated) : undefined;
 }
 
-type Recorded = { readonly ok: boolean; readonly some: readonly string[] | null };
+type Recorded = { readonly repeated: readonly string[] | null };
 
-/** `some` is null when all are new, which is most often: their keys then need not be returned. */
-function newKeys(events: readonly EventRow[], [row]: readonly Recorded[]): ReadonlySet<string> {
-  return new Set(row?.some ?? events.map((event) => event.key));
+function newKeys(events: readonly EventRow[], repeated: readonly string[]): ReadonlySet<string> {
+  const keys = new Set(events.map((event) => event.key));
+  for (const key of repeated) keys.delete(key);
+  return keys;
 }
 
-/** Keys and days are sorted, so that two batches lock them in one order and cannot deadlock. */
-function recording(project: ProjectId, events: readonly EventRow[], held: Sql): Sql {
-  const distinct = events.some((event) => event.unique_value !== null);
+/** One call, which a cluster hands to the node that has the project. */
+function recording(
+  project: ProjectId,
+  events: readonly EventRow[],
+  expected: Expected | undefined,
+): Sql {
+  const { locks = [], closing_until = null } = expected ?? {};
+  const subscriptions = expected?.subscriptions ?? NOTHING;
+  const metrics = expected?.metrics ?? NOTHING;
+  const hasUniqueValues = events.some((event) => event.unique_value !== null);
   return sql`
-    with held as (${held}),
-    input as (
-      select *
-        from json_to_recordset(${`[${events.map(rowJson).join(",")}]`}::json)
-             as e (key uuid, transaction_id text, subscription_id uuid, metric_id uuid,
-                   period_no integer, at timestamptz, received_at timestamptz, arrival bigint,
-                   quantity numeric, unique_value uuid, value text, properties jsonb,
-                   unbillable text)
-       order by key),
-    stored as (
-      insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
-                                period_no, at, received_at, arrival, quantity, unique_value,
-                                value, properties, unbillable)
-      select ${project}, key, transaction_id, subscription_id, metric_id, period_no, at,
-             received_at, arrival, quantity, unique_value, value, properties, unbillable
-        from input
-       where (select ok from held)
-      on conflict (project_id, key) do nothing
-      returning key, subscription_id, metric_id, period_no, at, arrival, quantity, unique_value,
-                unbillable),
-    ${foldInto(project, sql`stored`, distinct)}
-    select (select ok from held) as ok,
-           case when count(*) < ${events.length}
-                then coalesce(array_agg(key), '{}') end as some
-      from stored`;
+    select record_usage(${project}, ${expected !== undefined}, ${locks}::integer[],
+                        ${[...subscriptions.keys()]}::uuid[],
+                        ${[...subscriptions.values()]}::bigint[], ${[...metrics.keys()]}::uuid[],
+                        ${[...metrics.values()]}::bigint[], ${closing_until}::timestamptz,
+                        ${`[${events.map(rowJson).join(",")}]`}::json,
+                        ${hasUniqueValues}) as repeated`;
 }
+
+const NOTHING: ReadonlyMap<string, string> = new Map();
 
 /**
  * Written by hand, at half the cost of `JSON.stringify` for the whole row, which was the most
@@ -167,60 +152,6 @@ function rowJson(row: EventRow): string {
   if (properties !== null) text += `,"properties":${JSON.stringify(properties)}`;
   if (unbillable !== null) text += `,"unbillable":"${unbillable}"`;
   return `${text}}`;
-}
-
-/**
- * Adds a set of events to the daily sums; also rebuilds the sums after they were removed. Without
- * `distinct` the tables of distinct values are left alone: most metrics count none.
- */
-function foldInto(project: ProjectId, events: Sql, distinct: boolean): Sql {
-  const first_seen = sql`
-    first_seen as (
-      insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value,
-                                 day)
-      select distinct on (subscription_id, period_no, metric_id, unique_value)
-             ${project}::uuid, subscription_id, period_no, metric_id, unique_value, day
-        from billable
-       where unique_value is not null
-       order by subscription_id, period_no, metric_id, unique_value, arrival
-      on conflict do nothing
-      returning subscription_id, period_no, metric_id, day),
-    found as (
-      select subscription_id, period_no, metric_id, day, count(*) as uniques
-        from first_seen
-       group by subscription_id, period_no, metric_id, day),`;
-  const joined = sql`
-        left join found f
-          on f.subscription_id = b.subscription_id and f.period_no = b.period_no
-         and f.metric_id = b.metric_id and f.day = b.day`;
-  return sql`
-    billable as (
-      select *, (at at time zone 'UTC')::date as day
-        from ${events}
-       where unbillable is null),
-    ${distinct ? first_seen : sql``}
-    folded as (
-      insert into usage_days as d (project_id, subscription_id, period_no, metric_id, day, events,
-                                   sum, max, latest, uniques, last_at, last_arrival)
-      select ${project}::uuid, b.subscription_id, b.period_no, b.metric_id, b.day, count(*),
-             sum(quantity), max(quantity), (array_agg(quantity order by at desc, arrival desc))[1],
-             ${distinct ? sql`coalesce(min(f.uniques), 0)` : sql`0`}, max(at),
-             (array_agg(arrival order by at desc, arrival desc))[1]
-        from billable b${distinct ? joined : sql``}
-       group by b.subscription_id, b.period_no, b.metric_id, b.day
-       order by b.subscription_id, b.period_no, b.metric_id, b.day
-      on conflict (project_id, subscription_id, period_no, metric_id, day) do update
-         set events = d.events + excluded.events,
-             sum = d.sum + excluded.sum,
-             max = greatest(d.max, excluded.max),
-             uniques = d.uniques + excluded.uniques,
-             latest = case when (excluded.last_at, excluded.last_arrival)
-                                > (d.last_at, d.last_arrival)
-                           then excluded.latest else d.latest end,
-             last_arrival = case when (excluded.last_at, excluded.last_arrival)
-                                      > (d.last_at, d.last_arrival)
-                                 then excluded.last_arrival else d.last_arrival end,
-             last_at = greatest(d.last_at, excluded.last_at))`;
 }
 
 export type StoredEvent = Pick<
@@ -329,14 +260,35 @@ export async function cutAt(
        and unbillable is null`);
   await removeSums(tx, project, period);
   await tx.run(sql`
-    with kept as (
-      select subscription_id, period_no, metric_id, at, arrival, quantity, unique_value, unbillable
-        from usage_events
-       where project_id = ${project} and subscription_id = ${subscription_id}
-         and period_no = ${period_no}),
-    ${foldInto(project, sql`kept`, true)}
-    select 1`);
+    insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value, day)
+    select distinct on (e.project_id, e.metric_id, e.unique_value)
+           e.project_id, e.subscription_id, e.period_no, e.metric_id, e.unique_value, ${DAY}
+      from usage_events e
+     where e.project_id = ${project} and e.subscription_id = ${subscription_id}
+       and e.period_no = ${period_no} and e.unbillable is null and e.unique_value is not null
+     order by e.project_id, e.metric_id, e.unique_value, e.arrival`);
+  await tx.run(sql`
+    insert into usage_days (project_id, subscription_id, period_no, metric_id, day, events, sum,
+                            max, latest, uniques, last_at, last_arrival)
+    select e.project_id, e.subscription_id, e.period_no, e.metric_id, ${DAY}, count(*),
+           sum(e.quantity), max(e.quantity),
+           (array_agg(e.quantity order by e.at desc, e.arrival desc))[1],
+           coalesce(min(u.uniques), 0), max(e.at),
+           (array_agg(e.arrival order by e.at desc, e.arrival desc))[1]
+      from usage_events e
+      left join (select u.metric_id, u.day, count(*) as uniques
+                   from usage_uniques u
+                  where u.project_id = ${project} and u.subscription_id = ${subscription_id}
+                    and u.period_no = ${period_no}
+                  group by u.metric_id, u.day) u
+        on u.metric_id = e.metric_id and u.day = ${DAY}
+     where e.project_id = ${project} and e.subscription_id = ${subscription_id}
+       and e.period_no = ${period_no} and e.unbillable is null
+     group by e.project_id, e.subscription_id, e.period_no, e.metric_id, ${DAY}`);
 }
+
+/** The UTC day of an event. */
+const DAY: Sql = sql`(e.at at time zone 'UTC')::date`;
 
 async function removeSums(tx: Tx, project: ProjectId, from: PeriodRef): Promise<void> {
   await tx.run(sql`
@@ -361,8 +313,10 @@ const EVENT_COLUMNS: Sql = sql`coalesce(e.transaction_id, e.key::text) as transa
   e.subscription_id, m.code, e.value, e.at as timestamp, coalesce(e.properties, '{}') as properties,
   e.received_at, case when e.unbillable is null then 'billable' else 'unbillable' end as state,
   e.unbillable as reason`;
-const EVENT_TABLE: Sql = sql`usage_events e
-  join metrics m on m.project_id = e.project_id and m.id = e.metric_id`;
+function eventTable(project: ProjectId): Sql {
+  return sql`usage_events e
+      join metrics m on m.project_id = ${project} and m.id = e.metric_id`;
+}
 
 export function list(db: Queryable, project: ProjectId, filter: EventFilter, request: PageRequest) {
   const where: Sql[] = [sql`e.project_id = ${project}`];
@@ -376,7 +330,7 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
     db,
     {
       columns: EVENT_COLUMNS,
-      from: EVENT_TABLE,
+      from: eventTable(project),
       where,
       project: sql`e.project_id`,
       order: [
@@ -392,7 +346,7 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
 export function getByTransaction(db: Queryable, project: ProjectId, transaction_id: string) {
   return db.maybeOne<UsageEvent>(sql`
     select ${EVENT_COLUMNS}
-      from ${EVENT_TABLE}
+      from ${eventTable(project)}
      where e.project_id = ${project} and e.key = ${usageKey(transaction_id)}
        and coalesce(e.transaction_id, e.key::text) = ${transaction_id}`);
 }

@@ -4,9 +4,10 @@
 import { newId } from "../ids.ts";
 import { TEST_EVENT } from "../schema/webhooks.ts";
 import { DATABASE_NOW, type Queryable, type Tx } from "./db.ts";
-import { AT_ONCE, IS_FREE } from "./deliveries.ts";
+import { IS_FREE } from "./deliveries.ts";
+import { addMessages, fromFormerCursor, type Message, notification } from "./feed.ts";
 import { type PageRequest, page } from "./page.ts";
-import { json, type Sql, sql } from "./sql.ts";
+import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 export type EndpointRow = {
@@ -19,8 +20,6 @@ export type EndpointRow = {
   readonly created_at: Date;
 };
 
-/** Workers listen here; the payload is the project with new work. */
-export const CHANNEL = "dues_webhooks";
 const ROTATION: Sql = sql`interval '24 hours'`;
 
 const COLUMNS: Sql = sql`id, url, events, secret_hint, enabled, disabled_reason, created_at`;
@@ -73,18 +72,23 @@ export type Listeners = {
 export async function getListeners(tx: Tx, project: ProjectId): Promise<Listeners> {
   const rows = await tx.many<{ keeps_all: boolean; id: string | null; events: string[] }>(sql`
     select p.mode = 'sandbox' as keeps_all, e.id, e.events
-      from projects p
+      from project_anchors a
+      join projects p on p.id = ${project}
       left join webhook_endpoints e
-        on e.project_id = p.id and e.enabled and e.deleted_at is null
-     where p.id = ${project}
+        on e.project_id = ${project} and e.enabled and e.deleted_at is null
+     where a.project_id = ${project}
      order by e.id`);
   const endpoints = rows.flatMap(({ id, events }) => (id === null ? [] : [{ id, events }]));
   return { keeps_all: rows[0]?.keeps_all ?? false, endpoints };
 }
 
-/** Locks the project, so that two who add an endpoint at once cannot exceed the limit. */
+/** Locks the project's anchor, so that two who add an endpoint at once cannot exceed the limit. */
 export async function lockCount(tx: Tx, project: ProjectId): Promise<number> {
-  await tx.one(sql`select 1 from projects where id = ${project} for no key update`);
+  await tx.one(sql`
+    select 1
+      from project_anchors
+     where project_id = ${project}
+       for no key update`);
   const { count } = await tx.one<{ count: number }>(sql`
     select count(*)
       from webhook_endpoints
@@ -129,14 +133,12 @@ export async function update(
   await tx.run(sql`
     with moved as (
       update webhook_queue
-         set due_at = case when ${change.enabled} then ${DATABASE_NOW} else 'infinity' end
+         set due_at = ${change.enabled ? DATABASE_NOW : sql`'infinity'`}
        where project_id = ${project} and endpoint_id = ${id} and claim is null
          and (due_at = 'infinity') = ${change.enabled}
-      returning endpoint_id, message_id, attempt, due_at),
-    rescheduled as (
-      ${rescheduleAttempts(project)})
-    select pg_notify(${CHANNEL}, ${project}::text)
-     where ${change.enabled} and exists (select 1 from moved)`);
+      returning endpoint_id, message_id, attempt, due_at)
+    ${rescheduleAttempts(project)}`);
+  if (change.enabled) await tx.run(notification(project));
   return updated;
 }
 
@@ -164,7 +166,7 @@ export async function pauseDisabled(db: Queryable, project: ProjectId): Promise<
       update webhook_queue q
          set due_at = 'infinity', claim = null, held_until = null
         from webhook_endpoints e
-       where q.project_id = ${project} and q.due_at <= ${AT_ONCE} and ${IS_FREE}
+       where q.project_id = ${project} and q.due_at <= ${DATABASE_NOW} and ${IS_FREE}
          and e.project_id = ${project} and e.id = q.endpoint_id and not e.enabled
       returning q.endpoint_id, q.message_id, q.attempt, q.due_at)
     ${rescheduleAttempts(project)}`);
@@ -201,36 +203,11 @@ export function rotate(
     returning ${COLUMNS}`);
 }
 
-export type Message = {
-  readonly event: string;
-  readonly body: string;
-  readonly endpoint_ids: readonly string[];
-};
-
-/** Messages and one queue row per endpoint; workers are notified when the transaction commits. */
-export async function enqueue(
-  tx: Tx,
-  project: ProjectId,
-  messages: readonly Message[],
-  now: Date,
-): Promise<void> {
+/** Messages and one queue row per endpoint, written when the transaction commits. */
+export function enqueue(tx: Tx, project: ProjectId, messages: readonly Message[], now: Date): void {
   if (messages.length === 0) return;
-  const rows = messages.map((message) => ({ id: newId(), ...message }));
-  await tx.run(sql`
-    with input as (
-      select *
-        from json_to_recordset(${json(rows)}::json)
-             as m (id uuid, event text, body text, endpoint_ids uuid[])),
-    message as (
-      insert into webhook_messages (project_id, id, event, body, created_at)
-      select ${project}, id, event, body, ${now}
-        from input),
-    queued as (
-      insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
-      select ${project}, e.id, i.id, ${DATABASE_NOW}
-        from input i
-       cross join unnest(i.endpoint_ids) as e (id))
-    select pg_notify(${CHANNEL}, ${project}::text)`);
+  const rows = messages.map((message) => ({ id: newId(), ...message, created_at: now }));
+  addMessages(tx, project, rows);
 }
 
 /** The endpoint that an attempt was made for, unless it has been removed. */
@@ -240,7 +217,7 @@ export function lockOfAttempt(tx: Tx, project: ProjectId, attempt_id: string) {
            a.message_id
       from webhook_attempts a
       join webhook_endpoints e
-        on e.project_id = a.project_id and e.id = a.endpoint_id and e.deleted_at is null
+        on e.project_id = ${project} and e.id = a.endpoint_id and e.deleted_at is null
      where a.project_id = ${project} and a.id = ${attempt_id}
        for no key update of e`);
 }
@@ -252,16 +229,14 @@ export async function requeue(
   endpoint_id: string,
   message_id: string,
 ): Promise<boolean> {
-  const found = await tx.many(sql`
-    with again as (
-      select ${endpoint_id}::uuid as endpoint_id, m.id as message_id
-        from webhook_messages m
-       where m.project_id = ${project} and m.id = ${message_id}
-         for key share),
-    ${intoQueue(project)}
-    select pg_notify(${CHANNEL}, ${project}::text)
-      from again`);
-  return found.length > 0;
+  const found = await tx.maybeOne<{ id: string }>(sql`
+    select m.id
+      from webhook_messages m
+     where m.project_id = ${project} and m.id = ${message_id}
+       for key share`);
+  if (found === undefined) return false;
+  await intoQueue(tx, project, endpoint_id, [message_id]);
+  return true;
 }
 
 /** Every message since the instant that the endpoint is subscribed to. */
@@ -271,43 +246,49 @@ export async function replay(
   endpoint: Pick<EndpointRow, "id" | "events">,
   since: Date,
 ): Promise<number> {
-  const { count } = await tx.one<{ count: number }>(sql`
-    with again as (
-      select ${endpoint.id}::uuid as endpoint_id, m.id as message_id
-        from webhook_messages m
-       where m.project_id = ${project} and m.created_at >= ${since}
-         and m.event = any(${endpoint.events}::text[])
-         for key share),
-    ${intoQueue(project)},
-    notified as (
-      select pg_notify(${CHANNEL}, ${project}::text))
-    select count(*)
-      from again, notified`);
-  return count;
+  const messages = await tx.many<{ id: string }>(sql`
+    select m.id
+      from webhook_messages m
+     where m.project_id = ${project} and m.created_at >= ${since}
+       and m.event = any(${endpoint.events}::text[])
+     order by m.id
+       for key share`);
+  const ids = messages.map(({ id }) => id);
+  if (ids.length > 0) await intoQueue(tx, project, endpoint.id, ids);
+  return ids.length;
 }
 
 /**
  * Attempts are numbered on from the last one; retries start over. A message that is being sent at
  * this moment stays as it is, so that it is not sent twice at once.
  */
-function intoQueue(project: ProjectId): Sql {
-  return sql`
-    moved as (
-      insert into webhook_queue as q (project_id, endpoint_id, message_id, attempt, due_at)
-      select ${project}, r.endpoint_id, r.message_id,
-             coalesce((select max(a.attempt)
-                         from webhook_attempts a
-                        where a.project_id = ${project} and a.message_id = r.message_id
-                          and a.endpoint_id is not distinct from r.endpoint_id), 0),
-             ${DATABASE_NOW}
-        from again r
-       order by r.message_id
-      on conflict (project_id, endpoint_id, message_id) do update
-         set due_at = excluded.due_at, tries = 0
-       where q.claim is null
-      returning endpoint_id, message_id, attempt, due_at),
-    rescheduled as (
-      ${rescheduleAttempts(project)})`;
+async function intoQueue(
+  tx: Tx,
+  project: ProjectId,
+  endpoint_id: string,
+  message_ids: readonly string[],
+): Promise<void> {
+  await tx.run(sql`
+    insert into webhook_queue as q (project_id, endpoint_id, message_id, attempt, due_at)
+    select m.project_id, ${endpoint_id}::uuid, m.id, coalesce(max(a.attempt), 0), ${DATABASE_NOW}
+      from webhook_messages m
+      left join webhook_attempts a
+        on a.project_id = ${project} and a.message_id = m.id
+       and a.endpoint_id is not distinct from ${endpoint_id}::uuid
+     where m.project_id = ${project} and m.id = any(${message_ids}::uuid[])
+     group by m.project_id, m.id
+     order by m.id
+    on conflict (project_id, message_id, endpoint_id) do update
+       set due_at = excluded.due_at, tries = 0
+     where q.claim is null`);
+  await tx.run(sql`
+    with moved as (
+      select q.endpoint_id, q.message_id, q.attempt, q.due_at
+        from webhook_queue q
+       where q.project_id = ${project} and q.endpoint_id = ${endpoint_id}
+         and q.message_id = any(${message_ids}::uuid[]) and q.claim is null)
+    ${rescheduleAttempts(project)}`);
+  await tx.run(notification(project));
 }
 
 export type FeedRow = {
@@ -317,25 +298,18 @@ export type FeedRow = {
   readonly created_at: Date;
 };
 
-/** The messages in the order in which they were committed; see the log of domain events. */
-export function listMessages(db: Queryable, project: ProjectId, request: PageRequest) {
+/** The messages in the order in which they were committed: see the feed. */
+export async function listMessages(db: Queryable, project: ProjectId, request: PageRequest) {
   return page<FeedRow>(
     db,
     {
       columns: sql`id, event, body, created_at`,
       from: sql`webhook_messages`,
-      where: [
-        sql`project_id = ${project}`,
-        sql`xid < pg_snapshot_xmin(pg_current_snapshot())`,
-        sql`event <> ${TEST_EVENT}`,
-      ],
+      where: [sql`project_id = ${project}`, sql`event <> ${TEST_EVENT}`],
       project: sql`project_id`,
-      order: [
-        { column: sql`xid`, type: sql`xid8` },
-        { column: sql`id`, type: sql`uuid` },
-      ],
+      order: [{ column: sql`position`, type: sql`bigint` }],
       ascending: true,
     },
-    request,
+    await fromFormerCursor(db, project, "webhook_messages", request),
   );
 }

@@ -5,8 +5,8 @@ import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
 import { addressPolicy } from "../domain/addresses.ts";
 import { type Connection, Pool } from "../store/db.ts";
+import { CHANNEL } from "../store/feed.ts";
 import { listen } from "../store/listen.ts";
-import { CHANNEL } from "../store/webhooks.ts";
 import { includeThread } from "../telemetry.ts";
 import { backlogJob } from "./backlog.ts";
 import { billingJob } from "./billing.ts";
@@ -33,6 +33,7 @@ export type ThreadData = {
   readonly config: Config;
   readonly connection: Connection;
   readonly secret_key: Uint8Array;
+  readonly activity: SharedArrayBuffer;
 };
 
 /**

@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { DAY_MS } from "../domain/dates.ts";
 import * as analytics from "../store/analytics.ts";
 import * as idempotency from "../store/idempotency.ts";
-import { removeFinished } from "../store/webhook-retention.ts";
+import * as retention from "../store/webhook-retention.ts";
 import type { Job } from "./loop.ts";
 
 const PAUSE_MS = 60_000;
@@ -20,9 +20,13 @@ export function idempotencySweepJob({ db, clock }: Context): Job {
   return {
     name: "idempotency_sweep",
     pause_ms: PAUSE_MS,
-    tick() {
+    async tick() {
       const before = new Date(clock.now().getTime() - IDEMPOTENCY_KEPT_DAYS * DAY_MS);
-      return idempotency.removeOlderThan(db, before, BATCH_MAX);
+      let removed = 0;
+      for (const scope of await idempotency.listScopesWithOld(db, before, BATCH_MAX)) {
+        removed += await idempotency.removeOlderThan(db, scope, before, BATCH_MAX);
+      }
+      return removed;
     },
   };
 }
@@ -32,9 +36,13 @@ export function webhookSweepJob({ db, clock }: Context): Job {
   return {
     name: "webhook_sweep",
     pause_ms: WEBHOOKS_PAUSE_MS,
-    tick() {
+    async tick() {
       const before = new Date(clock.now().getTime() - WEBHOOKS_KEPT_DAYS * DAY_MS);
-      return db.tx((tx) => removeFinished(tx, before, BATCH_MAX));
+      let removed = 0;
+      for (const project of await retention.listWithOld(db, before)) {
+        removed += await db.tx((tx) => retention.removeFinished(tx, project, before, BATCH_MAX));
+      }
+      return removed;
     },
   };
 }
@@ -44,6 +52,12 @@ export function analyticsTotalsJob({ db }: Context): Job {
   return {
     name: "analytics_totals",
     pause_ms: ANALYTICS_PAUSE_MS,
-    tick: () => db.tx((tx) => analytics.addDeltas(tx, BATCH_MAX)),
+    async tick() {
+      let added = 0;
+      for (const project of await analytics.listWithDeltas(db, BATCH_MAX)) {
+        added += await analytics.addDeltas(db, project, BATCH_MAX);
+      }
+      return added;
+    },
   };
 }

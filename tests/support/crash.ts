@@ -9,6 +9,8 @@ import { type Sql, sql } from "../../src/store/sql.ts";
 export type When = "before" | "after" | "lost";
 export type Death = { readonly statement: number; readonly when: When };
 
+const END: Sql = sql`select pg_terminate_backend(pg_backend_pid())`;
+
 /** Counts statements and commits of transactions since the last `arm`, and dies where told. */
 export class MortalDb implements Db {
   readonly portal_auto_invalidate: boolean;
@@ -89,7 +91,18 @@ export class MortalDb implements Db {
       one: (query) => this.#step(tx, () => tx.one(query)),
       run: (query) => this.#step(tx, () => tx.run(query)),
     };
-    return { ...tx, ...watched };
+    const beforeCommit = (statements: () => readonly Sql[]) =>
+      tx.beforeCommit(() => statements().flatMap((statement) => this.#lastStep(statement)));
+    return { ...tx, ...watched, beforeCommit };
+  }
+
+  /** A statement that goes out with the commit: the server ends the session before or behind it. */
+  #lastStep(statement: Sql): Sql[] {
+    this.#statements += 1;
+    const isDue = (when: When) => this.#isDue(when, this.#statements);
+    const [before, after] = [isDue("before"), isDue("after")];
+    if (before || after) this.#died = true;
+    return [...(before ? [END] : []), statement, ...(after ? [END] : [])];
   }
 
   async #step<T>(tx: Tx, statement: () => Promise<T>): Promise<T> {
@@ -104,7 +117,7 @@ export class MortalDb implements Db {
   /** The server ends the session itself, as it does when a client's process is gone. */
   async #die(tx: Tx): Promise<never> {
     this.#died = true;
-    await tx.many(sql`select pg_terminate_backend(pg_backend_pid())`);
+    await tx.many(END);
     throw new Error("The connection survived its end.");
   }
 }

@@ -70,8 +70,9 @@ const RULES: readonly Rule[] = [
     name: "a project's analytics are the sums of the rows they count",
     broken: sql`
       with kept as (
-        select project_id, kind, key, sum(count) as count, sum(cents) as cents
-          from (table analytics_totals union all table analytics_deltas) t
+        select project_id, kind, key, sum(count) as count, sum(cents) as cents from (
+          table analytics_totals union all
+          select project_id, kind, key, count, cents from analytics_deltas) t
          group by project_id, kind, key having sum(count) <> 0 or sum(cents) <> 0),
       counted as (
         select project_id, 'active' as kind, plan_id::text as key, count(*), sum(recurring_cents) as cents
@@ -84,8 +85,7 @@ const RULES: readonly Rule[] = [
         select project_id, 'paid', (paid_at at time zone 'UTC')::date || ' ' || currency,
                count(*), sum(amount_cents)
           from payments group by project_id, (paid_at at time zone 'UTC')::date, currency)
-      select k.*, c.*
-        from kept k full join counted c using (project_id, kind, key)
+      select k.*, c.* from kept k full join counted c using (project_id, kind, key)
        where k.count is distinct from c.count or k.cents is distinct from c.cents`,
   },
   {

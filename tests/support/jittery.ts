@@ -31,7 +31,11 @@ export function jittery(db: Db, max_ms: number): Db {
   return {
     ...slowed(db, max_ms),
     portal_auto_invalidate: db.portal_auto_invalidate,
-    tx: (work) => db.tx((tx) => work({ ...tx, ...slowed(tx, max_ms) })),
+    tx: (work) =>
+      db.tx((tx) => {
+        const beforeCommit = (statements: () => readonly Sql[]) => tx.beforeCommit(statements);
+        return work({ ...tx, ...slowed(tx, max_ms), beforeCommit });
+      }),
     alone: (query) => db.tx((tx) => slowed(tx, max_ms).many(query)),
     snapshot: (work) => db.snapshot((tx) => work(slowed(tx, max_ms))),
   };

@@ -10,8 +10,6 @@ type Table = {
   readonly name: string;
   readonly columns: readonly string[];
   readonly ids: readonly string[];
-  /** Numbers of transactions, which no two runs share. */
-  readonly xids: readonly string[] | null;
   /** The column that names the project, or the organization where a row has no project. */
   readonly owner: string;
 };
@@ -22,6 +20,7 @@ const UNSTABLE = [
   ...["secret", "secret_hint", "previous_secret", "previous_secret_until", "next_retry_at"],
   // Hashes of a random token, and of a request that may name a customer of the copy.
   ...["hash", "request_hash"],
+  ...["customer_prefix", "has_older_customers", "as_of"],
 ];
 /** Written by triggers, or derived from what they wrote. */
 const BY_TRIGGERS = new Set(["analytics_totals", "analytics_deltas"]);
@@ -29,6 +28,9 @@ const BY_TRIGGERS = new Set(["analytics_totals", "analytics_deltas"]);
 const UNIQUE: Readonly<Record<string, string>> = {
   "organizations.slug": "'copy-' || gen_random_uuid()",
   "tokens.hash": "sha256(uuid_send(gen_random_uuid()))",
+  "projects.customer_prefix": "left(gen_random_uuid()::text, 8)",
+  // The ids of the copied customers do not begin with it.
+  "projects.has_older_customers": "true",
 };
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Ids, short ids of customers, and the beginnings of tokens by which they are listed. */
@@ -40,7 +42,6 @@ export async function tenantTables(db: Db): Promise<Table[]> {
     select c.table_name as name, array_agg(c.column_name::text order by c.ordinal_position)
              filter (where c.is_generated = 'NEVER') as columns,
            array_agg(c.column_name::text) filter (where c.data_type = 'uuid') as ids,
-           array_agg(c.column_name::text) filter (where c.data_type = 'xid8') as xids,
            coalesce(max(c.column_name::text) filter (where c.column_name in
              ('organization_id', 'project_id', 'scope_id')), 'id') as owner
       from information_schema.columns c
@@ -77,9 +78,8 @@ export async function snapshot(
     select ${organization}::uuid as id
     union all
     select id from projects where organization_id = ${organization}`);
-  const parts = tables.map(({ name, owner, xids }) => {
-    const left = [...UNSTABLE, ...(xids ?? [])].join(",");
-    return `(select '${name}' as name, (to_jsonb(t) - '{${left}}'::text[])::text as line
+  const parts = tables.map(({ name, owner }) => {
+    return `(select '${name}' as name, (to_jsonb(t) - '{${UNSTABLE.join(",")}}'::text[])::text as line
                from ${name} t where ${owner} = any($1::uuid[]) order by to_jsonb(t)::text)`;
   });
   const query = { text: parts.join(" union all "), values: [owners.map(({ id }) => id)] };
@@ -128,12 +128,23 @@ export async function copyTenant(
         const id = `coalesce(($1::uuid[])[array_position($2::uuid[], ${plain})], ${plain})`;
         return UNIQUE[`${name}.${column}`] ?? (ids.includes(column) ? id : plain);
       });
-      return `copy_of_${name} as (
-        insert into ${name} ("${columns.join('", "')}") overriding system value
-        select ${values.join(", ")} from ${name} where ${owner} = any($2::uuid[]))`;
+      const text = `
+        insert into ${name} ("${columns.join('", "')}")
+        select ${values.join(", ")} from ${name}
+         where ${owner} = any($2::uuid[]) and $1::uuid[] is not null`;
+      return { name, query: { text, values: [[...moved.values()], [...moved.keys()]] } };
     });
-  const text = `with ${copies.join(",\n")} select`;
-  await db.run({ text, values: [[...moved.values()], [...moved.keys()]] });
+  // Fees before their invoices, as the service writes them: the totals are checked.
+  const fees = copies.filter(({ name }) => name === "fees");
+  const ordered = copies.filter(({ name }) => name !== "fees");
+  ordered.splice(
+    ordered.findIndex(({ name }) => name === "invoices"),
+    0,
+    ...fees,
+  );
+  await db.tx(async (tx) => {
+    for (const { query } of ordered) await tx.run(query);
+  });
   const token = newToken();
   await db.run(sql`
     update tokens

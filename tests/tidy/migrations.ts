@@ -66,7 +66,7 @@ function partsFrom(text: string, open: number): { text: string; at: number }[] {
 }
 
 /** By every name they had: migrations go on naming a table as it was called at the time. */
-export function projectTables(migrations: readonly Migration[]): ReadonlySet<string> {
+function projectTables(migrations: readonly Migration[]): ReadonlySet<string> {
   const owned = new Set<string>();
   for (const migration of migrations) {
     const text = plain(migration.text);

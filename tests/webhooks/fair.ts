@@ -62,15 +62,16 @@ async function hangBeside(
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const { id } = await register(app, `http://127.0.0.1:${port}/hang`);
   await app.context.db.run(sql`
-    with message as (
-      insert into webhook_messages (project_id, id, event, body, created_at)
-      select ${app.profile.project_id}, gen_random_uuid(), 'payment.succeeded', '{}',
-             clock_timestamp()
-        from generate_series(1, ${waiting}::integer)
-      returning project_id, id)
+    insert into webhook_messages (project_id, position, id, event, body, created_at)
+    select a.project_id, -n, gen_random_uuid(), 'payment.succeeded', '{}', statement_timestamp()
+      from project_anchors a
+     cross join generate_series(1, ${waiting}::integer) as n
+     where a.project_id = ${app.profile.project_id}`);
+  await app.context.db.run(sql`
     insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
-    select project_id, ${id}, id, clock_timestamp()
-      from message`);
+    select m.project_id, ${id}::uuid, m.id, statement_timestamp()
+      from webhook_messages m
+     where m.project_id = ${app.profile.project_id} and m.position < 0`);
   return id;
 }
 

@@ -4,6 +4,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { DAY_MS } from "../../src/domain/dates.ts";
 import { type Sql, sql } from "../../src/store/sql.ts";
+import type { ProjectId } from "../../src/store/tenants.ts";
 import { removeFinished } from "../../src/store/webhook-retention.ts";
 import { webhookSweepJob } from "../../src/workers/sweep.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
@@ -125,7 +126,10 @@ test("a sandbox whose clock stands in the past keeps what it was told today", as
 test("goes a piece at a time", async () => {
   await emitPayments(app, 1, 5);
   await courier.deliver();
-  const piece = () => app.context.db.tx((tx) => removeFinished(tx, inDays(1), 2));
+  const piece = () =>
+    app.context.db.tx((tx) =>
+      removeFinished(tx, app.profile.project_id as ProjectId, inDays(1), 2),
+    );
   expect([await piece(), await piece(), await piece(), await piece()]).toEqual([2, 2, 1, 0]);
   expect(await kept()).toEqual([0, 0]);
 });

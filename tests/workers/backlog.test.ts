@@ -74,15 +74,17 @@ describe("webhooks", () => {
 
   test("are counted no further than the limit", async () => {
     await app.context.db.run(sql`
-      with message as (
-        insert into webhook_messages (project_id, id, event, body, created_at)
-        select ${app.profile.project_id}, gen_random_uuid(), 'payment.succeeded', '{}',
-               clock_timestamp()
-          from generate_series(1, ${COUNTED_MAX + 50}::integer)
-        returning project_id, id)
+      insert into webhook_messages (project_id, position, id, event, body, created_at)
+      select a.project_id, -n, gen_random_uuid(), 'payment.succeeded', '{}', statement_timestamp()
+        from project_anchors a
+       cross join generate_series(1, ${COUNTED_MAX + 50}::integer) as n
+       where a.project_id = ${app.profile.project_id}`);
+    await app.context.db.run(sql`
       insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
-      select project_id, ${endpoint.id}, id, clock_timestamp() - interval '10 seconds'
-        from message`);
+      select m.project_id, ${endpoint.id}::uuid, m.id,
+             statement_timestamp() - interval '10 seconds'
+        from webhook_messages m
+       where m.project_id = ${app.profile.project_id} and m.position < 0`);
     const { due, oldest_due_s } = await webhookBacklog(app.context.db);
     expect(due).toBe(COUNTED_MAX);
     expect(oldest_due_s).toBeGreaterThanOrEqual(10);

@@ -71,10 +71,11 @@ const purgeOne = write({
   async handle({ tx, project, actor, params, now }) {
     const customer_id = canonicalUuid(params.customerId ?? "");
     if (customer_id === undefined) throw refuse("not_found", "The customer's id must be a UUID.");
-    const owner = await portal.projectOf(tx, actor.organization_id, customer_id);
-    if (owner !== undefined && (project === undefined || owner.id === project)) {
-      await portal.drop(tx, owner.id, [customer_id]);
-      await logPurge(tx, owner.id, customer_id, {}, actor, now);
+    const owner = await portal.find(tx, customer_id);
+    const isOurs = owner?.organization_id === actor.organization_id;
+    if (isOurs && (project === undefined || owner.project_id === project)) {
+      await portal.drop(tx, owner.project_id, [customer_id]);
+      await logPurge(tx, owner.project_id, customer_id, {}, actor, now);
     }
     return { purged: true, customer_id };
   },

@@ -3,6 +3,7 @@
 // Values are made by name and chosen at random from a seed, so that all branches are taken.
 
 import { join } from "node:path";
+import { ALL_PROJECTS, among } from "../../../src/store/among.ts";
 import { matchesCustomer } from "../../../src/store/customers.ts";
 import { type Sql, sql } from "../../../src/store/sql.ts";
 import type { ProjectId } from "../../../src/store/tenants.ts";
@@ -49,7 +50,10 @@ const NAMED: Readonly<Record<string, Make>> = {
   type: (choose) => choose(["customer.updated", "plan.updated", "invoice.paid"]),
   unique_value: (choose) => choose([UUID, null]),
   retry_ms: (choose) => choose([null, 1_000]),
-  after: (choose) => choose([undefined, [UUID, UUID]]),
+  after: (choose) => choose([undefined, ["7"], ["7", UUID]]),
+  table: (choose) => choose(["billing_events", "webhook_messages"]),
+  drops: (choose) => record("drops", choose),
+  all: (choose) => choose([1, 3]),
   offset: (choose) => choose([0, 3]),
   customer: customerFilter,
   slug: (choose) => choose([undefined, "slug"]),
@@ -118,6 +122,7 @@ function argument({ name, type }: Parameter, choose: Choose): unknown {
   if (type === "boolean") return choose([true, false]);
   if (type === "Buffer") return Buffer.from(name);
   if (type === "string" || type === "ProjectId" || /^"/.test(type)) return named(name, choose);
+  if (type === "Among") return choose([ALL_PROJECTS, among([PROJECT])]);
   if (name === "expected") return expected(choose);
   return record(name, choose);
 }
@@ -149,6 +154,12 @@ function recordingDatabase(sent: Sql[], choose: Choose): object {
     one: answered(row),
     run: answered(() => choose([0, 1, 3])),
     portal_auto_invalidate: choose([true, false]),
+    // Asked for when the work is done, which here is the next turn.
+    beforeCommit: (statements: () => readonly Sql[]) => {
+      void Promise.resolve()
+        .then(() => statements().forEach(ask))
+        .catch(() => {});
+    },
   };
   const database: object = new Proxy(answers, {
     get(_, name) {
@@ -174,13 +185,19 @@ function storeFunctions(source: Source): StoreFunction[] {
   return body.flatMap((node) => {
     const declared = node.declaration as Node | null | undefined;
     if (declared?.type !== "FunctionDeclaration") return [];
-    const parameters = (declared.params as readonly Node[]).map((parameter) => ({
-      name: nameOf(parameter),
-      type: typeOf(source, parameter),
-    }));
+    const parameters = (declared.params as readonly Node[])
+      .map(withoutDefault)
+      .map((parameter) => ({
+        name: nameOf(parameter),
+        type: typeOf(source, parameter),
+      }));
     const takes = parameters.some(({ type }) => DATABASE.test(type));
     return takes ? [{ name: nameOf(declared.id), parameters }] : [];
   });
+}
+
+function withoutDefault(parameter: Node): Node {
+  return parameter.type === "AssignmentPattern" ? (parameter.left as Node) : parameter;
 }
 
 function typeOf(source: Source, parameter: Node): string {

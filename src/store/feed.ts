@@ -1,0 +1,152 @@
+// The order of the log and of webhook messages: a position that the project counts under the lock
+// of one row, last of all in a transaction. Who commits later has the greater position and a
+// rollback leaves no gap, so a reader who goes on from a position misses nothing.
+
+import type { BillingEvent } from "../schema/billing-events.ts";
+import { DATABASE_NOW, type Queryable, type Tx } from "./db.ts";
+import type { PageRequest } from "./page.ts";
+import { columnsOf, namesOf, raw, recordset } from "./rows.ts";
+import { type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+/** Workers listen here; the payload is the project with new work. */
+export const CHANNEL = "dues_webhooks";
+
+export type LogEntry = Pick<
+  BillingEvent,
+  "resource_type" | "resource_id" | "event_type" | "actor_token_id"
+> & { readonly payload: Readonly<Record<string, unknown>> };
+
+export type Message = {
+  readonly event: string;
+  readonly body: string;
+  readonly endpoint_ids: readonly string[];
+};
+
+type NewEntry = LogEntry & { readonly id: string; readonly created_at: Date };
+type NewMessage = Message & { readonly id: string; readonly created_at: Date };
+type Pending = { readonly entries: NewEntry[]; readonly messages: NewMessage[] };
+
+const ENTRY = {
+  id: "uuid",
+  resource_type: "text",
+  resource_id: "uuid",
+  event_type: "text",
+  actor_token_id: "uuid",
+  payload: "jsonb",
+  created_at: "timestamptz",
+};
+const MESSAGE = { id: "uuid", event: "text", body: "text", created_at: "timestamptz" };
+const QUEUED = { message_id: "uuid", endpoint_id: "uuid" };
+
+const pending = new WeakMap<Tx, Map<ProjectId, Pending>>();
+
+export function addEntries(tx: Tx, project: ProjectId, entries: readonly NewEntry[]): void {
+  pendingOf(tx, project).entries.push(...entries);
+}
+
+/** Also notifies the workers, when the transaction commits. */
+export function addMessages(tx: Tx, project: ProjectId, messages: readonly NewMessage[]): void {
+  pendingOf(tx, project).messages.push(...messages);
+}
+
+/** A statement of its own: on a cluster only the node that the process is connected to sends it. */
+export function notification(project: ProjectId): Sql {
+  return sql`select pg_notify(${CHANNEL}, ${project}::text)`;
+}
+
+function pendingOf(tx: Tx, project: ProjectId): Pending {
+  let projects = pending.get(tx);
+  if (projects === undefined) {
+    projects = new Map();
+    pending.set(tx, projects);
+    tx.beforeCommit(() => statementsOf(pending.get(tx) ?? new Map()));
+  }
+  const known = projects.get(project) ?? { entries: [], messages: [] };
+  projects.set(project, known);
+  return known;
+}
+
+/** Projects in one order, so that two who write to several cannot deadlock. */
+function statementsOf(projects: ReadonlyMap<ProjectId, Pending>): Sql[] {
+  const sorted = [...projects].sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.flatMap(([project, { entries, messages }]) => {
+    const count = entries.length + messages.length;
+    if (count === 0) return [];
+    return [
+      sql`update log_heads set last = last + ${count} where project_id = ${project}`,
+      ...(entries.length === 0 ? [] : [insertEntries(project, entries, count)]),
+      ...(messages.length === 0 ? [] : insertMessages(project, messages)),
+    ];
+  });
+}
+
+/** The head is the last position of this transaction: rows count down from it. */
+function insertEntries(project: ProjectId, entries: readonly NewEntry[], count: number): Sql {
+  return sql`
+    insert into billing_events (position, ${columnsOf(ENTRY)})
+    ${placed(project, ENTRY, entries, count)}`;
+}
+
+function insertMessages(project: ProjectId, messages: readonly NewMessage[]): Sql[] {
+  const queued = messages.flatMap(({ id, endpoint_ids }) =>
+    endpoint_ids.map((endpoint_id) => ({ message_id: id, endpoint_id })),
+  );
+  const rows = messages.map(({ id, event, body, created_at }) => ({ id, event, body, created_at }));
+  return [
+    sql`
+    insert into webhook_messages (position, ${columnsOf(MESSAGE)})
+    ${placed(project, MESSAGE, rows, messages.length)}`,
+    ...(queued.length === 0 ? [] : [insertQueued(project, queued)]),
+    notification(project),
+  ];
+}
+
+function placed<C extends Readonly<Record<string, string>>>(
+  project: ProjectId,
+  columns: C,
+  rows: readonly { readonly [name in keyof C]: unknown }[],
+  below: number,
+): Sql {
+  const table = { no: "integer", ...columns };
+  const numbered = rows.map((row, no) => ({ no, ...row }));
+  return sql`
+    select h.last - ${below - 1} + r.no, h.project_id, ${raw(namesOf(columns, "r."))}
+      from log_heads h
+     cross join ${recordset("r", table, numbered)}
+     where h.project_id = ${project}`;
+}
+
+function insertQueued(
+  project: ProjectId,
+  rows: readonly { message_id: string; endpoint_id: string }[],
+): Sql {
+  return sql`
+    insert into webhook_queue (${columnsOf(QUEUED)}, due_at)
+    select a.project_id, r.message_id, r.endpoint_id, ${DATABASE_NOW}
+      from project_anchors a
+     cross join ${recordset("r", QUEUED, rows)}
+     where a.project_id = ${project}`;
+}
+
+/**
+ * Cursors from before migration 12 name a transaction id and an id: where that row stands now, or
+ * the last one before it. Newer cursors stay as they are.
+ */
+export async function fromFormerCursor(
+  db: Queryable,
+  project: ProjectId,
+  table: "billing_events" | "webhook_messages",
+  request: PageRequest,
+): Promise<PageRequest> {
+  const [xid, id] = request.after ?? [];
+  if (xid === undefined || id === undefined) return request;
+  const found = await db.maybeOne<{ position: string }>(sql`
+    select position::text as position
+      from ${raw(table)}
+     where project_id = ${project} and former_xid is not null
+       and (former_xid, id) <= (${xid}::bigint, ${id}::uuid)
+     order by former_xid desc, id desc
+     limit 1`);
+  return { ...request, after: [found?.position ?? "0"] };
+}
