@@ -74,13 +74,15 @@ export async function addSubscriptions(db: Pool, range: Range, start: Date): Pro
   const digit = (place: number) =>
     sql`substr('0123456789abcdefghijklmnopqrstuvwxyz', 1 + (n / ${36 ** place}::integer) % 36, 1)`;
   await db.run(sql`
-    insert into customers (project_id, id, short_id, short_id_unique, external_id, name, email,
-                           currency, created_at, updated_at)
-    select c.project_id, gen_random_uuid(),
+    insert into customers (project_id, id, seq, short_id, short_id_unique, external_id, name,
+                           email, currency, created_at, updated_at)
+    select c.project_id, (p.customer_prefix || substr(gen_random_uuid()::text, 9))::uuid, n,
            'cust_' || ${digit(3)} || ${digit(2)} || ${digit(1)} || ${digit(0)},
            false, 'c' || n, 'Customer ' || n, 'c' || n || '@example.com', c.currency,
            c.created_at, c.updated_at
-      from customers c, generate_series(${range.from}::integer, ${range.to}::integer) as n
+      from customers c
+      join projects p on p.id = c.project_id
+     cross join generate_series(${range.from}::integer, ${range.to}::integer) as n
      where c.external_id = 'c1'`);
   await db.run(sql`
     insert into subscriptions (project_id, id, external_id, customer_id, plan_id, status,
@@ -212,8 +214,8 @@ export async function addDelivered(db: Pool, { from, to }: Range): Promise<void>
   const id = orderedId(sql`n`, at.getTime());
   await fill(db, "webhook_messages", () =>
     db.run(sql`
-      insert into webhook_messages (project_id, id, event, body, created_at)
-      select p.id, ${id}, 'payment.succeeded', '{"data":{}}', ${at}
+      insert into webhook_messages (project_id, position, id, event, body, created_at)
+      select p.id, -n, ${id}, 'payment.succeeded', '{"data":{}}', ${at}
         from projects p, generate_series(${from}::bigint, ${to}::bigint) as n`),
   );
   await fill(db, "webhook_attempts", () =>

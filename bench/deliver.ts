@@ -130,9 +130,10 @@ async function throughQueue(stage: Stage, context: Context, sink: Side, endpoint
 async function fill({ db, profile }: Stage, endpoint_id: string, count: number): Promise<void> {
   await db.run(sql`
     with message as (
-      insert into webhook_messages (project_id, id, event, body, created_at)
-      select ${profile.project_id}, id, 'payment.succeeded', ${BODY}, clock_timestamp()
-        from unnest(${Array.from({ length: count }, newId)}::uuid[]) as id
+      insert into webhook_messages (project_id, position, id, event, body, created_at)
+      select ${profile.project_id}, (select least(min(position), 0) from webhook_messages) - no, id, 'payment.succeeded',
+             ${BODY}, clock_timestamp()
+        from unnest(${Array.from({ length: count }, newId)}::uuid[]) with ordinality as n (id, no)
       returning project_id, id)
     insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
     select project_id, ${endpoint_id}, id, clock_timestamp()

@@ -200,9 +200,10 @@ async function delivering({ stage, sink }: Site): Promise<number> {
     const before = await received(sink);
     await db.run(sql`
       with message as (
-        insert into webhook_messages (project_id, id, event, body, created_at)
-        select p.id, gen_random_uuid(), 'payment.succeeded', '{"data":{}}', clock_timestamp()
-          from projects p, generate_series(1, ${DELIVERED}::integer)
+        insert into webhook_messages (project_id, position, id, event, body, created_at)
+        select p.id, (select least(min(position), 0) from webhook_messages) - n, gen_random_uuid(),
+               'payment.succeeded', '{"data":{}}', clock_timestamp()
+          from projects p, generate_series(1, ${DELIVERED}::integer) as n
         returning project_id, id)
       insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
       select m.project_id, e.id, m.id, clock_timestamp()

@@ -24,7 +24,6 @@ export async function openOneShot(db: Pool): Promise<void> {
   for (const table of WRITTEN) {
     await db.run(plain(`create table one_shot.${table} (like public.${table} including all)`));
   }
-  await db.run(plain("alter table one_shot.subscriptions alter column seq drop identity"));
   await db.run(plain("insert into one_shot.subscriptions select * from public.subscriptions"));
   for (const table of WRITTEN) {
     const keys = await db.many<{ definition: string }>(sql`
@@ -41,25 +40,25 @@ export async function openOneShot(db: Pool): Promise<void> {
   await db.run(plain("analyze"));
 }
 
-/** A mark before which everything was written by others. */
-export async function mark(db: Pool): Promise<string> {
-  const { xid } = await db.one<{ xid: string }>(sql`select pg_current_xact_id()::text as xid`);
-  return xid;
+/** The position of the log before which everything was written by others. */
+export async function mark(db: Pool): Promise<number> {
+  const { last } = await db.one<{ last: number }>(sql`select max(last) as last from log_heads`);
+  return last;
 }
 
 /** Seconds for the rows that were written behind the mark. */
-export async function oneShot(db: Pool, since: string, period_no: number): Promise<number> {
+export async function oneShot(db: Pool, since: number, period_no: number): Promise<number> {
   const rows: Record<(typeof WRITTEN)[number], string> = {
     subscriptions: `select * from public.subscriptions where period_no = ${period_no + 1}`,
     closed_periods: `select * from public.closed_periods where period_no = ${period_no}`,
     invoices: `select * from public.invoices where period_no = ${period_no}`,
     fees: `select f.* from public.fees f join public.invoices i
              on i.project_id = f.project_id and i.id = f.invoice_id and i.period_no = ${period_no}`,
-    billing_events: `select * from public.billing_events where xid >= '${since}'`,
-    webhook_messages: `select * from public.webhook_messages where xid >= '${since}'`,
+    billing_events: `select * from public.billing_events where position > ${since}`,
+    webhook_messages: `select * from public.webhook_messages where position > ${since}`,
     webhook_queue: `select q.* from public.webhook_queue q join public.webhook_messages m
                       on m.project_id = q.project_id and m.id = q.message_id
-                     where m.xid >= '${since}'`,
+                     where m.position > ${since}`,
   };
   for (const table of WRITTEN) {
     await db.run(plain(`create unlogged table one_shot.ready_${table} as ${rows[table]}`));

@@ -130,8 +130,8 @@ async function throughOurs(stage: Stage, db: Pool, endpoint_id: string): Promise
 async function fill({ db, profile }: Stage, endpoint_id: string): Promise<void> {
   await db.run(sql`
     with message as (
-      insert into webhook_messages (project_id, id, event, body, created_at)
-      select ${profile.project_id}, id, 'payment.succeeded',
+      insert into webhook_messages (project_id, position, id, event, body, created_at)
+      select ${profile.project_id}, (select least(min(position), 0) from webhook_messages) - no, id, 'payment.succeeded',
              json_build_object('no', no)::text, clock_timestamp()
         from unnest(${Array.from({ length: JOBS }, newId)}::uuid[]) with ordinality as n (id, no)
       returning project_id, id)

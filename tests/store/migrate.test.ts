@@ -1,27 +1,33 @@
 // A database that an earlier version left: what its rows have become when this version starts.
 
-import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readAnalytics } from "../../src/operations/read-analytics.ts";
 import { addDeltas } from "../../src/store/analytics.ts";
-import { type Connection, Pool } from "../../src/store/db.ts";
+import type { Connection, Pool } from "../../src/store/db.ts";
 import * as deliveries from "../../src/store/deliveries.ts";
 import { listMigrations, migrate } from "../../src/store/migrate.ts";
 import * as projectsWithWork from "../../src/store/projects-with-work.ts";
 import { sql } from "../../src/store/sql.ts";
 import * as subscriptions from "../../src/store/subscriptions.ts";
-import { getSettingsById, type ProjectId } from "../../src/store/tenants.ts";
+import { getSettingsById } from "../../src/store/tenants.ts";
 import * as usage from "../../src/store/usage.ts";
 import * as usageLocks from "../../src/store/usage-locks.ts";
 import { admin, emptyDatabase } from "../support/database.ts";
+import {
+  applyUpTo,
+  id,
+  MADE,
+  openPool,
+  ours,
+  TENANTS,
+  theirs,
+} from "../support/former-versions.ts";
 
 /** The last one before rows had to be filled in from others. */
 const THEN = 5;
 const NOW = new Date("2026-05-15T12:00:00.000Z");
 const ROOM = { total: 10, each: 10, endpoints: [] };
 
-const id = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, "0")}`;
-const [ours, theirs] = [id(1) as ProjectId, id(2) as ProjectId];
 const plans = { pro: id(11), yearly: id(12), theirs: id(13) };
 const endpoint = id(21);
 /** Messages of the queue by what was to become of them. */
@@ -50,45 +56,6 @@ afterAll(async () => {
   await db.end();
   await drop();
 });
-
-function openPool(connection: Connection): Pool {
-  return new Pool(connection, {
-    max: 2,
-    statement_timeout_ms: 20_000,
-    lock_timeout_ms: 5_000,
-    application_name: "dues test",
-  });
-}
-
-/** As the start of that version left it. Days are UTC, wherever the server is. */
-async function applyUpTo(connection: Connection, last: number): Promise<void> {
-  await admin(
-    connection,
-    `do $$ begin
-       execute format('alter database %I set timezone = %L', current_database(), 'Asia/Tokyo');
-     end $$;
-     create table schema_migrations (
-       version integer primary key,
-       name text not null,
-       checksum text not null,
-       applied_at timestamptz not null default now())`,
-  );
-  for (const { version, name, text } of await listMigrations()) {
-    if (version > last) continue;
-    const checksum = createHash("sha256").update(text).digest("hex");
-    const noted = `insert into schema_migrations values (${version}, '${name}', '${checksum}')`;
-    await admin(connection, `${text}; ${noted}`);
-  }
-}
-
-const MADE = `'2026-01-01T00:00:00Z'`;
-
-const TENANTS = `
-  insert into organizations values ('${id(9)}', 'acme', 'Acme', ${MADE});
-  insert into workspaces values ('${id(9)}', '${id(8)}', 'main', 'Main', ${MADE});
-  insert into projects (id, organization_id, workspace_id, slug, name, mode, created_at)
-  values ('${ours}', '${id(9)}', '${id(8)}', 'ours', 'Ours', 'live', ${MADE}),
-         ('${theirs}', '${id(9)}', '${id(8)}', 'theirs', 'Theirs', 'live', ${MADE});`;
 
 /** Each line of values: the project, then what its analytics count. */
 const BOOKS = `
