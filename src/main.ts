@@ -17,7 +17,10 @@ import { makeLog } from "./log.ts";
 import { createToken } from "./operations/create-token.ts";
 import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
+import { type Distribution, distribute } from "./store/cluster.ts";
+import { API_CONNECTION_NAME } from "./store/connection-names.ts";
 import { type Connection, type Db, Pool, type Queryable } from "./store/db.ts";
+import { SHARDS, type Told } from "./store/distribution.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
@@ -91,10 +94,26 @@ export function migrateStore(store: Store): Promise<string[]> {
   return migrate(store.connection);
 }
 
+export type { Distribution, Told };
+
+export type ClusterOptions = { readonly shards?: number | undefined; readonly told: Told };
+
+/** Migrates a cluster's database and spreads over the nodes what is not spread yet. */
+export function distributeStore(config: Config, options: ClusterOptions): Promise<Distribution> {
+  if (config.database_url === undefined) {
+    throw new StartError(
+      "A cluster is named by DATABASE_URL, which is not set. To move what the embedded database " +
+        "holds, dump it and restore it there: docs/SCALING.md.",
+    );
+  }
+  const { shards = SHARDS, told } = options;
+  return distribute({ connectionString: config.database_url }, { shards, told });
+}
+
 const REQUESTS = {
   statement_timeout_ms: STATEMENT_MS,
   lock_timeout_ms: LOCK_MS,
-  application_name: "dues api",
+  application_name: API_CONNECTION_NAME,
 };
 
 export function requestPool(connection: Connection, config: Config): Pool {

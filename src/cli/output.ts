@@ -57,6 +57,15 @@ export function money(cents: number, currency: string): string {
   return `${cents < 0 ? "-" : ""}${whole}${rest} ${currency}`;
 }
 
+const BYTE_UNITS = ["kB", "MB", "GB", "TB", "PB"];
+
+/** 1536 is "1.5 kB": PostgreSQL counts in steps of 1024, and so does this. */
+export function byteSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const step = Math.min(Math.floor(Math.log2(bytes) / 10), BYTE_UNITS.length);
+  return `${Math.round((bytes / 1024 ** step) * 10) / 10} ${BYTE_UNITS[step - 1]}`;
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

@@ -41,7 +41,7 @@ export class Progress {
   }
 }
 
-function bar(part: number): string {
+export function bar(part: number): string {
   const full = Math.round(part * BAR);
   return `[${"#".repeat(full)}${".".repeat(BAR - full)}]`;
 }

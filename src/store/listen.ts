@@ -2,8 +2,10 @@
 // listens polls as well.
 
 import pg from "pg";
+import { LISTEN_CONNECTION_NAME } from "./connection-names.ts";
 import type { Connection } from "./db.ts";
 
+/** The application_name of connections that listen. */
 const RECONNECT_MS = 1_000;
 const CONNECT_MS = 2_000;
 
@@ -22,7 +24,7 @@ export function listen(
   const connect = async () => {
     const next = new pg.Client({
       ...connection,
-      application_name: "dues listen",
+      application_name: LISTEN_CONNECTION_NAME,
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
     });

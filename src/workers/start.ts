@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
 import { addressPolicy } from "../domain/addresses.ts";
+import { WORKER_CONNECTION_NAME } from "../store/connection-names.ts";
 import { type Connection, Pool } from "../store/db.ts";
 import { CHANNEL } from "../store/feed.ts";
 import { listen } from "../store/listen.ts";
@@ -22,7 +23,7 @@ const POOL = {
   max: 4,
   statement_timeout_ms: 60_000,
   lock_timeout_ms: 10_000,
-  application_name: "dues worker",
+  application_name: WORKER_CONNECTION_NAME,
 };
 
 /** Caps the young generation of the thread's heap: same speed, and the process holds 40 MB less. */

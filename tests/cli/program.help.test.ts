@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import type { Command } from "commander";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { clusterCommand } from "../../src/cli/cluster-commands.ts";
 import { commandWords } from "../../src/cli/completion.ts";
 import { EXIT, type Io } from "../../src/cli/io.ts";
 import { buildProgram } from "../../src/cli/program.ts";
@@ -16,7 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => shell.close());
 
-const program = buildProgram({} as Io, [serveCommand(), initCommand(), migrateCommand()]);
+const program = buildProgram({} as Io, [
+  serveCommand(),
+  initCommand(),
+  migrateCommand(),
+  clusterCommand({} as Io),
+]);
 const commands = commandWords(program).map(({ path }) => path.split(" ").filter(Boolean));
 
 test("every command has help with a description and an example", async () => {

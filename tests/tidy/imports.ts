@@ -31,7 +31,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 const BY_ALL = ["errors", "ids"];
 
 /** The commands that are the service itself and not its client. */
-const SERVER_COMMANDS = /^src\/cli\/(main|server-commands)\.ts$/;
+const SERVER_COMMANDS = /^src\/cli\/(main|(server|cluster)-commands)\.ts$/;
 
 export type Import = {
   readonly from: string;

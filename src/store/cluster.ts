@@ -1,0 +1,188 @@
+// `dues cluster distribute`: checks that the cluster is ready and that nobody serves, migrates, and
+// distributes what is not distributed yet.
+
+import pg from "pg";
+import { askAllNodes, ClusterError, listNodes, placeOf } from "./cluster-nodes.ts";
+import {
+  API_CONNECTION_NAME,
+  LISTEN_CONNECTION_NAME,
+  WORKER_CONNECTION_NAME,
+} from "./connection-names.ts";
+import type { Connection } from "./db.ts";
+import {
+  type DistributedTable,
+  distributeLocal,
+  listLocalTables,
+  prepareTransaction,
+  releaseLocalRows,
+  type Told,
+} from "./distribution.ts";
+import { applyMissing, checkServer, listMigrations, lockMigrations } from "./migrate.ts";
+
+const SERVING = [API_CONNECTION_NAME, WORKER_CONNECTION_NAME, LISTEN_CONNECTION_NAME];
+
+export type Distribution = {
+  /** Migrations that were applied first. */
+  readonly applied: string[];
+  readonly tables: DistributedTable[];
+  readonly functions: string[];
+  /** What works now and will not later, as sentences. */
+  readonly warnings: string[];
+};
+
+export async function distribute(
+  connection: Connection,
+  options: { readonly shards: number; readonly told: Told },
+): Promise<Distribution> {
+  const client = new pg.Client({ ...connection, application_name: "dues cluster" });
+  // When it breaks, the statement that waits for it fails by itself.
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    await checkServer(client);
+    await checkPlace(client);
+    await checkNodes(client);
+    await lockMigrations(client);
+    await checkNobodyServes(client);
+    await allowTriggers(client);
+    const applied = await applyMissing(client, await listMigrations());
+    await checkLocks(client, options.shards);
+    const made = await distributeAll(client, options);
+    await releaseLocalRows(client);
+    return { applied, ...made, warnings: await listWarnings(client) };
+  } finally {
+    await client.end();
+  }
+}
+
+async function distributeAll(client: pg.Client, options: { shards: number; told: Told }) {
+  await client.query("begin");
+  try {
+    await prepareTransaction(client);
+    const made = await distributeLocal(client, options);
+    await client.query("commit");
+    return made;
+  } catch (error) {
+    await client.query("rollback").catch(() => {});
+    throw error;
+  }
+}
+
+async function checkPlace(client: pg.Client): Promise<void> {
+  const place = await placeOf(client);
+  if (place.kind === "plain") {
+    throw new ClusterError(
+      "DATABASE_URL names a PostgreSQL without Citus, where there is nothing to distribute over. " +
+        'Point it at the coordinator of a cluster, after "create extension citus" in this ' +
+        "database on every node.",
+    );
+  }
+  if (place.kind === "worker") {
+    throw new ClusterError(
+      "DATABASE_URL names a worker of the cluster. Point it at the coordinator, " +
+        `${place.coordinator}.`,
+    );
+  }
+}
+
+async function checkNodes(client: pg.Client): Promise<void> {
+  const nodes = await listNodes(client);
+  if (!nodes.some(({ role }) => role === "coordinator")) {
+    throw new ClusterError(
+      "The nodes do not know where the coordinator is. Run here, with the name under which they " +
+        "reach it: select citus_set_coordinator_host('host', 5432)",
+    );
+  }
+  if (!nodes.some(({ takes_shards }) => takes_shards)) {
+    throw new ClusterError(
+      "The cluster has no worker. Run here for each: select citus_add_node('host', 5432)",
+    );
+  }
+  const away = nodes.filter(({ is_active }) => !is_active).map(({ address }) => address);
+  if (away.length > 0) {
+    throw new ClusterError(
+      `Not active: ${away.join(", ")}. Run here for each: select citus_activate_node('host', 5432)`,
+    );
+  }
+  await askAllNodes(client, "select 1");
+}
+
+/**
+ * Tables are locked while they are copied, and a process that waits for them answers 503. Sees the
+ * processes that have a connection: one that never answered a request may have none.
+ */
+async function checkNobodyServes(client: pg.Client): Promise<void> {
+  const names = SERVING.map((name) => `'${name}'`).join(", ");
+  const answers = await askAllNodes(
+    client,
+    `select coalesce(string_agg(distinct application_name, ', '), '')
+       from pg_stat_activity
+      where datname = current_database() and application_name in (${names})`,
+  );
+  const found = answers.filter(({ answer }) => answer !== "");
+  if (found.length === 0) return;
+  const where = found.map(({ address, answer }) => `${answer} at ${address}`).join("; ");
+  throw new ClusterError(
+    `Another process serves from this database (${where}). Stop all of them, then run this again.`,
+  );
+}
+
+/**
+ * Our triggers write only rows of their own project, which are on the same node. A shard that moves
+ * has its triggers made anew, in a session of Citus' own: hence for the whole database.
+ */
+async function allowTriggers(client: pg.Client): Promise<void> {
+  const setting = "citus.enable_unsafe_triggers";
+  const listOff = async () =>
+    (await askAllNodes(client, `select current_setting('${setting}')`))
+      .filter(({ answer }) => answer !== "on")
+      .map(({ address }) => address);
+  if ((await listOff()).length === 0) return;
+  const { rows } = await client.query<{ name: string }>("select current_database() as name");
+  const database = pg.escapeIdentifier(rows[0]?.name ?? "");
+  // Citus hands it on to the other nodes. Whoever may not do this is told below.
+  await client.query(`alter database ${database} set ${setting} = on`).catch(() => {});
+  const off = await listOff();
+  if (off.length === 0) return;
+  throw new ClusterError(
+    `${setting} is off on ${off.join(", ")}. Set it to on in postgresql.conf there and reload, or ` +
+      "run this once as the owner of the database.",
+  );
+}
+
+/**
+ * Each shard of each table is locked until the commit, with its indexes and keys: 4 locks per table
+ * and index were counted. With too few the run would fail after it has copied for long.
+ */
+const LOCKS_EACH = 5;
+
+async function checkLocks(client: pg.Client, shards: number): Promise<void> {
+  const tables = await listLocalTables(client);
+  const nodes = (await listNodes(client)).filter(({ takes_shards }) => takes_shards);
+  const parts = tables.reduce((sum, { indexes }) => sum + 1 + indexes, 0);
+  const needed = LOCKS_EACH * parts * (Math.ceil(shards / nodes.length) + 1);
+  const found = await askAllNodes(
+    client,
+    `select current_setting('max_locks_per_transaction')::int
+            * (current_setting('max_connections')::int
+               + current_setting('max_prepared_transactions')::int)`,
+  );
+  const short = found.filter(({ answer }) => Number(answer) < needed);
+  if (short.length === 0) return;
+  throw new ClusterError(
+    `Distributing takes about ${needed} locks on each node, and there is room for ` +
+      `${short.map(({ address, answer }) => `${answer} on ${address}`).join(", ")}. Raise ` +
+      "max_locks_per_transaction in postgresql.conf there and restart, or take fewer shards.",
+  );
+}
+
+/** What works today and will not when shards are to move, or a node hangs. */
+async function listWarnings(client: pg.Client): Promise<string[]> {
+  const levels = await askAllNodes(client, "select current_setting('wal_level')");
+  const low = levels.filter(({ answer }) => answer !== "logical").map(({ address }) => address);
+  if (low.length === 0) return [];
+  return [
+    `wal_level is not logical on ${low.join(", ")}: shards cannot move while they are written. ` +
+      "Set it in postgresql.conf there and restart before dues cluster rebalance.",
+  ];
+}
