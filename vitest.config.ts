@@ -5,15 +5,19 @@ import { defineConfig } from "vitest/config";
 // Deep runs (hours of kills, millions of rows) are asked for: npm run test:deep. A quick run, as
 // part of npm run check, leaves out what starts browsers and kills processes.
 const deep = process.env.DUES_DEEP === "1";
+// The whole suite again on a Citus cluster, with what needs one: npm run test:cluster.
+const cluster = process.env.DUES_CLUSTER === "1";
 const quick = process.env.DUES_QUICK === "1";
+const kinds = [...(deep ? ["deep"] : []), ...(cluster ? ["cluster"] : [])];
 
 export default defineConfig({
   test: {
-    include: deep ? ["tests/**/*.{test,deep}.ts"] : ["tests/**/*.test.ts"],
+    include: ["tests/**/*.test.ts", ...kinds.map((kind) => `tests/**/*.${kind}.ts`)],
     exclude: quick ? ["tests/**/*.slow.test.ts", "node_modules/**"] : ["node_modules/**"],
     globalSetup: ["tests/support/global-setup.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // All nodes share the machine of the tests, and a database is one on each of them.
+    testTimeout: cluster ? 120_000 : 30_000,
+    hookTimeout: cluster ? 180_000 : 60_000,
     pool: "forks",
     maxWorkers: 2,
     // No test replaces a module, so files may share what they import.

@@ -34,6 +34,13 @@ const NOT_COMPILED = ["web"];
 /** With UPDATE_DOCS these write what they otherwise compare. */
 const GENERATED = ["tests/docs.test.ts", "tests/client/operations.test.ts"];
 
+const NO_CLUSTER = `These tests run on a Citus cluster that is there, in databases of their own.
+Set CLUSTER_URL to the coordinator and CLUSTER_WORKERS to the workers, separated by commas:
+  CLUSTER_URL=postgres://postgres@coordinator/postgres \\
+  CLUSTER_WORKERS=postgres://postgres@worker-1/postgres,postgres://postgres@worker-2/postgres
+The nodes must reach one another by these names. compose.cluster.yaml starts a cluster with Docker;
+docs/SCALING.md says what it needs.`;
+
 /** A failure whose message says all: no stack is shown. */
 class Failure extends Error {}
 
@@ -51,6 +58,11 @@ const verbs = {
   },
   async "test:deep"(args) {
     await verbs.test(args, { DUES_DEEP: "1" });
+  },
+  async "test:cluster"(args) {
+    const { CLUSTER_URL = "", CLUSTER_WORKERS = "" } = process.env;
+    if (CLUSTER_URL === "" || CLUSTER_WORKERS === "") throw new Failure(NO_CLUSTER);
+    await verbs.test(args, { DUES_CLUSTER: "1" });
   },
   async check(args) {
     await install();

@@ -7,6 +7,8 @@ import type { Connection } from "../../src/store/db.ts";
 declare module "vitest" {
   interface ProvidedContext {
     server: Connection;
+    /** On a cluster, where `server` is the coordinator's. */
+    workers: Connection[];
     template: string;
   }
 }
@@ -14,23 +16,27 @@ declare module "vitest" {
 let made = 0;
 
 export async function testDatabase(): Promise<{ connection: Connection; drop(): Promise<void> }> {
-  const server = inject("server");
-  const name = `t_${process.pid}_${process.hrtime.bigint()}_${made++}`;
-  await admin(server, `create database ${name} template ${inject("template")}`);
-  return {
-    connection: onDatabase(server, name),
-    drop: () => admin(server, `drop database if exists ${name} with (force)`),
-  };
+  return newDatabase([inject("server"), ...inject("workers")], inject("template"));
 }
 
-/** An empty one, for tests of the migrations themselves. */
+/** An empty one on one server, for tests of the migrations themselves. */
 export async function emptyDatabase(): Promise<{ connection: Connection; drop(): Promise<void> }> {
-  const server = inject("server");
-  const name = `e_${process.pid}_${process.hrtime.bigint()}_${made++}`;
-  await admin(server, `create database ${name} template template0`);
+  return newDatabase([inject("server")], "template0");
+}
+
+/**
+ * One of the same name on each server; the connection leads to the first. The end of the run drops
+ * all whose names begin with the template's.
+ */
+export async function newDatabase(servers: readonly [Connection, ...Connection[]], from: string) {
+  const name = `${inject("template")}_${process.pid}_${process.hrtime.bigint()}_${made++}`;
+  await everywhere(servers, `create database ${name} template ${from}`);
   return {
-    connection: onDatabase(server, name),
-    drop: () => admin(server, `drop database if exists ${name} with (force)`),
+    name,
+    connection: onDatabase(servers[0], name),
+    async drop(): Promise<void> {
+      await everywhere(servers, `drop database if exists ${name} with (force)`);
+    },
   };
 }
 
@@ -56,4 +62,8 @@ export async function admin(server: Connection, statement: string): Promise<void
   } finally {
     await client.end();
   }
+}
+
+export async function everywhere(servers: readonly Connection[], statement: string): Promise<void> {
+  await Promise.all(servers.map((server) => admin(server, statement)));
 }

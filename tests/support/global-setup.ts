@@ -1,13 +1,16 @@
-// Starts one PostgreSQL for the whole run (or takes TEST_DATABASE_URL) and migrates a template.
+// Starts one PostgreSQL for the whole run (or takes TEST_DATABASE_URL, or a cluster) and migrates a
+// template.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startEmbedded } from "../../src/embedded/start.ts";
 import type { Connection } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { admin, onDatabase } from "./database.ts";
+import { makeTemplate } from "./cluster.ts";
+import { everywhere, onDatabase } from "./database.ts";
 
 // A test run is thrown away, so it need not survive a power cut; crash tests kill processes only.
 const SETTINGS = {
@@ -18,26 +21,65 @@ const SETTINGS = {
 };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const external = process.env.TEST_DATABASE_URL;
   const template = `dues_template_${process.pid}`;
-  const folder = await mkdtemp(join(tmpdir(), "dues-test-"));
-  const embedded =
-    external === undefined
-      ? await startEmbedded({
-          folder,
-          application_name: `tests (${process.pid})`,
-          settings: SETTINGS,
-        })
-      : undefined;
-  const server: Connection = embedded?.connection ?? { connectionString: external as string };
-  await admin(server, `drop database if exists ${template} with (force)`);
-  await admin(server, `create database ${template} template template0`);
-  await migrate(onDatabase(server, template));
+  const { server, workers, stop } = await openServers();
+  const servers = [server, ...workers];
+  await everywhere(servers, `drop database if exists ${template} with (force)`);
+  await everywhere(servers, `create database ${template} template template0`);
+  if (workers.length === 0) await migrate(onDatabase(server, template));
+  else await makeTemplate(servers, template);
   project.provide("server", server);
+  project.provide("workers", workers);
   project.provide("template", template);
   return async () => {
-    await admin(server, `drop database if exists ${template} with (force)`);
-    await embedded?.stop();
-    await rm(folder, { recursive: true, force: true });
+    await Promise.all(servers.map((each) => dropAll(each, template)));
+    await stop();
+  };
+}
+
+/** The template, and what was copied for test files that failed before they could drop it. */
+async function dropAll(server: Connection, template: string): Promise<void> {
+  const client = new pg.Client({ ...server });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ datname: string }>(
+      "select datname from pg_database where starts_with(datname, $1)",
+      [template],
+    );
+    for (const { datname } of rows) {
+      await client.query(`drop database if exists ${datname} with (force)`);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+type Servers = {
+  readonly server: Connection;
+  /** The other nodes when the run is on a cluster. */
+  readonly workers: Connection[];
+  stop(): Promise<void>;
+};
+
+async function openServers(): Promise<Servers> {
+  const nothing = async () => {};
+  const { DUES_CLUSTER, CLUSTER_URL = "", CLUSTER_WORKERS = "", TEST_DATABASE_URL } = process.env;
+  if (DUES_CLUSTER === "1") {
+    const workers = CLUSTER_WORKERS.split(",").map((url) => ({ connectionString: url.trim() }));
+    return { server: { connectionString: CLUSTER_URL }, workers, stop: nothing };
+  }
+  if (TEST_DATABASE_URL !== undefined) {
+    return { server: { connectionString: TEST_DATABASE_URL }, workers: [], stop: nothing };
+  }
+  const folder = await mkdtemp(join(tmpdir(), "dues-test-"));
+  const application_name = `tests (${process.pid})`;
+  const embedded = await startEmbedded({ folder, application_name, settings: SETTINGS });
+  return {
+    server: embedded.connection,
+    workers: [],
+    async stop() {
+      await embedded.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
   };
 }

@@ -130,7 +130,9 @@ export function testPathFaults(files: readonly string[]): Fault[] {
   const rooms = new Set(files.flatMap((path) => /^src\/([\w-]+)\//.exec(path)?.[1] ?? []));
   return files.flatMap((path) => {
     const [, room = "", folders = "", name] =
-      /^tests\/([\w-]+)\/((?:[\w-]+\/)*)([\w-]+)(?:\.[\w-]+)*\.(?:test|deep)\.ts$/.exec(path) ?? [];
+      /^tests\/([\w-]+)\/((?:[\w-]+\/)*)([\w-]+)(?:\.[\w-]+)*\.(?:test|deep|cluster)\.ts$/.exec(
+        path,
+      ) ?? [];
     const tested = `src/${room}/${folders}${name}.ts`;
     if (!rooms.has(room) || present.has(tested)) return [];
     return [`${path}: there is no ${tested}. Name it by the file it tests, then by what about it.`];
