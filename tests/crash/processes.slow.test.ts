@@ -263,7 +263,7 @@ test("a subscription that cannot be billed is set aside with its reason; the oth
   const setAside = () =>
     fleet.db.one<{ until: Date; wait: number }>(sql`
       select set_aside_until as until,
-             extract(epoch from set_aside_until - clock_timestamp())::integer as wait
+             extract(epoch from set_aside_until - statement_timestamp())::integer as wait
         from subscriptions
        where external_id = 's7'`);
   const first = await setAside();
@@ -277,7 +277,7 @@ test("a subscription that cannot be billed is set aside with its reason; the oth
   await fleet.caller.ok(api, "PATCH", path, { properties: { seats: 1 } });
   await fleet.db.run(sql`
     update subscriptions
-       set set_aside_until = clock_timestamp()
+       set set_aside_until = statement_timestamp()
      where external_id = 's7'`);
   await until(async () => (await fleet.count("invoices")) >= 2 * many, CLOSE_MS);
   const mended = await fleet.caller.ok(api, "GET", path);

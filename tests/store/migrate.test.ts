@@ -119,13 +119,13 @@ const QUEUE = `
     from unnest('{${Object.values(messages).join(",")}}'::text[]) as m;
   insert into webhook_queue (project_id, endpoint_id, message_id, attempt, tries, due_at, claim)
   values ('${ours}', '${endpoint}', '${messages.due}', 0, 0,
-          clock_timestamp() - interval '1 minute', null),
+          statement_timestamp() - interval '1 minute', null),
          ('${ours}', '${endpoint}', '${messages.later}', 2, 2,
-          clock_timestamp() + interval '1 hour', null),
+          statement_timestamp() + interval '1 hour', null),
          ('${ours}', '${endpoint}', '${messages.sending}', 0, 0,
-          clock_timestamp() + interval '29 seconds', '${claims.sending}'),
+          statement_timestamp() + interval '29 seconds', '${claims.sending}'),
          ('${ours}', '${endpoint}', '${messages.abandoned}', 3, 1,
-          clock_timestamp() - interval '1 second', '${claims.abandoned}');`;
+          statement_timestamp() - interval '1 second', '${claims.abandoned}');`;
 
 type QueueRow = {
   readonly message_id: string;
@@ -252,7 +252,7 @@ describe("tables that got other names", () => {
                                created_at, updated_at)
     values ('${ours}', '${subscription}', 's', '${ours}', '${plans.pro}', 'active', ${MADE}, 1,
             ${MADE}, '2026-05-01T00:00:00Z', 1, 3000, 'seats is missing',
-            clock_timestamp() + interval '1 hour', ${MADE}, ${MADE});
+            statement_timestamp() + interval '1 hour', ${MADE}, ${MADE});
     insert into figures values ('${ours}', 'due', 'USD', 2, 1200),
                                ('${ours}', 'active', '${plans.pro}', 4, 9000);
     insert into usage_seals values ('${ours}', '${cutoff.toISOString()}');`;
@@ -312,7 +312,7 @@ describe("tables that got other names", () => {
     expect(await projectsWithWork.withEndedPeriods(pool, NOW)).toEqual([]);
     await pool.run(sql`
       update subscriptions
-         set set_aside_until = clock_timestamp()
+         set set_aside_until = statement_timestamp()
        where project_id = ${ours} and id = ${subscription}`);
     const [project] = await projectsWithWork.withEndedPeriods(pool, NOW);
     expect(project?.id).toBe(ours);

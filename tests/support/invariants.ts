@@ -230,14 +230,10 @@ const RULES: readonly Rule[] = [
          where e.unbillable is not null or not c.billable)
       select project_id, subscription_id, metric_id, r.units, p.units as placed
         from raw r
-        full join (select project_id, subscription_id, metric_id, sum(units) as units
+        left join (select project_id, subscription_id, metric_id, sum(units) as units
                      from placed
                     group by 1, 2, 3) p using (project_id, subscription_id, metric_id)
-       where r.units is distinct from p.units
-         and exists (select 1
-                       from metrics m
-                      where m.project_id = r.project_id and m.id = r.metric_id
-                        and m.aggregation_type = 'sum')`,
+       where r.units is distinct from p.units`,
   },
   {
     name: "payments add up to what the invoice says is paid",

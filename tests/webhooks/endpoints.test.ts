@@ -125,7 +125,7 @@ describe("a secret", () => {
       update webhook_endpoints
          set previous_secret_until = previous_secret_until - interval '24 hours'
        where id = ${made.id}
-      returning extract(epoch from previous_secret_until - clock_timestamp())::float8 as seconds`);
+      returning extract(epoch from previous_secret_until - statement_timestamp())::float8 as seconds`);
     expect(left.seconds).toBeLessThanOrEqual(0);
     expect(left.seconds).toBeGreaterThan(-30);
     const after = await send(2);

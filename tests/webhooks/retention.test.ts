@@ -77,7 +77,7 @@ test("what waits for its next attempt stays with its attempts, and still arrives
   expect(await sweepAfter(1_000)).toBe(0);
   expect(await kept()).toEqual([1, 1]);
   receiver.answer = { status: 200 };
-  await rows(sql`update webhook_queue set due_at = clock_timestamp()`);
+  await rows(sql`update webhook_queue set due_at = statement_timestamp()`);
   expect(await courier.deliver()).toBe(1);
   expect(receiver.received.map(({ body }) => body.data.no)).toEqual([1, 1]);
 });
@@ -90,7 +90,9 @@ test("what waits for an endpoint that is switched off stays, whatever else goes"
   await app.patch(`/v1/webhooks/${endpoint.id}`, { enabled: false });
   receiver.answer = { status: 200 };
   await emitPayments(app, 2, 1);
-  await rows(sql`update webhook_queue set due_at = clock_timestamp() where due_at < 'infinity'`);
+  await rows(
+    sql`update webhook_queue set due_at = statement_timestamp() where due_at < 'infinity'`,
+  );
   await courier.deliver();
   // The first is delivered to the other endpoint, and goes on waiting for this one.
   expect(await sweepAfter(1_000)).toBe(1);

@@ -36,7 +36,7 @@ const queue = () => rows(sql`select * from webhook_queue where endpoint_id = ${e
 const timePasses = () =>
   rows(sql`
     update webhook_queue
-       set due_at = clock_timestamp()
+       set due_at = statement_timestamp()
      where endpoint_id = ${endpoint.id} and due_at < 'infinity'`);
 
 /** The attempts for the endpoint, oldest first. */
@@ -224,7 +224,7 @@ describe("an endpoint that is switched off", () => {
       select id, project_id from webhook_messages order by id desc limit 1`);
     await rows(sql`
       insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
-      values (${message.project_id}, ${endpoint.id}, ${message.id}, clock_timestamp())`);
+      values (${message.project_id}, ${endpoint.id}, ${message.id}, statement_timestamp())`);
     expect(await courier.deliver()).toBe(0);
     expect((await queue())[0].due_at).toBe(Number.POSITIVE_INFINITY);
   });

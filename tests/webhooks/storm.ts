@@ -54,7 +54,7 @@ export class Storm {
   async expireClaims(): Promise<number> {
     const expired = await this.rows(sql`
       update webhook_queue
-         set held_until = clock_timestamp()
+         set held_until = statement_timestamp()
        where claim is not null
       returning 1`);
     return expired.length;

@@ -39,7 +39,7 @@ describe("webhooks", () => {
   const moveDue = (seconds: number) =>
     app.context.db.run(sql`
       update webhook_queue
-         set due_at = clock_timestamp() + make_interval(secs => ${seconds})`);
+         set due_at = statement_timestamp() + make_interval(secs => ${seconds})`);
 
   test("are counted from when they are due until they are delivered", async () => {
     const { db } = app.context;
