@@ -883,16 +883,24 @@ AS $function$
 declare
   few constant integer := 8;
   event record;
-  new_value record;
   found_key uuid;
   found_revision bigint;
   found_cutoff timestamptz;
-  stored uuid[] := '{}';
+  keys uuid[] := '{}';
   repeated uuid[] := '{}';
-  subscriptions_seen uuid[];
-  periods_seen integer[];
-  metrics_seen uuid[];
-  days_seen date[];
+  -- Of the events that were stored and are billable, in one order.
+  subscriptions uuid[] := '{}';
+  periods integer[] := '{}';
+  metrics uuid[] := '{}';
+  instants timestamptz[] := '{}';
+  arrivals bigint[] := '{}';
+  quantities numeric[] := '{}';
+  unique_values uuid[] := '{}';
+  -- Of the distinct values that were new.
+  new_subscriptions uuid[];
+  new_periods integer[];
+  new_metrics uuid[];
+  new_days date[];
 begin
   if checked then
     perform pg_advisory_xact_lock_shared(hashtext(project::text), l) from unnest(locks) as l;
@@ -965,7 +973,7 @@ begin
     return repeated;
   end if;
 
-  for found_key in
+  for event in
     insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
                               period_no, at, received_at, arrival, quantity, unique_value, value,
                               properties, unbillable)
@@ -980,18 +988,27 @@ begin
      where a.project_id = project
      order by e.key
     on conflict (project_id, key) do nothing
-    returning key
+    returning key, subscription_id, metric_id, period_no, at, arrival, quantity, unique_value,
+              unbillable
   loop
-    stored := stored || found_key;
+    keys := keys || event.key;
+    continue when event.unbillable is not null;
+    subscriptions := subscriptions || event.subscription_id;
+    periods := periods || event.period_no;
+    metrics := metrics || event.metric_id;
+    instants := instants || event.at;
+    arrivals := arrivals || event.arrival;
+    quantities := array_append(quantities, event.quantity);
+    unique_values := array_append(unique_values, event.unique_value);
   end loop;
-  if cardinality(stored) < json_array_length(events) then
+  if cardinality(keys) < json_array_length(events) then
     select array_agg(e.key) into repeated
       from json_to_recordset(events) as e (key uuid)
-     where e.key <> all(stored);
+     where e.key <> all(keys);
   end if;
 
   if has_unique_values then
-    for new_value in
+    for event in
       insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value,
                                  day)
       select distinct on (a.project_id, e.subscription_id, e.period_no, e.metric_id,
@@ -999,20 +1016,18 @@ begin
              a.project_id, e.subscription_id, e.period_no, e.metric_id, e.unique_value,
              (e.at at time zone 'UTC')::date
         from project_anchors a
-       cross join json_to_recordset(events)
-             as e (key uuid, subscription_id uuid, metric_id uuid, period_no integer,
-                   at timestamptz, arrival bigint, unique_value uuid, unbillable text)
-       where a.project_id = project and e.unbillable is null and e.unique_value is not null
-         and e.key = any(stored)
+       cross join unnest(subscriptions, periods, metrics, instants, arrivals, unique_values)
+             as e (subscription_id, period_no, metric_id, at, arrival, unique_value)
+       where a.project_id = project and e.unique_value is not null
        order by a.project_id, e.subscription_id, e.period_no, e.metric_id, e.unique_value,
                 e.arrival
       on conflict do nothing
       returning subscription_id, period_no, metric_id, day
     loop
-      subscriptions_seen := subscriptions_seen || new_value.subscription_id;
-      periods_seen := periods_seen || new_value.period_no;
-      metrics_seen := metrics_seen || new_value.metric_id;
-      days_seen := days_seen || new_value.day;
+      new_subscriptions := new_subscriptions || event.subscription_id;
+      new_periods := new_periods || event.period_no;
+      new_metrics := new_metrics || event.metric_id;
+      new_days := new_days || event.day;
     end loop;
   end if;
 
@@ -1024,16 +1039,15 @@ begin
          coalesce(min(n.uniques), 0), max(e.at),
          (array_agg(e.arrival order by e.at desc, e.arrival desc))[1]
     from project_anchors a
-   cross join json_to_recordset(events)
-         as e (key uuid, subscription_id uuid, metric_id uuid, period_no integer, at timestamptz,
-               arrival bigint, quantity numeric, unbillable text)
+   cross join unnest(subscriptions, periods, metrics, instants, arrivals, quantities)
+         as e (subscription_id, period_no, metric_id, at, arrival, quantity)
     left join (select subscription_id, period_no, metric_id, day, count(*) as uniques
-                 from unnest(subscriptions_seen, periods_seen, metrics_seen, days_seen)
+                 from unnest(new_subscriptions, new_periods, new_metrics, new_days)
                       as s (subscription_id, period_no, metric_id, day)
                 group by subscription_id, period_no, metric_id, day) n
       on n.subscription_id = e.subscription_id and n.period_no = e.period_no
      and n.metric_id = e.metric_id and n.day = (e.at at time zone 'UTC')::date
-   where a.project_id = project and e.unbillable is null and e.key = any(stored)
+   where a.project_id = project
    group by a.project_id, e.subscription_id, e.period_no, e.metric_id,
             (e.at at time zone 'UTC')::date
    order by e.subscription_id, e.period_no, e.metric_id, (e.at at time zone 'UTC')::date
