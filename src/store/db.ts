@@ -2,8 +2,9 @@
 // settings that writes depend on to the functions that write.
 
 import pg from "pg";
-import { refuse } from "../errors.ts";
+import { Refusal, refuse } from "../errors.ts";
 import { refusalFor } from "./constraints.ts";
+import { giveUp, SilenceWatch, streamOf } from "./silence.ts";
 import { type Sql, sql, statementName } from "./sql.ts";
 
 export type Queryable = {
@@ -42,7 +43,12 @@ export type Db = Queryable &
     alone<T>(query: Sql): Promise<T[]>;
     /** Read only, all statements on one snapshot. */
     snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+    /** The same database for the work of one project: on a cluster it has the node's share. */
+    forProject(project: string): Db;
   };
+
+/** Single reads that share connections; on a cluster the projects of each node have their own. */
+export type PointReads = Queryable & { forProject(project: string): Queryable };
 
 export type Connection = {
   readonly connectionString?: string;
@@ -61,6 +67,10 @@ export type PoolOptions = Partial<WriteSettings> & {
 
 const IDLE_IN_TRANSACTION_MS = 10_000;
 const CONNECTION_LIFETIME_S = 1_800;
+/** After that the system asks whether the other side is there, once a second, ten times. */
+const KEEP_ALIVE_MS = 5_000;
+/** How long an idle connection may take to answer once another one has gone silent. */
+const IDLE_ANSWER_MS = 1_000;
 const TRIES_MAX = 5;
 const RETRY_JITTER_MS = { least: 5, most: 50 };
 
@@ -91,6 +101,7 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
     lock_timeout: options.lock_timeout_ms,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types,
   };
 }
@@ -98,7 +109,16 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
 // Statements are sent without waiting for the answers to those before them.
 export const PIPELINED = { pipeline: true };
 /** Dates are parsed in this form, whatever the role or the database is set to. */
-export const SESSION = "set datestyle = 'ISO'";
+const DATES = "set datestyle = 'ISO'";
+/** The server gives up clients that are gone within a minute, not after hours. */
+const CLIENT_GONE =
+  "set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3";
+
+/** Sent ahead of the first statement. Those that a server does not know change no answer. */
+export function beginSession(client: pg.ClientBase): void {
+  client.query(DATES).catch(() => {});
+  client.query(CLIENT_GONE).catch(() => {});
+}
 
 export class Pool implements Db {
   readonly portal_auto_invalidate: boolean;
@@ -112,8 +132,10 @@ export class Pool implements Db {
       max: options.max,
       maxLifetimeSeconds: CONNECTION_LIFETIME_S,
     });
+    const watch = new SilenceWatch(options.statement_timeout_ms, () => this.#askIdle());
     this.#pool.on("connect", (client) => {
-      client.query(SESSION).catch(() => {});
+      watch.add(client);
+      beginSession(client);
     });
     // Without a listener an idle connection that breaks would end the process. It is replaced at
     // its next use, and a query that cannot be sent then fails by itself.
@@ -166,14 +188,42 @@ export class Pool implements Db {
       await transaction.commit();
       return result;
     } catch (error) {
-      await client.query("rollback").catch((failure: Error) => {
-        broken ??= failure;
-      });
+      // Closed instead of rolled back: it may be silent, and its server ends the transaction alone.
+      if (isUnavailable(error)) broken ??= error;
+      else {
+        await client.query("rollback").catch((failure: Error) => {
+          broken ??= failure;
+        });
+      }
       throw error;
     } finally {
       client.off("error", onBreak);
       client.release(broken);
     }
+  }
+
+  /** One server has no shares: see node-shares.ts. */
+  forProject(): Db {
+    return this;
+  }
+
+  /** A connection went silent. Those that nobody uses may be too: found now, not one per caller. */
+  #askIdle(): void {
+    for (let idle = this.#pool.idleCount; idle > 0; idle--) this.#askOne().catch(() => {});
+  }
+
+  async #askOne(): Promise<void> {
+    const client = await this.#pool.connect();
+    const timer = setTimeout(() => giveUp(streamOf(client)), IDLE_ANSWER_MS);
+    let broken: Error | undefined;
+    const onBreak = (error: Error) => {
+      broken = error;
+    };
+    client.on("error", onBreak);
+    await client.query("select 1").catch(onBreak);
+    client.off("error", onBreak);
+    clearTimeout(timer);
+    client.release(broken);
   }
 
   get stats() {
@@ -274,6 +324,10 @@ const UNAVAILABLE_TEXT =
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === "string" ? code : "";
+}
+
+export function isUnavailable(error: unknown): error is Refusal {
+  return error instanceof Refusal && error.code === "unavailable";
 }
 
 async function translated<T>(work: () => Promise<T>): Promise<T> {

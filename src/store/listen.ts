@@ -4,10 +4,14 @@
 import pg from "pg";
 import { LISTEN_CONNECTION_NAME } from "./connection-names.ts";
 import type { Connection } from "./db.ts";
+import { SilenceWatch } from "./silence.ts";
 
 /** The application_name of connections that listen. */
 const RECONNECT_MS = 1_000;
 const CONNECT_MS = 2_000;
+/** It mostly waits, so it asks now and then whether anybody is there. */
+const ASK_MS = 3_000;
+const ANSWER_MS = 3_000;
 
 export type Listener = { stop(): Promise<void> };
 
@@ -20,6 +24,7 @@ export function listen(
   let stopped = false;
   let client: pg.Client | undefined;
   let timer: NodeJS.Timeout | undefined;
+  const watch = new SilenceWatch(ANSWER_MS);
 
   const connect = async () => {
     const next = new pg.Client({
@@ -29,25 +34,26 @@ export function listen(
       keepAlive: true,
     });
     client = next;
+    const lost = () => again(next);
     next.on("notification", ({ payload }) => onNotify(payload ?? ""));
-    next.on("error", again);
-    next.on("end", again);
+    next.on("error", lost);
+    next.on("end", lost);
     try {
       await next.connect();
+      watch.add(next);
       await next.query(`listen ${pg.escapeIdentifier(channel)}`);
+      const asking = setInterval(() => next.query("select 1").catch(lost), ASK_MS);
+      next.once("end", () => clearInterval(asking));
     } catch {
-      again();
+      lost();
     }
   };
-  const again = () => {
-    if (stopped || timer !== undefined) return;
-    const lost = client;
+  /** A connection that was lost is told of more than once; only the present one is replaced. */
+  const again = (lost: pg.Client) => {
+    if (stopped || client !== lost) return;
     client = undefined;
-    lost?.end().catch(() => {});
-    timer = setTimeout(() => {
-      timer = undefined;
-      void connect();
-    }, RECONNECT_MS);
+    lost.end().catch(() => {});
+    timer = setTimeout(connect, RECONNECT_MS);
   };
 
   void connect();

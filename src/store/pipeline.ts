@@ -6,18 +6,24 @@ import pg from "pg";
 import {
   asUnavailable,
   atMostOne,
+  beginSession,
   type Connection,
   clientConfig,
+  codeOf,
   exactlyOne,
   PIPELINED,
+  type PointReads,
   type PoolOptions,
-  type Queryable,
-  SESSION,
 } from "./db.ts";
+import { giveUp, SilenceWatch, streamOf } from "./silence.ts";
 import { type Sql, statementName } from "./sql.ts";
 
-export class Pipeline implements Queryable {
+/** The server cancelled the statement: it ran for too long. */
+const CANCELLED = "57014";
+
+export class Pipeline implements PointReads {
   readonly #config: pg.ClientConfig;
+  readonly #watch: SilenceWatch;
   readonly #open: (pg.Client | undefined)[];
   readonly #opening: (Promise<pg.Client> | undefined)[];
   readonly #gathering = new Set<Duplex>();
@@ -25,6 +31,7 @@ export class Pipeline implements Queryable {
 
   constructor(connection: Connection, options: PoolOptions) {
     this.#config = { ...clientConfig(connection, options), ...PIPELINED };
+    this.#watch = new SilenceWatch(options.statement_timeout_ms);
     this.#open = Array.from({ length: options.max }, () => undefined);
     this.#opening = Array.from({ length: options.max }, () => undefined);
   }
@@ -45,6 +52,11 @@ export class Pipeline implements Queryable {
     return this.#ask(query, (result) => result.rowCount ?? 0);
   }
 
+  /** One server has no nodes: see node-shares.ts. */
+  forProject(): Pipeline {
+    return this;
+  }
+
   /** Not async, which would add promises: nearly every request makes such a read. */
   #ask<T>(query: Sql, read: (result: pg.QueryResult) => T): Promise<T> {
     this.#turn = (this.#turn + 1) % this.#open.length;
@@ -56,14 +68,19 @@ export class Pipeline implements Queryable {
   }
 
   #send(client: pg.Client, sent: Sql): Promise<pg.QueryResult> {
-    this.#gather((client as unknown as { connection: { stream: Duplex } }).connection.stream);
+    const stream = streamOf(client);
+    this.#gather(stream);
     return new Promise((resolve, reject) => {
       // A query object, because the driver copies anything else property by property.
       const query = new pg.Query(sent.text, sent.values as unknown[]);
       Object.assign(query, {
         name: statementName(sent.text),
-        callback: (error: Error | null, result: pg.QueryResult) =>
-          error ? reject(error) : resolve(result),
+        callback: (error: Error | null, result: pg.QueryResult) => {
+          if (error === null) return resolve(result);
+          reject(error);
+          // Those behind it have waited for as long, and a node that hangs would answer none.
+          if (codeOf(error) === CANCELLED) giveUp(stream);
+        },
       });
       client.query(query);
     });
@@ -101,7 +118,8 @@ export class Pipeline implements Queryable {
       forget();
       throw error;
     }
-    client.query(SESSION).catch(() => {});
+    this.#watch.add(client);
+    beginSession(client);
     this.#open[turn] = client;
     return client;
   }

@@ -65,6 +65,10 @@ export class MortalDb implements Db {
     return this.#db.snapshot(work);
   }
 
+  forProject(): Db {
+    return this;
+  }
+
   /** The commit stays a step of its own: a death between the two is a case too. */
   alone<T>(query: Sql): Promise<T[]> {
     return this.tx((tx) => tx.many<T>(query));

@@ -28,7 +28,7 @@ function slowed(queryable: Queryable, max_ms: number): Queryable {
 }
 
 export function jittery(db: Db, max_ms: number): Db {
-  return {
+  const slow: Db = {
     ...slowed(db, max_ms),
     portal_auto_invalidate: db.portal_auto_invalidate,
     tx: (work) =>
@@ -38,5 +38,7 @@ export function jittery(db: Db, max_ms: number): Db {
       }),
     alone: (query) => db.tx((tx) => slowed(tx, max_ms).many(query)),
     snapshot: (work) => db.snapshot((tx) => work(slowed(tx, max_ms))),
+    forProject: () => slow,
   };
+  return slow;
 }

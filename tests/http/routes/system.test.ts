@@ -247,6 +247,7 @@ describe("logs", () => {
       tx: () => Promise.reject(new Error("select secrets from vault")),
       alone: () => Promise.reject(new Error("select secrets from vault")),
       snapshot: () => Promise.reject(new Error("select secrets from vault")),
+      forProject: () => broken,
     };
     const server = await serverWith({}, { log, config, db: broken });
     const headers = { authorization: `Bearer ${app.profile.token}`, "x-request-id": "trace-1" };
