@@ -4,7 +4,8 @@ import type { Logger } from "pino";
 import type { ApiActivity } from "./api-activity.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import type { Db, Queryable } from "./store/db.ts";
+import type { Db, PointReads } from "./store/db.ts";
+import type { Placement } from "./store/placement.ts";
 
 export type Context = {
   readonly config: Config;
@@ -13,7 +14,9 @@ export type Context = {
    * Two connections that all requests share, without waiting for each other's answers. Only for
    * reads of a row or two by key: a slow statement would delay everyone behind it.
    */
-  readonly point: Queryable;
+  readonly point: PointReads;
+  /** Which node of a cluster has a project; plain PostgreSQL is one node. */
+  readonly placement: Placement;
   readonly api_activity: ApiActivity;
   readonly clock: Clock;
   readonly log: Logger;

@@ -18,12 +18,14 @@ import { createToken } from "./operations/create-token.ts";
 import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
 import { type Distribution, distribute } from "./store/cluster.ts";
+import { ClusterDb, ClusterPointReads } from "./store/cluster-db.ts";
 import { API_CONNECTION_NAME } from "./store/connection-names.ts";
-import { type Connection, type Db, Pool, type Queryable } from "./store/db.ts";
+import { type Connection, type Db, type PointReads, Pool } from "./store/db.ts";
 import { SHARDS, type Told } from "./store/distribution.ts";
 import { belongsTo, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
+import { ClusterPlacement, isSpread, ONE_NODE, type Placement } from "./store/placement.ts";
 import { countOrganizations } from "./store/tenants.ts";
 import { startLoop } from "./workers/loop.ts";
 import { startWorkersWithPool, startWorkerThread } from "./workers/start.ts";
@@ -197,20 +199,21 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
       warnings: startWarnings(given),
     };
     for (const warning of readiness.warnings) log.warn(warning);
-    const point = new Pipeline(store.connection, { ...REQUESTS, max: PIPELINES });
-    undo.push(() => point.end());
+    const spread = await isSpread(pool);
+    const { end, ...access } = shareOut(pool, store.connection, given, spread);
+    undo.push(end);
     const api_activity = new ApiActivity();
     const shared = { config: given, clock: systemClock, log, secret_key, api_activity };
-    const context = { ...shared, db: pool, point };
+    const context = { ...shared, ...access };
     if (role === "all") {
       const { connection } = store;
       const activity = api_activity.shared;
-      undo.push(startWorkerThread({ config: given, connection, secret_key, activity }));
+      undo.push(startWorkerThread({ config: given, connection, spread, secret_key, activity }));
     }
     if (role === "worker") {
       // Yields to API processes on the same machine.
       setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-      undo.push(startWorkersWithPool(context, store.connection));
+      undo.push(startWorkersWithPool(context, store.connection, spread));
     }
     const { server, base_url } = await listen(context, readiness, role);
     undo.push(() => drain(server, readiness));
@@ -226,6 +229,24 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     await unwind(undo);
     throw error;
   }
+}
+
+type Access = { readonly db: Db; readonly point: PointReads; readonly placement: Placement };
+
+/** The pool and the shared reads as requests use them: with shares by node on a cluster. */
+function shareOut(
+  pool: Pool,
+  connection: Connection,
+  { pool_max: max }: Config,
+  spread: boolean,
+): Access & { end(): Promise<unknown> } {
+  const open = () => new Pipeline(connection, { ...REQUESTS, max: PIPELINES });
+  const shared = open();
+  if (!spread) return { db: pool, point: shared, placement: ONE_NODE, end: () => shared.end() };
+  const placement = new ClusterPlacement(shared);
+  const point = new ClusterPointReads(shared, placement, open);
+  const db = new ClusterDb(pool, placement, { max, wait_ms: LOCK_MS });
+  return { db, point, placement, end: () => Promise.all([point.end(), shared.end()]) };
 }
 
 /** Returns 0 so that the loop sleeps the full pause. */
@@ -255,12 +276,14 @@ export function httpServer(context: Context, readiness: Readiness, role: Role): 
 export function testContext(parts: {
   config: Config;
   db: Db;
-  point?: Queryable;
+  point?: PointReads;
+  placement?: Placement;
   clock: Clock;
   secret_key: Buffer;
 }): Context {
+  const { config, db, point = db, placement = ONE_NODE } = parts;
   const api_activity = new ApiActivity();
-  return { api_activity, ...parts, point: parts.point ?? parts.db, log: makeLog(parts.config) };
+  return { api_activity, ...parts, point, placement, log: makeLog(config) };
 }
 
 async function drain(server: HttpServer, readiness: Readiness): Promise<void> {

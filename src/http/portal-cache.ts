@@ -83,7 +83,7 @@ export class PortalCache {
   }
 
   async #compute({ project_id: project, id, now }: Known): Promise<Computed> {
-    const { db } = this.#context;
+    const db = this.#context.db.forProject(project);
     const read = await db.snapshot((tx) => readPortal(tx, project, id, now));
     if (read === undefined) throw refuse("not_found", "No customer has this id.");
     const { page, drops } = read;

@@ -90,7 +90,7 @@ type Parts = { readonly context: Context; readonly gate: Gate; readonly run: Run
 
 async function respond(parts: Parts, running: Running): Promise<RouteResponse> {
   const { route } = running;
-  const { db, point } = parts.context;
+  const { db, point } = ofProject(parts.context, running.caller);
   switch (route.kind) {
     case "point":
       return render(running, await route.handle(callOf(parts, running, point)));
@@ -99,6 +99,12 @@ async function respond(parts: Parts, running: Running): Promise<RouteResponse> {
     default:
       return render(running, await route.handle(callOf(parts, running, db)));
   }
+}
+
+/** Of the node that has the caller's project: see store/cluster-db.ts. */
+function ofProject({ db, point }: Context, { settings }: Admission) {
+  if (settings === undefined) return { db, point };
+  return { db: db.forProject(settings.id), point: point.forProject(settings.id) };
 }
 
 function callOf<D extends Queryable>(parts: Parts, { request, caller, body }: Running, db: D) {

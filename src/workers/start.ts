@@ -4,10 +4,12 @@ import { Worker } from "node:worker_threads";
 import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
 import { addressPolicy } from "../domain/addresses.ts";
+import { ClusterDb } from "../store/cluster-db.ts";
 import { WORKER_CONNECTION_NAME } from "../store/connection-names.ts";
 import { type Connection, Pool } from "../store/db.ts";
 import { CHANNEL } from "../store/feed.ts";
 import { listen } from "../store/listen.ts";
+import { ClusterPlacement, ONE_NODE } from "../store/placement.ts";
 import { includeThread } from "../telemetry.ts";
 import { backlogJob } from "./backlog.ts";
 import { billingJob } from "./billing.ts";
@@ -36,6 +38,8 @@ const LIMITS = { maxYoungGenerationSizeMb: 6 };
 export type ThreadData = {
   readonly config: Config;
   readonly connection: Connection;
+  /** Whether the projects are spread over the nodes of a cluster. */
+  readonly spread: boolean;
   readonly secret_key: Uint8Array;
   readonly activity: SharedArrayBuffer;
 };
@@ -68,15 +72,20 @@ export function startWorkerThread(data: ThreadData): () => Promise<void> {
 
 /** Starts the workers with a connection pool that only they use. */
 export function startWorkersWithPool(
-  context: Omit<Context, "db" | "point">,
+  context: Omit<Context, "db" | "point" | "placement">,
   connection: Connection,
+  spread: boolean,
 ): () => Promise<void> {
   const { portal_auto_invalidate } = context.config;
-  const db = new Pool(connection, { ...POOL, portal_auto_invalidate });
-  const stop = startWorkers({ ...context, db, point: db }, connection);
+  const pool = new Pool(connection, { ...POOL, portal_auto_invalidate });
+  // Reads that belong to no project need no place, so the placement may ask on the same pool.
+  const placement = spread ? new ClusterPlacement(pool) : ONE_NODE;
+  const share = { max: POOL.max, wait_ms: POOL.lock_timeout_ms };
+  const db = spread ? new ClusterDb(pool, placement, share) : pool;
+  const stop = startWorkers({ ...context, db, point: db, placement }, connection);
   return async () => {
     await stop();
-    await db.end();
+    await pool.end();
   };
 }
 

@@ -9,7 +9,7 @@ import { takeSnapshot } from "../telemetry.ts";
 import { startWorkersWithPool, type ThreadData } from "./start.ts";
 import type { ThreadRequest } from "./thread-messages.ts";
 
-const { config, connection, secret_key, activity } = workerData as ThreadData;
+const { config, connection, spread, secret_key, activity } = workerData as ThreadData;
 // On Linux priority is per thread: this one yields to the thread that answers callers.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 const context = {
@@ -19,7 +19,7 @@ const context = {
   secret_key: Buffer.from(secret_key),
   api_activity: new ApiActivity(activity),
 };
-const stop = startWorkersWithPool(context, connection);
+const stop = startWorkersWithPool(context, connection, spread);
 
 parentPort?.on("message", async (request: ThreadRequest) => {
   if (request === "metrics") {

@@ -1,0 +1,193 @@
+// The database as a cluster of nodes: the same pool and the same shared reads, with a share for the
+// projects of each node. On plain PostgreSQL nothing of this is used.
+
+import type { Db, PointReads, Pool, Queryable, Tx } from "./db.ts";
+import { NodeShare, Places } from "./node-shares.ts";
+import type { Pipeline } from "./pipeline.ts";
+import type { Placement } from "./placement.ts";
+import type { Sql } from "./sql.ts";
+
+type Share = <T>(work: () => Promise<T>) => Promise<T>;
+
+export type ShareOptions = {
+  /** Connections of the pool. */
+  readonly max: number;
+  /** How long one waits for a place. */
+  readonly wait_ms: number;
+};
+
+/**
+ * Half of the connections at most are for the projects of one node. Writes that belong to no project
+ * have a quarter: keys and projects are on every node, so such a write waits for each of them. Its
+ * reads take what is free, because each node has a copy.
+ */
+export class ClusterDb implements Db {
+  readonly portal_auto_invalidate: boolean;
+  readonly #pool: Pool;
+  readonly #placement: Placement;
+  readonly #max: number;
+  readonly #wait_ms: number;
+  readonly #everyNode: Places;
+  readonly #nodes = new Map<string, NodeShare>();
+
+  constructor(pool: Pool, placement: Placement, { max, wait_ms }: ShareOptions) {
+    this.portal_auto_invalidate = pool.portal_auto_invalidate;
+    this.#pool = pool;
+    this.#placement = placement;
+    this.#max = max;
+    this.#wait_ms = wait_ms;
+    this.#everyNode = new Places(() => this.#part(4), wait_ms);
+  }
+
+  many<T>(query: Sql): Promise<T[]> {
+    return this.#pool.many<T>(query);
+  }
+
+  maybeOne<T>(query: Sql): Promise<T | undefined> {
+    return this.#pool.maybeOne<T>(query);
+  }
+
+  one<T>(query: Sql): Promise<T> {
+    return this.#pool.one<T>(query);
+  }
+
+  run(query: Sql): Promise<number> {
+    return this.#everyNode.run(() => this.#pool.run(query));
+  }
+
+  tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#everyNode.run(() => this.#pool.tx(work));
+  }
+
+  alone<T>(query: Sql): Promise<T[]> {
+    return this.#everyNode.run(() => this.#pool.alone<T>(query));
+  }
+
+  snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    return this.#everyNode.run(() => this.#pool.snapshot(work));
+  }
+
+  forProject(project: string): Db {
+    const share: Share = async (work) => {
+      const node = this.#placement.recall(project) ?? (await this.#placement.nodeOf(project));
+      return this.#shareOf(node).run(work);
+    };
+    return new ProjectDb(this.#pool, share, (other) => this.forProject(other));
+  }
+
+  #shareOf(node: string): NodeShare {
+    const found = this.#nodes.get(node);
+    if (found !== undefined) return found;
+    const share = new NodeShare({
+      places: () => this.#part(2),
+      wait_ms: this.#wait_ms,
+      onAway: () => this.#placement.doubt(),
+    });
+    this.#nodes.set(node, share);
+    return share;
+  }
+
+  #part(of: number): number {
+    return this.#placement.nodes > 1 ? Math.max(1, Math.floor(this.#max / of)) : this.#max;
+  }
+}
+
+/** The pool for the work of one project. */
+class ProjectDb implements Db {
+  readonly portal_auto_invalidate: boolean;
+  readonly #pool: Pool;
+  readonly #share: Share;
+  readonly forProject: (project: string) => Db;
+
+  constructor(pool: Pool, share: Share, forProject: (project: string) => Db) {
+    this.portal_auto_invalidate = pool.portal_auto_invalidate;
+    this.#pool = pool;
+    this.#share = share;
+    this.forProject = forProject;
+  }
+
+  many<T>(query: Sql): Promise<T[]> {
+    return this.#share(() => this.#pool.many<T>(query));
+  }
+
+  maybeOne<T>(query: Sql): Promise<T | undefined> {
+    return this.#share(() => this.#pool.maybeOne<T>(query));
+  }
+
+  one<T>(query: Sql): Promise<T> {
+    return this.#share(() => this.#pool.one<T>(query));
+  }
+
+  run(query: Sql): Promise<number> {
+    return this.#share(() => this.#pool.run(query));
+  }
+
+  tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#share(() => this.#pool.tx(work));
+  }
+
+  alone<T>(query: Sql): Promise<T[]> {
+    return this.#share(() => this.#pool.alone<T>(query));
+  }
+
+  snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    return this.#share(() => this.#pool.snapshot(work));
+  }
+}
+
+/**
+ * Shared connections for each node, because a read that hangs delays all that were sent behind it.
+ * Reads that belong to no project keep those of their own.
+ */
+export class ClusterPointReads implements PointReads {
+  readonly #everyNode: Pipeline;
+  readonly #placement: Placement;
+  readonly #open: () => Pipeline;
+  readonly #nodes = new Map<string, Pipeline>();
+
+  constructor(everyNode: Pipeline, placement: Placement, open: () => Pipeline) {
+    this.#everyNode = everyNode;
+    this.#placement = placement;
+    this.#open = open;
+  }
+
+  many<T>(query: Sql): Promise<T[]> {
+    return this.#everyNode.many<T>(query);
+  }
+
+  maybeOne<T>(query: Sql): Promise<T | undefined> {
+    return this.#everyNode.maybeOne<T>(query);
+  }
+
+  one<T>(query: Sql): Promise<T> {
+    return this.#everyNode.one<T>(query);
+  }
+
+  run(query: Sql): Promise<number> {
+    return this.#everyNode.run(query);
+  }
+
+  forProject(project: string): Queryable {
+    const node = this.#placement.recall(project);
+    if (node !== undefined) return this.#of(node);
+    const find = async () => this.#of(await this.#placement.nodeOf(project));
+    return {
+      many: async <T>(query: Sql) => (await find()).many<T>(query),
+      maybeOne: async <T>(query: Sql) => (await find()).maybeOne<T>(query),
+      one: async <T>(query: Sql) => (await find()).one<T>(query),
+      run: async (query) => (await find()).run(query),
+    };
+  }
+
+  #of(node: string): Pipeline {
+    const found = this.#nodes.get(node);
+    if (found !== undefined) return found;
+    const pipeline = this.#open();
+    this.#nodes.set(node, pipeline);
+    return pipeline;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.#nodes.values()].map((pipeline) => pipeline.end()));
+  }
+}

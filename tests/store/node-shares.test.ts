@@ -1,0 +1,102 @@
+// Places by node: who waits, who is refused, and how a node that is away is found to be back.
+
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { refuse } from "../../src/errors.ts";
+import { NodeShare, Places } from "../../src/store/node-shares.ts";
+
+const AWAY = { code: "unavailable", status: 503 };
+const RETRY_MS = 500;
+
+/** Work that ends when it is told to. */
+function held() {
+  let end: (error?: unknown) => void = () => {};
+  const ended = new Promise<void>((resolve, reject) => {
+    end = (error) => (error === undefined ? resolve() : reject(error));
+  });
+  return { work: () => ended, end };
+}
+
+const away = () => refuse("unavailable", "The database cannot be reached just now. Try again.");
+
+function shareOf(places: number, wait_ms = 1_000) {
+  const seen = { away: 0 };
+  const share = new NodeShare({
+    places: () => places,
+    wait_ms,
+    onAway: () => {
+      seen.away += 1;
+    },
+  });
+  return { share, seen };
+}
+
+test("places are given in the order of waiting, and refused after the wait", async () => {
+  const places = new Places(() => 1, 200);
+  const first = held();
+  const order: string[] = [];
+  const running = places.run(first.work);
+  const second = places.run(async () => order.push("second"));
+  const third = places.run(async () => order.push("third"));
+  await pause(20);
+  expect(order).toEqual([]);
+  first.end();
+  await Promise.all([running, second, third]);
+  expect(order).toEqual(["second", "third"]);
+  expect(places.used).toBe(0);
+  const again = held();
+  const busy = places.run(again.work);
+  await expect(places.run(async () => "never")).rejects.toMatchObject(AWAY);
+  again.end();
+  await busy;
+  expect(await places.run(async () => "free")).toBe("free");
+});
+
+test("a node that fails is away: others are told at once, and one tries after a rest", async () => {
+  const { share, seen } = shareOf(4);
+  await expect(share.run(() => Promise.reject(away()))).rejects.toMatchObject(AWAY);
+  expect(seen.away).toBe(1);
+  let tried = 0;
+  const attempt = () =>
+    share.run(async () => {
+      tried += 1;
+    });
+  await expect(attempt()).rejects.toMatchObject(AWAY);
+  expect(tried).toBe(0);
+  await pause(RETRY_MS + 100);
+  const probe = held();
+  const probing = share.run(probe.work);
+  await expect(attempt()).rejects.toMatchObject(AWAY);
+  probe.end();
+  await probing;
+  await Promise.all([attempt(), attempt()]);
+  expect(tried).toBe(2);
+});
+
+test("those who wait for a node that turns out to be away are told at once", async () => {
+  const { share } = shareOf(1, 60_000);
+  const first = held();
+  const running = expect(share.run(first.work)).rejects.toMatchObject(AWAY);
+  const waiting = expect(share.run(async () => "waited")).rejects.toMatchObject(AWAY);
+  first.end(away());
+  await Promise.all([running, waiting]);
+});
+
+test("one failure among successes leaves the node as it is", async () => {
+  const { share, seen } = shareOf(4);
+  const slow = held();
+  const failing = expect(share.run(slow.work)).rejects.toMatchObject(AWAY);
+  await share.run(async () => "meanwhile");
+  slow.end(away());
+  await failing;
+  expect(seen.away).toBe(0);
+  expect(await share.run(async () => "fine")).toBe("fine");
+});
+
+test("a refusal for another reason says nothing about the node", async () => {
+  const { share, seen } = shareOf(4);
+  const conflict = () => Promise.reject(refuse("already_exists", "There is one."));
+  await expect(share.run(conflict)).rejects.toMatchObject({ code: "already_exists" });
+  expect(seen.away).toBe(0);
+  expect(await share.run(async () => "fine")).toBe("fine");
+});

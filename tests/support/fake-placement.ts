@@ -1,0 +1,18 @@
+// Projects on nodes of a cluster that is not there, for tests on plain PostgreSQL.
+
+import type { Placement } from "../../src/store/placement.ts";
+
+/** A project lives on the node that its id begins with: "a-1" on "a". */
+export function fakePlacement(nodes: number): Placement & { doubts: number } {
+  const nodeOf = (project: string) => project.split("-")[0] ?? "";
+  return {
+    nodes,
+    doubts: 0,
+    nodeOf: async (project) => nodeOf(project),
+    recall: nodeOf,
+    parts: async () => [],
+    doubt() {
+      this.doubts += 1;
+    },
+  };
+}
