@@ -6,28 +6,42 @@ import { Refusal, refuse } from "../errors.ts";
 import { type Arrived, type Outcome, recordUsage } from "../operations/record-usage.ts";
 import type { UsageEventInput } from "../schema/events.ts";
 import type { Db } from "../store/db.ts";
+import type { Placement } from "../store/placement.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 
 /** Projects written at once. Two writers of one project would lock the same daily sums in turn. */
 const WRITERS_MAX = 4;
+/** Of these at most so many for the projects of one node, when a cluster has several. */
+const NODE_WRITERS_MAX = 2;
 const BATCH_MAX = 2_000;
 const WAITING_MAX = 10_000;
+/** An event is answered by then, also when it waits behind writes that the database lets hang. */
+const ANSWER_MS = 4_500;
+const LOOK_MS = 250;
 
 type Waiting = Arrived & {
   readonly settings: ProjectSettings;
+  /** The look at which it is late. */
+  readonly late_at: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
 };
 
+type Writing = { readonly node: string | undefined; readonly batch: readonly Waiting[] };
+
 export class EventQueue {
   readonly #db: Db;
+  readonly #placement: Placement;
   readonly #waiting = new Map<string, Waiting[]>();
-  readonly #writing = new Set<string>();
+  readonly #writing = new Map<string, Writing>();
   #count = 0;
   #scheduled = false;
+  #looks = 0;
+  #looking: NodeJS.Timeout | undefined;
 
-  constructor(db: Db) {
+  constructor(db: Db, placement: Placement) {
     this.#db = db;
+    this.#placement = placement;
   }
 
   /** Resolves after the commit, with what became of this one event. */
@@ -38,11 +52,14 @@ export class EventQueue {
       });
     }
     return new Promise((resolve, reject) => {
-      const event = { settings, input, received_at, arrival: nextArrival(), resolve, reject };
+      const arrival = nextArrival();
+      const late_at = this.#looks + ANSWER_MS / LOOK_MS;
+      const event = { settings, input, received_at, arrival, late_at, resolve, reject };
       const queue = this.#waiting.get(settings.id);
       if (queue === undefined) this.#waiting.set(settings.id, [event]);
       else queue.push(event);
       this.#count += 1;
+      this.#looking ??= setInterval(() => this.#look(), LOOK_MS);
       this.#schedule();
     });
   }
@@ -55,15 +72,26 @@ export class EventQueue {
       this.#scheduled = false;
       for (const project of this.#waiting.keys()) {
         if (this.#writing.size >= WRITERS_MAX) return;
-        if (!this.#writing.has(project)) void this.#write(project);
+        if (!this.#writing.has(project)) this.#writeIfRoom(project);
       }
     });
   }
 
-  async #write(project: string): Promise<void> {
-    this.#writing.add(project);
+  /** A node that hangs must not have all the writers. */
+  #writeIfRoom(project: string): void {
+    const node = this.#placement.recall(project);
+    if (this.#placement.nodes > 1) {
+      const ofNode = [...this.#writing.values()].filter((writing) => writing.node === node);
+      if (ofNode.length >= NODE_WRITERS_MAX) return;
+    }
+    void this.#write(project, node);
+  }
+
+  async #write(project: string, node: string | undefined): Promise<void> {
+    const batch = this.#take(project);
+    this.#writing.set(project, { node, batch });
     try {
-      await this.#record(this.#take(project));
+      await this.#record(batch);
     } finally {
       this.#writing.delete(project);
       if (this.#waiting.size > 0) this.#schedule();
@@ -80,11 +108,38 @@ export class EventQueue {
     return batch;
   }
 
+  /** Refuses what is late. A write that is under way may still succeed: a repeat counts once. */
+  #look(): void {
+    this.#looks += 1;
+    for (const [project, queue] of this.#waiting) {
+      const late = this.#refuseLate(queue);
+      this.#count -= late;
+      if (late === queue.length) this.#waiting.delete(project);
+      else queue.splice(0, late);
+    }
+    for (const { batch } of this.#writing.values()) this.#refuseLate(batch);
+    if (this.#count > 0 || this.#writing.size > 0) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+  }
+
+  /** How many of them were: the first have waited longest. */
+  #refuseLate(events: readonly Waiting[]): number {
+    const onTime = events.findIndex(({ late_at }) => late_at > this.#looks);
+    const late = onTime < 0 ? events.length : onTime;
+    if (late === 0) return 0;
+    const refusal = refuse("unavailable", "The event could not be stored in time. Try again.", {
+      headers: { "retry-after": "1" },
+    });
+    for (const event of events.slice(0, late)) event.reject(refusal);
+    return late;
+  }
+
   async #record(batch: readonly Waiting[]): Promise<void> {
     const settings = batch.at(-1)?.settings;
     if (settings === undefined) return;
     try {
-      const outcomes = await recordUsage(this.#db, settings, batch);
+      const outcomes = await recordUsage(this.#db.forProject(settings.id), settings, batch);
       batch.forEach((event, i) => {
         event.resolve(outcomes[i] ?? refuse("internal_error", "The event has no outcome."));
       });

@@ -36,7 +36,7 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...planRoutes,
     ...addOnRoutes,
     ...subscriptionRoutes,
-    ...eventRoutes(context.db),
+    ...eventRoutes(context),
     ...invoiceRoutes,
     ...paymentRoutes,
     ...analyticsRoutes,

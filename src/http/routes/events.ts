@@ -2,6 +2,7 @@
 
 import Type from "typebox";
 import { nextArrival } from "../../clock.ts";
+import type { Context } from "../../context.ts";
 import { parseTimestamp } from "../../domain/dates.ts";
 import { Refusal, refuse, refuseField } from "../../errors.ts";
 import { type Arrived, type Outcome, recordUsage } from "../../operations/record-usage.ts";
@@ -30,8 +31,8 @@ const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 const CHUNK = 2_000;
 
 /** A function, because each server has a queue of its own. */
-export function eventRoutes(db: Db): Route[] {
-  const queue = new EventQueue(db);
+export function eventRoutes(context: Context): Route[] {
+  const queue = new EventQueue(context.db, context.placement);
 
   const post = own({
     method: "POST",
