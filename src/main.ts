@@ -34,7 +34,7 @@ import { startWorkersWithPool, startWorkerThread } from "./workers/start.ts";
  * A request waits for a connection for at most LOCK_MS, and then for no statement longer than this
  * and the 0.3 s by which a silent connection is found: 503 within 5 s when the database is away.
  */
-const STATEMENT_MS = 2_500;
+const STATEMENT_MS = 2_300;
 const LOCK_MS = 2_000;
 const PIPELINES = 2;
 const LAST_USED_PAUSE_MS = 30_000;

@@ -16,7 +16,7 @@ const NODE_WRITERS_MAX = 2;
 const BATCH_MAX = 2_000;
 const WAITING_MAX = 10_000;
 /** An event is answered by then, also when it waits behind writes that the database lets hang. */
-const ANSWER_MS = 4_500;
+const ANSWER_MS = 4_000;
 const LOOK_MS = 250;
 
 type Waiting = Arrived & {

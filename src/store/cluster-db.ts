@@ -17,9 +17,9 @@ export type ShareOptions = {
 };
 
 /**
- * Half of the connections at most are for the projects of one node. Writes that belong to no project
- * have a quarter: keys and projects are on every node, so such a write waits for each of them. Its
- * reads take what is free, because each node has a copy.
+ * Half of the connections at most are for the projects of one node. Writes that belong to no
+ * project have a quarter: keys and projects are on every node, so such a write waits for each of
+ * them. Their reads take what is free, because each node has a copy.
  */
 export class ClusterDb implements Db {
   readonly portal_auto_invalidate: boolean;

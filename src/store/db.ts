@@ -319,7 +319,7 @@ const RETRIED = new Set(["40001", "40P01", "55P03"]);
 const UNAVAILABLE =
   /^(08...|53...|57P0.|57014|25006|58...|XX000|ECONN.*|ENOENT|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/;
 const UNAVAILABLE_TEXT =
-  /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after calling end/;
+  /timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after calling end/;
 
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;

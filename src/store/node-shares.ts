@@ -1,5 +1,5 @@
-// What the projects of one node may take of a process: some of its connections, not all. A node that
-// hangs, or is away, then fails its own projects and nobody else's.
+// What the projects of one node may take of a process: some of its connections, not all. A node
+// that hangs, or is away, then fails its own projects and nobody else's.
 
 import { refuse } from "../errors.ts";
 import { isUnavailable } from "./db.ts";

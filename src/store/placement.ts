@@ -1,5 +1,5 @@
-// On which node of a cluster a project lives, as the cluster's own catalog says, so that work can be
-// shared out by node. Routes nothing: the cluster does that. Plain PostgreSQL is one node.
+// On which node of a cluster a project lives, as the cluster's own catalog says, so that work can
+// be shared out by node. Routes nothing: the cluster does that. Plain PostgreSQL is one node.
 
 import { groupBy } from "../domain/group-by.ts";
 import type { Queryable } from "./db.ts";

@@ -17,10 +17,10 @@ type Watched = {
 };
 
 /**
- * Looks at its connections five times a second, so a statement costs nothing to watch. Only complete
- * silence counts: a connection with many statements under way, or with a long answer, is left alone
- * while anything comes. Time is counted in looks: a process that itself was stopped does not find
- * all its connections silent when it goes on.
+ * Looks at its connections five times a second, so a statement costs nothing to watch. Only
+ * complete silence counts: a connection with many statements under way, or with a long answer, is
+ * left alone while anything comes. Time is counted in looks: a process that itself was stopped does
+ * not find all its connections silent when it goes on.
  */
 export class SilenceWatch {
   readonly #ticks_max: number;

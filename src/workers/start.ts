@@ -21,7 +21,7 @@ import { snapshotsOf, type ThreadRequest } from "./thread-messages.ts";
 import { WebhookClient } from "./webhook-client.ts";
 
 /**
- * Longer timeouts than for requests (2.5 s and 2 s): a batch of 1,000 closes takes about 0.8 s. Not
+ * Longer timeouts than for requests (2.3 s and 2 s): a batch of 1,000 closes takes about 0.8 s. Not
  * much longer, because a connection that has gone silent is given up when they are over.
  */
 const POOL = {

@@ -34,8 +34,9 @@ export class Fleet {
     this.caller = new Caller(profile);
   }
 
-  static async open(): Promise<Fleet> {
-    const database = await testDatabase();
+  /** On a database of its own, or on a migrated one that is given. */
+  static async open(given?: { connection: Connection; drop(): Promise<void> }): Promise<Fleet> {
+    const database = given ?? (await testDatabase());
     const db = new Pool(database.connection, {
       max: 4,
       statement_timeout_ms: 60_000,

@@ -1,5 +1,5 @@
-// Shares by node, with two nodes that are not there: what hangs for the projects of one is quick for
-// those of the other.
+// Shares by node, with two nodes that are not there: what hangs for the projects of one is quick
+// for those of the other.
 
 import { afterAll, expect, test } from "vitest";
 import { ClusterDb, ClusterPointReads } from "../../src/store/cluster-db.ts";
