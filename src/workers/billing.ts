@@ -17,6 +17,7 @@ import * as projects from "../store/projects-with-work.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
+import { ByNode } from "./by-node.ts";
 import type { Job } from "./loop.ts";
 import { closeBatchSeconds, invoicesCreated, periodsClosed } from "./prometheus.ts";
 
@@ -24,29 +25,35 @@ const PAUSE_MS = 1_000;
 /** Batches that each of the two parallel closes takes before the next project has its turn. */
 const PARALLEL_BATCHES = 4;
 
+const NAME = "billing";
+
 export function billingJob(context: Context): Job {
+  const byNode = new ByNode(context, NAME);
   return {
-    name: "billing",
+    name: NAME,
     pause_ms: PAUSE_MS,
     // Overdue invoices and dunning are looked for only when no period is left to close: a close
     // makes the invoices that they look at.
     tick: async () =>
-      (await closeTick(context)) ||
-      (await settleTick(context)) + (await overdueTick(context)) + (await dunningTick(context)),
+      (await closeTick(context, byNode)) ||
+      (await settleTick(context, byNode)) +
+        (await overdueTick(context, byNode)) +
+        (await dunningTick(context, byNode)),
+    drain: () => byNode.drain(),
   };
 }
 
 /** Closes some periods of each project that has ended ones, so that projects take turns. */
-async function closeTick(context: Context): Promise<number> {
-  const { db, clock } = context;
+async function closeTick(context: Context, byNode: ByNode): Promise<number> {
+  const { clock } = context;
   const real_now = clock.now();
-  let closed = 0;
-  for (const settings of await projects.withEndedPeriods(db, real_now)) {
+  const due = await byNode.list((db) => projects.withEndedPeriods(db, real_now));
+  return byNode.each(due, async (settings) => {
     const now = settings.frozen_at ?? real_now;
+    const db = context.db.forProject(settings.id);
     if (settings.beyond_cutoff) await db.tx((tx) => usageLocks.raiseCutoff(tx, settings.id, now));
-    closed += await closeProject(context, settings, now);
-  }
-  return closed;
+    return closeProject({ ...context, db }, settings, now);
+  });
 }
 
 /**
@@ -113,31 +120,28 @@ function countInvoices({ facts }: CloseReport): void {
   invoicesCreated.inc(facts.filter(({ type }) => type === "invoice.created").length);
 }
 
-async function settleTick({ db, clock }: Context): Promise<number> {
-  let settled = 0;
-  for (const settings of await projects.withLateUsage(db, clock.now())) {
+async function settleTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
+  const due = await byNode.list((all) => projects.withLateUsage(all, clock.now()));
+  return byNode.each(due, async (settings) => {
     const now = settings.frozen_at ?? clock.now();
-    const report = await db.tx((tx) => settleEnded(tx, settings, now));
+    const report = await db.forProject(settings.id).tx((tx) => settleEnded(tx, settings, now));
     countInvoices(report);
-    settled += report.closed;
-  }
-  return settled;
+    return report.closed;
+  });
 }
 
-async function overdueTick({ db, clock }: Context): Promise<number> {
-  let marked = 0;
-  for (const settings of await projects.withOverdueInvoices(db, clock.now())) {
+async function overdueTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
+  const due = await byNode.list((all) => projects.withOverdueInvoices(all, clock.now()));
+  return byNode.each(due, async (settings) => {
     const now = settings.frozen_at ?? clock.now();
-    marked += (await db.tx((tx) => markOverdue(tx, settings, now))).length;
-  }
-  return marked;
+    return (await db.forProject(settings.id).tx((tx) => markOverdue(tx, settings, now))).length;
+  });
 }
 
-async function dunningTick({ db, clock }: Context): Promise<number> {
-  let sent = 0;
-  for (const settings of await projects.withDunningDue(db, clock.now())) {
+async function dunningTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
+  const due = await byNode.list((all) => projects.withDunningDue(all, clock.now()));
+  return byNode.each(due, async (settings) => {
     const now = settings.frozen_at ?? clock.now();
-    sent += (await db.tx((tx) => stepDunning(tx, settings, now))).length;
-  }
-  return sent;
+    return (await db.forProject(settings.id).tx((tx) => stepDunning(tx, settings, now))).length;
+  });
 }

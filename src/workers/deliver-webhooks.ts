@@ -16,12 +16,15 @@ import * as deliveries from "../store/deliveries.ts";
 import { decrypt, secretBinding } from "../store/encryption.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
+import { ByNode } from "./by-node.ts";
 import { type EndpointKey, EndpointWindows } from "./endpoint-windows.ts";
 import type { Job } from "./loop.ts";
 import { webhookAttemptSeconds, webhookAttempts } from "./prometheus.ts";
 import type { AttemptOutcome } from "./webhook-attempt.ts";
 import type { WebhookClient } from "./webhook-client.ts";
 
+const CLAIMS = "webhook_claims";
+const RESULTS = "webhook_results";
 const POLL_MS = 500;
 const RESULTS_MAX = 500;
 /** Results that arrive within this time are recorded by one statement per project. */
@@ -50,6 +53,8 @@ type ResultToRecord = deliveries.AttemptResult & { readonly project_id: ProjectI
 export class Deliverer {
   readonly #context: Context;
   readonly #client: WebhookClient;
+  readonly #claimsByNode: ByNode;
+  readonly #resultsByNode: ByNode;
   readonly #windows = new EndpointWindows<ClaimedDelivery>();
   /** Decrypted secrets, by endpoint and ciphertext: a changed secret has another ciphertext. */
   readonly #secrets = new Map<string, string>();
@@ -69,13 +74,20 @@ export class Deliverer {
   constructor(context: Context, client: WebhookClient) {
     this.#context = context;
     this.#client = client;
+    this.#claimsByNode = new ByNode(context, CLAIMS);
+    this.#resultsByNode = new ByNode(context, RESULTS);
   }
 
   get jobs(): { claims: Job; results: Job } {
     return {
-      claims: { name: "webhook_claims", pause_ms: POLL_MS, tick: () => this.claimDue() },
+      claims: {
+        name: CLAIMS,
+        pause_ms: POLL_MS,
+        tick: () => this.claimDue(),
+        drain: () => this.#claimsByNode.drain(),
+      },
       results: {
-        name: "webhook_results",
+        name: RESULTS,
         pause_ms: POLL_MS,
         gather_ms: GATHER_MS,
         tick: () => this.recordResults(),
@@ -96,31 +108,32 @@ export class Deliverer {
 
   /** Claims what there is room for and starts sending it. Returns how many rows were claimed. */
   async claimDue(): Promise<number> {
-    const { db } = this.#context;
     const polled = await this.#poll();
-    let claimed = 0;
-    for (const project of [...this.#projectsWithWork]) {
-      const room = this.#windows.room(project);
-      // It stays in the set: the next result makes room, and wakes this job.
-      if (room.total === 0) continue;
-      this.#projectsWithWork.delete(project);
-      // Nothing new, and an earlier claim has filled the windows that wanted more.
-      if (!this.#notified.delete(project) && !this.#windows.projectWantsMore(project)) continue;
-      const claimed_ms = monotonicMs();
-      const rows = await deliveries.claim(db, project, room);
-      // The claim was cut at its limit, so more may be due.
-      if (rows.length >= room.total) this.#addWork(project);
-      // The poll finds rows that no claim takes: they are due to endpoints that are switched off.
-      if (rows.length === 0 && polled.has(project) && this.#windows.isIdle(project)) {
-        await webhooks.pauseDisabled(db, project);
-      }
-      this.#windows.addClaimed(project, withBodies(rows, claimed_ms), room);
-      for (const endpoint_id of new Set(rows.map((row) => row.endpoint_id))) {
-        this.#startNext({ project_id: project, endpoint_id });
-      }
-      claimed += rows.length;
+    const projects = [...this.#projectsWithWork].map((id) => ({ id }));
+    return this.#claimsByNode.each(projects, ({ id }) => this.#claim(id, polled.has(id)));
+  }
+
+  async #claim(project: ProjectId, polled: boolean): Promise<number> {
+    const db = this.#context.db.forProject(project);
+    const room = this.#windows.room(project);
+    // It stays in the set: the next result makes room, and wakes this job.
+    if (room.total === 0) return 0;
+    this.#projectsWithWork.delete(project);
+    // Nothing new, and an earlier claim has filled the windows that wanted more.
+    if (!this.#notified.delete(project) && !this.#windows.projectWantsMore(project)) return 0;
+    const claimed_ms = monotonicMs();
+    const rows = await deliveries.claim(db, project, room);
+    // The claim was cut at its limit, so more may be due.
+    if (rows.length >= room.total) this.#addWork(project);
+    // The poll finds rows that no claim takes: they are due to endpoints that are switched off.
+    if (rows.length === 0 && polled && this.#windows.isIdle(project)) {
+      await webhooks.pauseDisabled(db, project);
     }
-    return claimed;
+    this.#windows.addClaimed(project, withBodies(rows, claimed_ms), room);
+    for (const endpoint_id of new Set(rows.map((row) => row.endpoint_id))) {
+      this.#startNext({ project_id: project, endpoint_id });
+    }
+    return rows.length;
   }
 
   /** Finds what no notification announces: retries that are due, and claims that have expired. */
@@ -128,7 +141,7 @@ export class Deliverer {
     const now_ms = monotonicMs();
     if (now_ms - this.#polled_ms < POLL_MS) return new Set();
     this.#polled_ms = now_ms;
-    const due = await deliveries.listDueProjects(this.#context.db);
+    const due = await this.#claimsByNode.list((db) => deliveries.listDueProjects(db));
     for (const project of due) this.#addWork(project);
     return new Set(due);
   }
@@ -237,28 +250,44 @@ export class Deliverer {
   async recordResults(): Promise<number> {
     const results = this.#toRecord.splice(0, RESULTS_MAX);
     const unsent = this.#toRelease.splice(0, RESULTS_MAX);
-    const failures: unknown[] = [];
-    for (const [project, ofProject] of groupBy(results, (result) => result.project_id)) {
-      try {
-        await this.#record(project, ofProject);
-      } catch (error) {
-        // Tried again at the next tick: the claims keep other workers from sending them meanwhile.
-        this.#toRecord.push(...ofProject);
-        failures.push(error);
-      }
+    const toRecord = groupBy(results, (result) => result.project_id);
+    const toRelease = groupBy(unsent, (row) => row.project_id);
+    const projects = [...new Set([...toRecord.keys(), ...toRelease.keys()])];
+    // Tried again at the next tick: the claims keep other workers from sending them meanwhile.
+    const again = (id: ProjectId) => this.#toRecord.push(...(toRecord.get(id) ?? []));
+    const record = async (id: ProjectId) => {
+      const ofProject = toRecord.get(id) ?? [];
+      if (ofProject.length > 0) await this.#record(id, ofProject);
+      return ofProject.length;
+    };
+    try {
+      return await this.#resultsByNode.each(
+        projects.map((id) => ({ id })),
+        async ({ id }) => {
+          const recorded = await record(id).catch((error) => {
+            again(id);
+            throw error;
+          });
+          return recorded + (await this.#release(id, toRelease.get(id) ?? []));
+        },
+        ({ id }) => again(id),
+      );
+    } finally {
+      if (results.length + unsent.length > 0) this.wakeClaims();
     }
-    for (const [project, rows] of groupBy(unsent, (row) => row.project_id)) {
-      // Not tried again: an expired claim makes the rows due by itself.
-      await deliveries.release(this.#context.db, project, rows).catch((e) => failures.push(e));
-      this.#addWork(project);
-    }
-    if (results.length + unsent.length > 0) this.wakeClaims();
-    if (failures.length > 0) throw failures[0];
-    return results.length + unsent.length;
+  }
+
+  /** Not tried again: an expired claim makes the rows due by itself. */
+  async #release(project: ProjectId, rows: readonly ClaimedDelivery[]): Promise<number> {
+    if (rows.length === 0) return 0;
+    this.#addWork(project);
+    await deliveries.release(this.#context.db.forProject(project), project, rows);
+    return rows.length;
   }
 
   #record(project: ProjectId, results: readonly deliveries.AttemptResult[]): Promise<unknown> {
-    const { db, clock } = this.#context;
+    const { clock } = this.#context;
+    const db = this.#context.db.forProject(project);
     // Deliveries change nothing else, so one statement without a transaction records them. Failures
     // may disable the endpoint or emit an event.
     return results.every(({ status }) => status === "delivered")
@@ -285,6 +314,7 @@ export class Deliverer {
       // Their claims expire and they are sent again: delivery is at least once, not exactly once.
       this.#context.log.error({ err: error }, "the last webhook results could not be written");
     }
+    await this.#resultsByNode.drain();
     await this.#client.close();
   }
 }

@@ -10,6 +10,8 @@ export type Job = {
   readonly gather_ms?: number;
   /** Does a bounded amount of work and returns how much; after 0 the loop pauses. */
   tick(): Promise<number>;
+  /** Called after the last tick: ends what a tick has left under way. */
+  drain?(): Promise<void>;
 };
 
 export type Loop = { wake(): void; stop(): Promise<void> };
@@ -60,6 +62,7 @@ export function startLoop(job: Job, log: Logger): Loop {
       stopping = true;
       wake();
       await done;
+      await job.drain?.();
     },
   };
 }

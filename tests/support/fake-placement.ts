@@ -1,16 +1,21 @@
 // Projects on nodes of a cluster that is not there, for tests on plain PostgreSQL.
 
+import { groupBy } from "../../src/domain/group-by.ts";
 import type { Placement } from "../../src/store/placement.ts";
 
 /** A project lives on the node that its id begins with: "a-1" on "a". */
-export function fakePlacement(nodes: number): Placement & { doubts: number } {
+export function fakePlacement(
+  nodes: number,
+  projects: readonly string[] = [],
+): Placement & { doubts: number } {
   const nodeOf = (project: string) => project.split("-")[0] ?? "";
   return {
     nodes,
     doubts: 0,
     nodeOf: async (project) => nodeOf(project),
     recall: nodeOf,
-    parts: async () => [],
+    parts: async () =>
+      [...groupBy(projects, nodeOf)].map(([node, ofNode]) => ({ node, projects: ofNode })),
     doubt() {
       this.doubts += 1;
     },

@@ -1,0 +1,196 @@
+// Work over many projects that no single node of a cluster holds up: lists go on without the node
+// that is away, and each node's projects are handled one by one, beside those of other nodes.
+
+import type { Context } from "../context.ts";
+import { groupBy } from "../domain/group-by.ts";
+import { refuse } from "../errors.ts";
+import { type Db, isUnavailable } from "../store/db.ts";
+import { ALL, type Among, amongProjects, type Part } from "../store/placement.ts";
+import { jobFailures } from "../telemetry.ts";
+
+/** How long the projects of other nodes wait for one that does not answer. */
+const PATIENCE_MS = 2_000;
+/** After a failure, lists are asked for node by node for so long. */
+const APART_MS = 30_000;
+
+type OfProject = { readonly id: string };
+
+/** One for each job. On plain PostgreSQL lists are asked for whole and projects come by turns. */
+export class ByNode {
+  readonly #context: Pick<Context, "db" | "placement" | "log">;
+  readonly #job: string;
+  /** What is under way at each node; a node that hangs is not given more. */
+  readonly #handling = new Map<string, Promise<void>>();
+  readonly #listing = new Map<string, Promise<void>>();
+  /** Nodes whose last list failed, or did not come in time: not waited for. */
+  readonly #away = new Set<string>();
+  #apart: NodeJS.Timeout | undefined;
+  #stopping = false;
+
+  constructor(context: Pick<Context, "db" | "placement" | "log">, job: string) {
+    this.#context = context;
+    this.#job = job;
+  }
+
+  /**
+   * A list across projects: whole, and if that fails or takes long on a cluster, node by node
+   * without those that do not answer. `ask` is given the database and the projects to ask for.
+   */
+  async list<T>(ask: (db: Db, among: Among) => Promise<T[]>): Promise<T[]> {
+    const { db, placement } = this.#context;
+    if (placement.nodes === 1) return ask(db, ALL);
+    if (this.#apart === undefined) {
+      try {
+        return await inTime(ask(db, ALL));
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        this.#goApart(error);
+      }
+    }
+    const found: T[] = [];
+    const parts = groupBy(await placement.parts(), ({ node }) => node);
+    const asked = [...parts].flatMap(([node, ofNode]) => {
+      if (this.#listing.has(node)) return [];
+      const listing = this.#listNode(node, ofNode, ask, found);
+      keepUntilEnd(this.#listing, node, listing);
+      return this.#away.has(node) ? [] : [listing];
+    });
+    await inTime(Promise.all(asked)).catch((error) => {
+      if (!isUnavailable(error)) throw error;
+      for (const node of this.#listing.keys()) this.#away.add(node);
+    });
+    // A copy: what comes later is part of the next list.
+    return [...found];
+  }
+
+  async #listNode<T>(
+    node: string,
+    parts: readonly Part[],
+    ask: (db: Db, among: Among) => Promise<T[]>,
+    found: T[],
+  ): Promise<void> {
+    try {
+      for (const { projects } of parts) {
+        const db = this.#context.db.forProject(projects[0] ?? "");
+        found.push(...(await ask(db, amongProjects(projects))));
+      }
+      this.#away.delete(node);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      this.#away.add(node);
+      this.#goApart(error);
+    }
+  }
+
+  #goApart(error: unknown): void {
+    if (this.#apart === undefined) {
+      jobFailures.inc({ job: this.#job });
+      this.#context.log.error({ err: error, job: this.#job }, "a list is asked for node by node");
+    }
+    clearTimeout(this.#apart);
+    this.#apart = setTimeout(() => {
+      this.#apart = undefined;
+    }, APART_MS).unref();
+  }
+
+  /**
+   * Does the work of each project and adds up what it returns. One that fails is logged and counted
+   * and does not stop the others. `skipped` is told of those that were not come to, because their
+   * node is still busy or was found to be away.
+   */
+  async each<P extends OfProject>(
+    projects: readonly P[],
+    work: (project: P) => Promise<number>,
+    skipped: (project: P) => void = () => {},
+  ): Promise<number> {
+    const { placement } = this.#context;
+    const run: Run<P> = { work, skipped, done: 0 };
+    if (placement.nodes === 1) {
+      await this.#eachInTurn(projects, run, true);
+      return run.done;
+    }
+    const chains = [...(await this.#byNode(projects, skipped))].flatMap(([node, ofNode]) => {
+      if (this.#handling.has(node)) {
+        for (const project of ofNode) skipped(project);
+        return [];
+      }
+      const chain = this.#eachInTurn(ofNode, run, false);
+      keepUntilEnd(this.#handling, node, chain);
+      return [chain];
+    });
+    // The rest goes on by itself, and its node is left out until it has ended.
+    await inTime(Promise.all(chains)).catch((error) => {
+      if (!isUnavailable(error)) throw error;
+    });
+    return run.done;
+  }
+
+  async #byNode<P extends OfProject>(projects: readonly P[], skipped: (project: P) => void) {
+    const { placement } = this.#context;
+    try {
+      const nodes = new Map<string, string>();
+      for (const { id } of projects) nodes.set(id, await placement.nodeOf(id));
+      return groupBy(projects, ({ id }) => nodes.get(id) ?? "");
+    } catch (error) {
+      for (const project of projects) skipped(project);
+      throw error;
+    }
+  }
+
+  async #eachInTurn<P extends OfProject>(projects: readonly P[], run: Run<P>, alone: boolean) {
+    for (const [i, project] of projects.entries()) {
+      try {
+        if (this.#stopping) {
+          run.skipped(project);
+          continue;
+        }
+        const done = await run.work(project);
+        run.done += done;
+      } catch (error) {
+        const isAway = isUnavailable(error);
+        if (isAway) for (const rest of projects.slice(i + 1)) run.skipped(rest);
+        // There is only this server: the whole job failed, which the loop tells and counts.
+        if (isAway && alone) throw error;
+        jobFailures.inc({ job: this.#job });
+        const about = { err: error, job: this.#job, project_id: project.id };
+        this.#context.log.error(about, "a job failed for a project and will be tried again");
+        if (isAway) return;
+      }
+    }
+  }
+
+  /** At the end of the job: waits for what is under way, and begins nothing more. */
+  async drain(): Promise<void> {
+    this.#stopping = true;
+    await Promise.allSettled(this.#handling.values());
+  }
+}
+
+type Run<P> = {
+  readonly work: (project: P) => Promise<number>;
+  readonly skipped: (project: P) => void;
+  done: number;
+};
+
+function keepUntilEnd(running: Map<string, Promise<void>>, node: string, work: Promise<void>) {
+  running.set(node, work);
+  const end = () => {
+    running.delete(node);
+  };
+  work.then(end, end);
+}
+
+/** What is not there by then is left to itself, its failure included. */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const tooLong = refuse("unavailable", "A node of the database does not answer.");
+    timer = setTimeout(() => reject(tooLong), PATIENCE_MS);
+  });
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
