@@ -17,9 +17,9 @@ export type ShareOptions = {
 };
 
 /**
- * Half of the connections at most are for the projects of one node. Writes that belong to no
- * project have a quarter: keys and projects are on every node, so such a write waits for each of
- * them. Their reads take what is free, because each node has a copy.
+ * Half of the connections at most are for the projects of one node. What needs every node has a
+ * quarter, because it waits for each of them: reads across projects, and writes of keys and
+ * projects, of which each node has a copy. Reads of these copies take what is free.
  */
 export class ClusterDb implements Db {
   readonly portal_auto_invalidate: boolean;
@@ -27,7 +27,7 @@ export class ClusterDb implements Db {
   readonly #placement: Placement;
   readonly #max: number;
   readonly #wait_ms: number;
-  readonly #everyNode: Places;
+  readonly #everyNode: Db;
   readonly #nodes = new Map<string, NodeShare>();
 
   constructor(pool: Pool, placement: Placement, { max, wait_ms }: ShareOptions) {
@@ -36,7 +36,8 @@ export class ClusterDb implements Db {
     this.#placement = placement;
     this.#max = max;
     this.#wait_ms = wait_ms;
-    this.#everyNode = new Places(() => this.#part(4), wait_ms);
+    const places = new Places(() => this.#part(4), wait_ms);
+    this.#everyNode = new SharedDb(pool, (work) => places.run(work), this);
   }
 
   many<T>(query: Sql): Promise<T[]> {
@@ -52,19 +53,19 @@ export class ClusterDb implements Db {
   }
 
   run(query: Sql): Promise<number> {
-    return this.#everyNode.run(() => this.#pool.run(query));
+    return this.#everyNode.run(query);
   }
 
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#everyNode.run(() => this.#pool.tx(work));
+    return this.#everyNode.tx(work);
   }
 
   alone<T>(query: Sql): Promise<T[]> {
-    return this.#everyNode.run(() => this.#pool.alone<T>(query));
+    return this.#everyNode.alone<T>(query);
   }
 
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    return this.#everyNode.run(() => this.#pool.snapshot(work));
+    return this.#everyNode.snapshot(work);
   }
 
   forProject(project: string): Db {
@@ -72,7 +73,11 @@ export class ClusterDb implements Db {
       const node = this.#placement.recall(project) ?? (await this.#placement.nodeOf(project));
       return this.#shareOf(node).run(work);
     };
-    return new ProjectDb(this.#pool, share, (other) => this.forProject(other));
+    return new SharedDb(this.#pool, share, this);
+  }
+
+  forEveryNode(): Queryable {
+    return this.#everyNode;
   }
 
   #shareOf(node: string): NodeShare {
@@ -92,18 +97,18 @@ export class ClusterDb implements Db {
   }
 }
 
-/** The pool for the work of one project. */
-class ProjectDb implements Db {
+/** The pool by the places of one share. */
+class SharedDb implements Db {
   readonly portal_auto_invalidate: boolean;
   readonly #pool: Pool;
   readonly #share: Share;
-  readonly forProject: (project: string) => Db;
+  readonly #cluster: ClusterDb;
 
-  constructor(pool: Pool, share: Share, forProject: (project: string) => Db) {
+  constructor(pool: Pool, share: Share, cluster: ClusterDb) {
     this.portal_auto_invalidate = pool.portal_auto_invalidate;
     this.#pool = pool;
     this.#share = share;
-    this.forProject = forProject;
+    this.#cluster = cluster;
   }
 
   many<T>(query: Sql): Promise<T[]> {
@@ -132,6 +137,14 @@ class ProjectDb implements Db {
 
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     return this.#share(() => this.#pool.snapshot(work));
+  }
+
+  forProject(project: string): Db {
+    return this.#cluster.forProject(project);
+  }
+
+  forEveryNode(): Queryable {
+    return this.#cluster.forEveryNode();
   }
 }
 

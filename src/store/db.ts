@@ -45,6 +45,8 @@ export type Db = Queryable &
     snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
     /** The same database for the work of one project: on a cluster it has the node's share. */
     forProject(project: string): Db;
+    /** The same for reads that ask every node of a cluster: few of them run at once. */
+    forEveryNode(): Queryable;
   };
 
 /** Single reads that share connections; on a cluster the projects of each node have their own. */
@@ -202,8 +204,12 @@ export class Pool implements Db {
     }
   }
 
-  /** One server has no shares: see node-shares.ts. */
+  /** One server has no shares: see cluster-db.ts. */
   forProject(): Db {
+    return this;
+  }
+
+  forEveryNode(): Db {
     return this;
   }
 

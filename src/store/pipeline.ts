@@ -52,7 +52,7 @@ export class Pipeline implements PointReads {
     return this.#ask(query, (result) => result.rowCount ?? 0);
   }
 
-  /** One server has no nodes: see node-shares.ts. */
+  /** One server has no nodes: see cluster-db.ts. */
   forProject(): Pipeline {
     return this;
   }

@@ -3,10 +3,11 @@
 
 import { groupBy } from "../domain/group-by.ts";
 import type { Queryable } from "./db.ts";
-import { type Sql, sql } from "./sql.ts";
+import { sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
 
 /** Projects of one node that a statement can name, and that node. */
-export type Part = { readonly node: string; readonly projects: readonly string[] };
+export type Part = { readonly node: string; readonly projects: readonly ProjectId[] };
 
 export type Placement = {
   /** 1 on plain PostgreSQL. */
@@ -19,15 +20,6 @@ export type Placement = {
   /** Something failed at a node: projects may have moved, so the catalog is read again. */
   doubt(): void;
 };
-
-/** A condition that holds for the projects a list is about: `among(sql`s.project_id`)`. */
-export type Among = (column: Sql) => Sql;
-export const ALL: Among = () => sql`true`;
-
-/** Of these projects. On each table of a statement: then only their node is asked. */
-export function amongProjects(projects: readonly string[]): Among {
-  return (column) => sql`${column} = any(${projects}::uuid[])`;
-}
 
 const ONLY_NODE = "only";
 
@@ -98,9 +90,9 @@ export class ClusterPlacement implements Placement {
 
   async parts(): Promise<Part[]> {
     await this.#read();
-    const rows = await this.#db.many<{ shard: number; projects: string[] }>(sql`
+    const rows = await this.#db.many<{ shard: number; projects: ProjectId[] }>(sql`
       select get_shard_id_for_distribution_column(${ANCHORS}, p.id) as shard,
-             array_agg(p.id) as projects
+             array_agg(p.id::text) as projects
         from projects p
        group by 1`);
     const byNode = groupBy(rows, ({ shard }) => this.#nodes.get(shard) ?? ONLY_NODE);

@@ -23,23 +23,26 @@ export type Found = {
   readonly generated_at: Date | null;
 };
 
+/** The database, or a transaction, which has its connection already. */
+type Access = Queryable & Partial<Pick<Db, "forProject" | "forEveryNode">>;
+
 /**
  * The project and cached view of a customer of whom only the id is known; undefined when no
  * customer has this id. The id begins with the prefix of the project.
  */
-export async function find(db: Queryable, customer_id: string): Promise<Found | undefined> {
+export async function find(db: Access, customer_id: string): Promise<Found | undefined> {
   const project = await db.maybeOne<{ project_id: ProjectId }>(sql`
     select id as project_id
       from projects
      where customer_prefix = ${customerPrefixOf(customer_id)}`);
   const found = project && (await findIn(db, project.project_id, customer_id));
   if (found !== undefined) return found;
-  const older = await projectOfOlder(db, customer_id);
+  const older = await projectOfOlder(db.forEveryNode?.() ?? db, customer_id);
   return older && findIn(db, older, customer_id);
 }
 
-function findIn(db: Queryable, project: ProjectId, customer_id: string) {
-  return db.maybeOne<Found>(sql`
+function findIn(db: Access, project: ProjectId, customer_id: string) {
+  return (db.forProject?.(project) ?? db).maybeOne<Found>(sql`
     select c.project_id, p.organization_id, p.frozen_at, v.body, v.page, v.generated_at
       from customers c
       join projects p on p.id = ${project}

@@ -1,7 +1,8 @@
 // Measures how much work waits, for the metrics of the workers.
 
 import type { Context } from "../context.ts";
-import { closeBacklog, webhookBacklog } from "../store/backlog.ts";
+import { COUNTED_MAX, closeBacklog, webhookBacklog } from "../store/backlog.ts";
+import { ByNode } from "./by-node.ts";
 import type { Job } from "./loop.ts";
 import {
   oldestUnclosedPeriodSeconds,
@@ -10,24 +11,32 @@ import {
   webhooksDue,
 } from "./prometheus.ts";
 
+const NAME = "backlog";
 const PAUSE_MS = 15_000;
 
 /** A job, and not done at each scrape: /metrics answers at once even when the database does not. */
-export function backlogJob({ db, clock }: Context): Job {
+export function backlogJob(context: Context): Job {
+  const byNode = new ByNode(context, NAME);
   return {
-    name: "backlog",
+    name: NAME,
     pause_ms: PAUSE_MS,
     async tick() {
-      const now = clock.now();
-      const webhooks = await webhookBacklog(db);
-      webhooksDue.set(webhooks.due);
-      webhookOldestDueSeconds.set(webhooks.oldest_due_s);
-      const { set_aside, oldest_ended_at } = await closeBacklog(db, now);
-      subscriptionsSetAside.set(set_aside);
-      const late_ms = oldest_ended_at === null ? 0 : now.getTime() - oldest_ended_at.getTime();
-      oldestUnclosedPeriodSeconds.set(late_ms / 1_000);
+      const now = context.clock.now();
+      const webhooks = await byNode.list(async (db, among) => [await webhookBacklog(db, among)]);
+      webhooksDue.set(Math.min(COUNTED_MAX, sum(webhooks.map(({ due }) => due))));
+      webhookOldestDueSeconds.set(Math.max(0, ...webhooks.map((part) => part.oldest_due_s)));
+      const closes = await byNode.list(async (db, among) => [await closeBacklog(db, now, among)]);
+      subscriptionsSetAside.set(Math.min(COUNTED_MAX, sum(closes.map((part) => part.set_aside))));
+      const late_ms = closes.map(({ oldest_ended_at }) =>
+        oldest_ended_at === null ? 0 : now.getTime() - oldest_ended_at.getTime(),
+      );
+      oldestUnclosedPeriodSeconds.set(Math.max(0, ...late_ms) / 1_000);
       // 0, so that the loop sleeps the full pause.
       return 0;
     },
   };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }

@@ -24,7 +24,6 @@ import { closeBatchSeconds, invoicesCreated, periodsClosed } from "./prometheus.
 const PAUSE_MS = 1_000;
 /** Batches that each of the two parallel closes takes before the next project has its turn. */
 const PARALLEL_BATCHES = 4;
-
 const NAME = "billing";
 
 export function billingJob(context: Context): Job {
@@ -47,7 +46,7 @@ export function billingJob(context: Context): Job {
 async function closeTick(context: Context, byNode: ByNode): Promise<number> {
   const { clock } = context;
   const real_now = clock.now();
-  const due = await byNode.list((db) => projects.withEndedPeriods(db, real_now));
+  const due = await byNode.list((db, among) => projects.withEndedPeriods(db, real_now, among));
   return byNode.each(due, async (settings) => {
     const now = settings.frozen_at ?? real_now;
     const db = context.db.forProject(settings.id);
@@ -121,7 +120,7 @@ function countInvoices({ facts }: CloseReport): void {
 }
 
 async function settleTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
-  const due = await byNode.list((all) => projects.withLateUsage(all, clock.now()));
+  const due = await byNode.list((all, among) => projects.withLateUsage(all, clock.now(), among));
   return byNode.each(due, async (settings) => {
     const now = settings.frozen_at ?? clock.now();
     const report = await db.forProject(settings.id).tx((tx) => settleEnded(tx, settings, now));
@@ -131,7 +130,9 @@ async function settleTick({ db, clock }: Context, byNode: ByNode): Promise<numbe
 }
 
 async function overdueTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
-  const due = await byNode.list((all) => projects.withOverdueInvoices(all, clock.now()));
+  const due = await byNode.list((all, among) =>
+    projects.withOverdueInvoices(all, clock.now(), among),
+  );
   return byNode.each(due, async (settings) => {
     const now = settings.frozen_at ?? clock.now();
     return (await db.forProject(settings.id).tx((tx) => markOverdue(tx, settings, now))).length;
@@ -139,7 +140,7 @@ async function overdueTick({ db, clock }: Context, byNode: ByNode): Promise<numb
 }
 
 async function dunningTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
-  const due = await byNode.list((all) => projects.withDunningDue(all, clock.now()));
+  const due = await byNode.list((all, among) => projects.withDunningDue(all, clock.now(), among));
   return byNode.each(due, async (settings) => {
     const now = settings.frozen_at ?? clock.now();
     return (await db.forProject(settings.id).tx((tx) => stepDunning(tx, settings, now))).length;

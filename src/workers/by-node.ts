@@ -4,8 +4,9 @@
 import type { Context } from "../context.ts";
 import { groupBy } from "../domain/group-by.ts";
 import { refuse } from "../errors.ts";
-import { type Db, isUnavailable } from "../store/db.ts";
-import { ALL, type Among, amongProjects, type Part } from "../store/placement.ts";
+import { ALL_PROJECTS, type Among, among } from "../store/among.ts";
+import { isUnavailable, type Queryable } from "../store/db.ts";
+import type { Part } from "../store/placement.ts";
 import { jobFailures } from "../telemetry.ts";
 
 /** How long the projects of other nodes wait for one that does not answer. */
@@ -36,12 +37,12 @@ export class ByNode {
    * A list across projects: whole, and if that fails or takes long on a cluster, node by node
    * without those that do not answer. `ask` is given the database and the projects to ask for.
    */
-  async list<T>(ask: (db: Db, among: Among) => Promise<T[]>): Promise<T[]> {
+  async list<T>(ask: (db: Queryable, among: Among) => Promise<T[]>): Promise<T[]> {
     const { db, placement } = this.#context;
-    if (placement.nodes === 1) return ask(db, ALL);
+    if (placement.nodes === 1) return ask(db, ALL_PROJECTS);
     if (this.#apart === undefined) {
       try {
-        return await inTime(ask(db, ALL));
+        return await inTime(ask(db.forEveryNode(), ALL_PROJECTS));
       } catch (error) {
         if (!isUnavailable(error)) throw error;
         this.#goApart(error);
@@ -66,13 +67,13 @@ export class ByNode {
   async #listNode<T>(
     node: string,
     parts: readonly Part[],
-    ask: (db: Db, among: Among) => Promise<T[]>,
+    ask: (db: Queryable, among: Among) => Promise<T[]>,
     found: T[],
   ): Promise<void> {
     try {
       for (const { projects } of parts) {
         const db = this.#context.db.forProject(projects[0] ?? "");
-        found.push(...(await ask(db, amongProjects(projects))));
+        found.push(...(await ask(db, among(projects))));
       }
       this.#away.delete(node);
     } catch (error) {

@@ -141,7 +141,7 @@ export class Deliverer {
     const now_ms = monotonicMs();
     if (now_ms - this.#polled_ms < POLL_MS) return new Set();
     this.#polled_ms = now_ms;
-    const due = await this.#claimsByNode.list((db) => deliveries.listDueProjects(db));
+    const due = await this.#claimsByNode.list((db, among) => deliveries.listDueProjects(db, among));
     for (const project of due) this.#addWork(project);
     return new Set(due);
   }

@@ -6,6 +6,7 @@ import { DAY_MS } from "../domain/dates.ts";
 import * as analytics from "../store/analytics.ts";
 import * as idempotency from "../store/idempotency.ts";
 import * as retention from "../store/webhook-retention.ts";
+import { ByNode } from "./by-node.ts";
 import type { Job } from "./loop.ts";
 
 const PAUSE_MS = 60_000;
@@ -16,48 +17,53 @@ const WEBHOOKS_PAUSE_MS = 600_000;
 const WEBHOOKS_KEPT_DAYS = 90;
 
 /** Removes idempotency keys and their stored answers. */
-export function idempotencySweepJob({ db, clock }: Context): Job {
-  return {
-    name: "idempotency_sweep",
-    pause_ms: PAUSE_MS,
-    async tick() {
-      const before = new Date(clock.now().getTime() - IDEMPOTENCY_KEPT_DAYS * DAY_MS);
-      let removed = 0;
-      for (const scope of await idempotency.listScopesWithOld(db, before, BATCH_MAX)) {
-        removed += await idempotency.removeOlderThan(db, scope, before, BATCH_MAX);
-      }
-      return removed;
-    },
-  };
+export function idempotencySweepJob(context: Context): Job {
+  const { db, clock } = context;
+  return overProjects(context, "idempotency_sweep", PAUSE_MS, async (byNode) => {
+    const before = new Date(clock.now().getTime() - IDEMPOTENCY_KEPT_DAYS * DAY_MS);
+    const scopes = await idempotency.listScopesWithOld(db.forEveryNode(), before, BATCH_MAX);
+    // A scope is a project or an organization, and lives on a node as a project does.
+    return byNode.each(ofIds(scopes), ({ id }) =>
+      idempotency.removeOlderThan(db.forProject(id), id, before, BATCH_MAX),
+    );
+  });
 }
 
 /** Removes messages that are delivered or given up, and their attempts. */
-export function webhookSweepJob({ db, clock }: Context): Job {
-  return {
-    name: "webhook_sweep",
-    pause_ms: WEBHOOKS_PAUSE_MS,
-    async tick() {
-      const before = new Date(clock.now().getTime() - WEBHOOKS_KEPT_DAYS * DAY_MS);
-      let removed = 0;
-      for (const project of await retention.listWithOld(db, before)) {
-        removed += await db.tx((tx) => retention.removeFinished(tx, project, before, BATCH_MAX));
-      }
-      return removed;
-    },
-  };
+export function webhookSweepJob(context: Context): Job {
+  const { db, clock } = context;
+  return overProjects(context, "webhook_sweep", WEBHOOKS_PAUSE_MS, async (byNode) => {
+    const before = new Date(clock.now().getTime() - WEBHOOKS_KEPT_DAYS * DAY_MS);
+    const old = await byNode.list((all, among) => retention.listWithOld(all, before, among));
+    return byNode.each(ofIds(old), ({ id }) =>
+      db.forProject(id).tx((tx) => retention.removeFinished(tx, id, before, BATCH_MAX)),
+    );
+  });
 }
 
 /** Each read of the analytics adds up the changes that are not folded in yet: keeps them few. */
-export function analyticsTotalsJob({ db }: Context): Job {
-  return {
-    name: "analytics_totals",
-    pause_ms: ANALYTICS_PAUSE_MS,
-    async tick() {
-      let added = 0;
-      for (const project of await analytics.listWithDeltas(db, BATCH_MAX)) {
-        added += await analytics.addDeltas(db, project, BATCH_MAX);
-      }
-      return added;
-    },
-  };
+export function analyticsTotalsJob(context: Context): Job {
+  const { db } = context;
+  return overProjects(context, "analytics_totals", ANALYTICS_PAUSE_MS, async (byNode) => {
+    const changed = await byNode.list((all, among) =>
+      analytics.listWithDeltas(all, BATCH_MAX, among),
+    );
+    return byNode.each(ofIds(changed), ({ id }) =>
+      analytics.addDeltas(db.forProject(id), id, BATCH_MAX),
+    );
+  });
+}
+
+function ofIds<Id extends string>(ids: readonly Id[]): { readonly id: Id }[] {
+  return ids.map((id) => ({ id }));
+}
+
+function overProjects(
+  context: Context,
+  name: string,
+  pause_ms: number,
+  tick: (byNode: ByNode) => Promise<number>,
+): Job {
+  const byNode = new ByNode(context, name);
+  return { name, pause_ms, tick: () => tick(byNode), drain: () => byNode.drain() };
 }

@@ -34,6 +34,7 @@ function halfHanging(): Db {
     alone: never,
     snapshot: never,
     forProject: () => hangs,
+    forEveryNode: () => hangs,
   };
   const { db } = app.context;
   return Object.assign(Object.create(db), {

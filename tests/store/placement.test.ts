@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { Pool, type Queryable } from "../../src/store/db.ts";
-import { ALL, amongProjects, ClusterPlacement, isSpread } from "../../src/store/placement.ts";
-import { type Sql, sql } from "../../src/store/sql.ts";
+import { ClusterPlacement, isSpread } from "../../src/store/placement.ts";
+import type { Sql } from "../../src/store/sql.ts";
 import { emptyDatabase } from "../support/database.ts";
 
 /** A catalog of shards; a project's shard is the number it ends with. */
@@ -108,10 +108,4 @@ test("parts name each project once, with its node, some hundred at a time", asyn
   for (const { node, projects } of parts) {
     for (const project of projects) expect(catalog.nodes[shardOf(project)]).toBe(node);
   }
-});
-
-test("a list is about all projects, or about those that are named", () => {
-  expect(ALL(sql`s.project_id`)).toEqual({ text: "true", values: [] });
-  const among = amongProjects(["one", "two"])(sql`s.project_id`);
-  expect(among).toEqual({ text: "s.project_id = any($1::uuid[])", values: [["one", "two"]] });
 });

@@ -6,7 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../support/database.ts";
 import { sourceOf } from "../tidy/files.ts";
 import { collect, PROJECT, type Sent } from "./laws/collect.ts";
-import { EXCEPTIONS, type Exception, OWN_CONNECTIONS, unexcused } from "./laws/exceptions.ts";
+import {
+  CLUSTER_CATALOG,
+  EXCEPTIONS,
+  type Exception,
+  OWN_CONNECTIONS,
+  unexcused,
+} from "./laws/exceptions.ts";
 import { innerStatements } from "./laws/functions.ts";
 import type { Breach, Catalog, Law } from "./laws/laws.ts";
 import { fixedStatements, piecesOf, storeSources, unsentPieces } from "./laws/pieces.ts";
@@ -22,7 +28,7 @@ import {
 } from "./laws/schema.ts";
 import { breaches } from "./laws/statements.ts";
 
-const sources = storeSources();
+const sources = storeSources().filter(({ path }) => !(path in CLUSTER_CATALOG));
 let sent: readonly Sent[];
 let schema: Schema;
 let catalog: Catalog;

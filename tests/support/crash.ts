@@ -69,6 +69,10 @@ export class MortalDb implements Db {
     return this;
   }
 
+  forEveryNode(): Db {
+    return this;
+  }
+
   /** The commit stays a step of its own: a death between the two is a case too. */
   alone<T>(query: Sql): Promise<T[]> {
     return this.tx((tx) => tx.many<T>(query));

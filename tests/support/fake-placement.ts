@@ -2,6 +2,7 @@
 
 import { groupBy } from "../../src/domain/group-by.ts";
 import type { Placement } from "../../src/store/placement.ts";
+import type { ProjectId } from "../../src/store/tenants.ts";
 
 /** A project lives on the node that its id begins with: "a-1" on "a". */
 export function fakePlacement(
@@ -15,7 +16,10 @@ export function fakePlacement(
     nodeOf: async (project) => nodeOf(project),
     recall: nodeOf,
     parts: async () =>
-      [...groupBy(projects, nodeOf)].map(([node, ofNode]) => ({ node, projects: ofNode })),
+      [...groupBy(projects, nodeOf)].map(([node, ofNode]) => ({
+        node,
+        projects: ofNode as ProjectId[],
+      })),
     doubt() {
       this.doubts += 1;
     },

@@ -39,6 +39,7 @@ export function jittery(db: Db, max_ms: number): Db {
     alone: (query) => db.tx((tx) => slowed(tx, max_ms).many(query)),
     snapshot: (work) => db.snapshot((tx) => work(slowed(tx, max_ms))),
     forProject: () => slow,
+    forEveryNode: () => slow,
   };
   return slow;
 }

@@ -4,8 +4,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { refuse } from "../../src/errors.ts";
 import { makeLog } from "../../src/log.ts";
-import type { Db } from "../../src/store/db.ts";
-import { type Among, ONE_NODE, type Placement } from "../../src/store/placement.ts";
+import type { Among } from "../../src/store/among.ts";
+import type { Queryable } from "../../src/store/db.ts";
+import { ONE_NODE, type Placement } from "../../src/store/placement.ts";
 import { sql } from "../../src/store/sql.ts";
 import { jobFailures } from "../../src/telemetry.ts";
 import { ByNode } from "../../src/workers/by-node.ts";
@@ -51,8 +52,8 @@ function asked(among: Among): string[] | undefined {
 }
 
 /** A list that fails, or hangs, for whoever asks for a project of node "a". */
-function without(failing: (db: Db) => Promise<never>, calls: string[][] = []) {
-  return (db: Db, among: Among): Promise<string[]> => {
+function without(failing: (db: Queryable) => Promise<never>, calls: string[][] = []) {
+  return (db: Queryable, among: Among): Promise<string[]> => {
     const projects = asked(among);
     calls.push(projects ?? ["all"]);
     if (projects === undefined || projects.some((id) => id.startsWith("a"))) return failing(db);
@@ -104,7 +105,7 @@ describe("lists", () => {
   test("a node that is back is part of the list again", async () => {
     const nodes = byNode();
     await nodes.list(without(() => Promise.reject(away())));
-    const all = async (_: Db, among: Among) => asked(among) ?? ["all"];
+    const all = async (_: Queryable, among: Among) => asked(among) ?? ["all"];
     await nodes.list(all);
     expect(await nodes.list(all)).toEqual(PROJECTS);
   });

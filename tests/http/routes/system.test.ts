@@ -248,6 +248,7 @@ describe("logs", () => {
       alone: () => Promise.reject(new Error("select secrets from vault")),
       snapshot: () => Promise.reject(new Error("select secrets from vault")),
       forProject: () => broken,
+      forEveryNode: () => broken,
     };
     const server = await serverWith({}, { log, config, db: broken });
     const headers = { authorization: `Bearer ${app.profile.token}`, "x-request-id": "trace-1" };

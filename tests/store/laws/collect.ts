@@ -134,6 +134,9 @@ function expected(choose: Choose): object {
   return { ...fields, closing_until: choose([null, AT]) };
 }
 
+/** Gives the same database, with the share of a node. */
+const SHARED = /^(forProject|forEveryNode)$/;
+
 /** Answers what it is asked with made-up rows. What it does not know runs the work it is given. */
 function recordingDatabase(sent: Sql[], choose: Choose): object {
   const ask = (query: Sql) => {
@@ -164,6 +167,7 @@ function recordingDatabase(sent: Sql[], choose: Choose): object {
   const database: object = new Proxy(answers, {
     get(_, name) {
       if (typeof name !== "string" || name === "then") return undefined;
+      if (SHARED.test(name)) return () => database;
       return name in answers ? answers[name] : runsWork;
     },
   });
@@ -177,7 +181,7 @@ function recordingDatabase(sent: Sql[], choose: Choose): object {
 
 type StoreFunction = { readonly name: string; readonly parameters: readonly Parameter[] };
 
-const DATABASE = /^(Queryable|Tx|Db)$/;
+const DATABASE = /^(Queryable|Tx|Db|Access)$/;
 
 /** The exported functions that take a database, with the names and types of what they take. */
 function storeFunctions(source: Source): StoreFunction[] {
