@@ -295,6 +295,8 @@ class Transaction implements Queryable, WriteSettings {
     try {
       return await translated(work);
     } catch (error) {
+      // Also what was sent behind it: after a cancel, a node that hangs lets no more through.
+      if (isUnavailable(error)) giveUp(streamOf(this.#client));
       this.#cause ??= error;
       throw codeOf(error) === IN_FAILED_TRANSACTION ? this.#cause : error;
     }

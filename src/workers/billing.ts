@@ -44,15 +44,16 @@ export function billingJob(context: Context): Job {
 
 /** Closes some periods of each project that has ended ones, so that projects take turns. */
 async function closeTick(context: Context, byNode: ByNode): Promise<number> {
-  const { clock } = context;
-  const real_now = clock.now();
-  const due = await byNode.list((db, among) => projects.withEndedPeriods(db, real_now, among));
-  return byNode.each(due, async (settings) => {
-    const now = settings.frozen_at ?? real_now;
-    const db = context.db.forProject(settings.id);
-    if (settings.beyond_cutoff) await db.tx((tx) => usageLocks.raiseCutoff(tx, settings.id, now));
-    return closeProject({ ...context, db }, settings, now);
-  });
+  const real_now = context.clock.now();
+  return byNode.handle(
+    (db, among) => projects.withEndedPeriods(db, real_now, among),
+    async (settings) => {
+      const now = settings.frozen_at ?? real_now;
+      const db = context.db.forProject(settings.id);
+      if (settings.beyond_cutoff) await db.tx((tx) => usageLocks.raiseCutoff(tx, settings.id, now));
+      return closeProject({ ...context, db }, settings, now);
+    },
+  );
 }
 
 /**
@@ -120,29 +121,33 @@ function countInvoices({ facts }: CloseReport): void {
 }
 
 async function settleTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
-  const due = await byNode.list((all, among) => projects.withLateUsage(all, clock.now(), among));
-  return byNode.each(due, async (settings) => {
-    const now = settings.frozen_at ?? clock.now();
-    const report = await db.forProject(settings.id).tx((tx) => settleEnded(tx, settings, now));
-    countInvoices(report);
-    return report.closed;
-  });
+  return byNode.handle(
+    (all, among) => projects.withLateUsage(all, clock.now(), among),
+    async (settings) => {
+      const now = settings.frozen_at ?? clock.now();
+      const report = await db.forProject(settings.id).tx((tx) => settleEnded(tx, settings, now));
+      countInvoices(report);
+      return report.closed;
+    },
+  );
 }
 
 async function overdueTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
-  const due = await byNode.list((all, among) =>
-    projects.withOverdueInvoices(all, clock.now(), among),
+  return byNode.handle(
+    (all, among) => projects.withOverdueInvoices(all, clock.now(), among),
+    async (settings) => {
+      const now = settings.frozen_at ?? clock.now();
+      return (await db.forProject(settings.id).tx((tx) => markOverdue(tx, settings, now))).length;
+    },
   );
-  return byNode.each(due, async (settings) => {
-    const now = settings.frozen_at ?? clock.now();
-    return (await db.forProject(settings.id).tx((tx) => markOverdue(tx, settings, now))).length;
-  });
 }
 
 async function dunningTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
-  const due = await byNode.list((all, among) => projects.withDunningDue(all, clock.now(), among));
-  return byNode.each(due, async (settings) => {
-    const now = settings.frozen_at ?? clock.now();
-    return (await db.forProject(settings.id).tx((tx) => stepDunning(tx, settings, now))).length;
-  });
+  return byNode.handle(
+    (all, among) => projects.withDunningDue(all, clock.now(), among),
+    async (settings) => {
+      const now = settings.frozen_at ?? clock.now();
+      return (await db.forProject(settings.id).tx((tx) => stepDunning(tx, settings, now))).length;
+    },
+  );
 }

@@ -10,20 +10,21 @@ import type { Part } from "../store/placement.ts";
 import { jobFailures } from "../telemetry.ts";
 
 /** How long the projects of other nodes wait for one that does not answer. */
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 1_000;
 /** After a failure, lists are asked for node by node for so long. */
 const APART_MS = 30_000;
 
 type OfProject = { readonly id: string };
+/** A list across projects. It is given the database and the projects to ask for. */
+type Ask<T> = (db: Queryable, among: Among) => Promise<T[]>;
 
 /** One for each job. On plain PostgreSQL lists are asked for whole and projects come by turns. */
 export class ByNode {
   readonly #context: Pick<Context, "db" | "placement" | "log">;
   readonly #job: string;
   /** What is under way at each node; a node that hangs is not given more. */
-  readonly #handling = new Map<string, Promise<void>>();
-  readonly #listing = new Map<string, Promise<void>>();
-  /** Nodes whose last list failed, or did not come in time: not waited for. */
+  readonly #busy = new Map<string, Promise<void>>();
+  /** Nodes that failed, or did not answer in time: no longer waited for, until they answer. */
   readonly #away = new Set<string>();
   #apart: NodeJS.Timeout | undefined;
   #stopping = false;
@@ -33,54 +34,90 @@ export class ByNode {
     this.#job = job;
   }
 
-  /**
-   * A list across projects: whole, and if that fails or takes long on a cluster, node by node
-   * without those that do not answer. `ask` is given the database and the projects to ask for.
-   */
-  async list<T>(ask: (db: Queryable, among: Among) => Promise<T[]>): Promise<T[]> {
-    const { db, placement } = this.#context;
-    if (placement.nodes === 1) return ask(db, ALL_PROJECTS);
-    if (this.#apart === undefined) {
-      try {
-        return await inTime(ask(db.forEveryNode(), ALL_PROJECTS));
-      } catch (error) {
-        if (!isUnavailable(error)) throw error;
-        this.#goApart(error);
-      }
-    }
+  /** What is found by the list, as far as it comes in time. For work there is `handle`. */
+  async list<T>(ask: Ask<T>): Promise<T[]> {
+    const whole = await this.#askWhole(ask);
+    if (whole !== undefined) return whole;
     const found: T[] = [];
-    const parts = groupBy(await placement.parts(), ({ node }) => node);
-    const asked = [...parts].flatMap(([node, ofNode]) => {
-      if (this.#listing.has(node)) return [];
-      const listing = this.#listNode(node, ofNode, ask, found);
-      keepUntilEnd(this.#listing, node, listing);
-      return this.#away.has(node) ? [] : [listing];
+    await this.#atEachNode(ask, async (part) => {
+      found.push(...part);
     });
-    await inTime(Promise.all(asked)).catch((error) => {
-      if (!isUnavailable(error)) throw error;
-      for (const node of this.#listing.keys()) this.#away.add(node);
-    });
-    // A copy: what comes later is part of the next list.
     return [...found];
   }
 
-  async #listNode<T>(
+  /** Lists projects and does the work of each. Adds up what that returns. */
+  async handle<P extends OfProject>(
+    ask: Ask<P>,
+    work: (project: P) => Promise<number>,
+  ): Promise<number> {
+    const whole = await this.#askWhole(ask);
+    if (whole !== undefined) return this.each(whole, work);
+    const run: Run<P> = { work, skipped: () => {}, done: 0 };
+    await this.#atEachNode(ask, (found) => this.#eachInTurn(found, run, false));
+    return run.done;
+  }
+
+  /** Undefined when that fails, or takes long, on a cluster: then the nodes are asked apart. */
+  async #askWhole<T>(ask: Ask<T>): Promise<T[] | undefined> {
+    const { db, placement } = this.#context;
+    if (placement.nodes === 1) return ask(db, ALL_PROJECTS);
+    if (this.#apart !== undefined) return undefined;
+    try {
+      return await inTime(ask(db.forEveryNode(), ALL_PROJECTS));
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      this.#goApart(error);
+      return undefined;
+    }
+  }
+
+  /** Asks each node that is not busy, and hands on what it finds, in time or later. */
+  async #atEachNode<T>(ask: Ask<T>, then: (found: T[]) => Promise<void>): Promise<void> {
+    const parts = groupBy(await this.#context.placement.parts(), ({ node }) => node);
+    const asked = [...parts].flatMap(([node, ofNode]) => {
+      if (this.#busy.has(node)) return [];
+      const asking = this.#askNode(node, ofNode, ask, then);
+      this.#keepBusy(node, asking);
+      return this.#away.has(node) ? [] : [asking];
+    });
+    await this.#waitFor(asked);
+  }
+
+  async #askNode<T>(
     node: string,
     parts: readonly Part[],
-    ask: (db: Queryable, among: Among) => Promise<T[]>,
-    found: T[],
+    ask: Ask<T>,
+    then: (found: T[]) => Promise<void>,
   ): Promise<void> {
     try {
       for (const { projects } of parts) {
-        const db = this.#context.db.forProject(projects[0] ?? "");
-        found.push(...(await ask(db, among(projects))));
+        const found = await ask(this.#context.db.forProject(projects[0] ?? ""), among(projects));
+        this.#away.delete(node);
+        await then(found);
       }
-      this.#away.delete(node);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       this.#away.add(node);
       this.#goApart(error);
     }
+  }
+
+  /** What is not done in time goes on by itself. */
+  async #waitFor(works: readonly Promise<void>[]): Promise<void> {
+    try {
+      await inTime(Promise.all(works));
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      for (const node of this.#busy.keys()) this.#away.add(node);
+    }
+  }
+
+  #keepBusy(node: string, work: Promise<void>): void {
+    this.#busy.set(node, work);
+    const end = () => {
+      this.#busy.delete(node);
+    };
+    work.then(end, end);
   }
 
   #goApart(error: unknown): void {
@@ -104,25 +141,21 @@ export class ByNode {
     work: (project: P) => Promise<number>,
     skipped: (project: P) => void = () => {},
   ): Promise<number> {
-    const { placement } = this.#context;
     const run: Run<P> = { work, skipped, done: 0 };
-    if (placement.nodes === 1) {
+    if (this.#context.placement.nodes === 1) {
       await this.#eachInTurn(projects, run, true);
       return run.done;
     }
-    const chains = [...(await this.#byNode(projects, skipped))].flatMap(([node, ofNode]) => {
-      if (this.#handling.has(node)) {
+    const works = [...(await this.#byNode(projects, skipped))].flatMap(([node, ofNode]) => {
+      if (this.#busy.has(node)) {
         for (const project of ofNode) skipped(project);
         return [];
       }
-      const chain = this.#eachInTurn(ofNode, run, false);
-      keepUntilEnd(this.#handling, node, chain);
-      return [chain];
+      const working = this.#eachInTurn(ofNode, run, false);
+      this.#keepBusy(node, working);
+      return [working];
     });
-    // The rest goes on by itself, and its node is left out until it has ended.
-    await inTime(Promise.all(chains)).catch((error) => {
-      if (!isUnavailable(error)) throw error;
-    });
+    await this.#waitFor(works);
     return run.done;
   }
 
@@ -163,7 +196,7 @@ export class ByNode {
   /** At the end of the job: waits for what is under way, and begins nothing more. */
   async drain(): Promise<void> {
     this.#stopping = true;
-    await Promise.allSettled(this.#handling.values());
+    await Promise.allSettled(this.#busy.values());
   }
 }
 
@@ -172,14 +205,6 @@ type Run<P> = {
   readonly skipped: (project: P) => void;
   done: number;
 };
-
-function keepUntilEnd(running: Map<string, Promise<void>>, node: string, work: Promise<void>) {
-  running.set(node, work);
-  const end = () => {
-    running.delete(node);
-  };
-  work.then(end, end);
-}
 
 /** What is not there by then is left to itself, its failure included. */
 async function inTime<T>(work: Promise<T>): Promise<T> {

@@ -66,6 +66,8 @@ export class Deliverer {
   readonly #notified = new Set<ProjectId>();
   #toRecord: ResultToRecord[] = [];
   #toRelease: ClaimedDelivery[] = [];
+  /** Those of them that the last poll found. */
+  readonly #polled = new Set<ProjectId>();
   #polled_ms = Number.NEGATIVE_INFINITY;
   /** Set by whoever runs the jobs. */
   wakeClaims: () => void = () => {};
@@ -108,12 +110,12 @@ export class Deliverer {
 
   /** Claims what there is room for and starts sending it. Returns how many rows were claimed. */
   async claimDue(): Promise<number> {
-    const polled = await this.#poll();
+    await this.#poll();
     const projects = [...this.#projectsWithWork].map((id) => ({ id }));
-    return this.#claimsByNode.each(projects, ({ id }) => this.#claim(id, polled.has(id)));
+    return this.#claimsByNode.each(projects, ({ id }) => this.#claim(id));
   }
 
-  async #claim(project: ProjectId, polled: boolean): Promise<number> {
+  async #claim(project: ProjectId): Promise<number> {
     const db = this.#context.db.forProject(project);
     const room = this.#windows.room(project);
     // It stays in the set: the next result makes room, and wakes this job.
@@ -126,6 +128,7 @@ export class Deliverer {
     // The claim was cut at its limit, so more may be due.
     if (rows.length >= room.total) this.#addWork(project);
     // The poll finds rows that no claim takes: they are due to endpoints that are switched off.
+    const polled = this.#polled.delete(project);
     if (rows.length === 0 && polled && this.#windows.isIdle(project)) {
       await webhooks.pauseDisabled(db, project);
     }
@@ -137,13 +140,18 @@ export class Deliverer {
   }
 
   /** Finds what no notification announces: retries that are due, and claims that have expired. */
-  async #poll(): Promise<ReadonlySet<ProjectId>> {
+  async #poll(): Promise<void> {
     const now_ms = monotonicMs();
-    if (now_ms - this.#polled_ms < POLL_MS) return new Set();
+    if (now_ms - this.#polled_ms < POLL_MS) return;
     this.#polled_ms = now_ms;
-    const due = await this.#claimsByNode.list((db, among) => deliveries.listDueProjects(db, among));
-    for (const project of due) this.#addWork(project);
-    return new Set(due);
+    await this.#claimsByNode.handle(
+      async (db, among) => (await deliveries.listDueProjects(db, among)).map((id) => ({ id })),
+      async ({ id }) => {
+        this.#addWork(id);
+        this.#polled.add(id);
+        return 1;
+      },
+    );
   }
 
   #startNext(key: EndpointKey): void {

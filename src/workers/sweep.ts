@@ -34,9 +34,9 @@ export function webhookSweepJob(context: Context): Job {
   const { db, clock } = context;
   return overProjects(context, "webhook_sweep", WEBHOOKS_PAUSE_MS, async (byNode) => {
     const before = new Date(clock.now().getTime() - WEBHOOKS_KEPT_DAYS * DAY_MS);
-    const old = await byNode.list((all, among) => retention.listWithOld(all, before, among));
-    return byNode.each(ofIds(old), ({ id }) =>
-      db.forProject(id).tx((tx) => retention.removeFinished(tx, id, before, BATCH_MAX)),
+    return byNode.handle(
+      async (all, among) => ofIds(await retention.listWithOld(all, before, among)),
+      ({ id }) => db.forProject(id).tx((tx) => retention.removeFinished(tx, id, before, BATCH_MAX)),
     );
   });
 }
@@ -45,11 +45,9 @@ export function webhookSweepJob(context: Context): Job {
 export function analyticsTotalsJob(context: Context): Job {
   const { db } = context;
   return overProjects(context, "analytics_totals", ANALYTICS_PAUSE_MS, async (byNode) => {
-    const changed = await byNode.list((all, among) =>
-      analytics.listWithDeltas(all, BATCH_MAX, among),
-    );
-    return byNode.each(ofIds(changed), ({ id }) =>
-      analytics.addDeltas(db.forProject(id), id, BATCH_MAX),
+    return byNode.handle(
+      async (all, among) => ofIds(await analytics.listWithDeltas(all, BATCH_MAX, among)),
+      ({ id }) => analytics.addDeltas(db.forProject(id), id, BATCH_MAX),
     );
   });
 }

@@ -1,6 +1,7 @@
 // Work over many projects: a failure stays with its project, and a node that hangs or is away holds
 // up no other.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { refuse } from "../../src/errors.ts";
 import { makeLog } from "../../src/log.ts";
@@ -14,8 +15,8 @@ import { type App, startApp, testConfig } from "../support/app.ts";
 import { fakePlacement } from "../support/fake-placement.ts";
 
 const JOB = "a test of nodes";
-const SOON_MS = 1_000;
-const PATIENCE_MS = 2_000;
+const SOON_MS = 700;
+const PATIENCE_MS = 1_000;
 const PROJECTS = ["a-1", "a-2", "b-1", "b-2"];
 const AWAY = { code: "unavailable" };
 
@@ -113,6 +114,43 @@ describe("lists", () => {
   test("what is no outage is thrown", async () => {
     const broken = () => Promise.reject(new Error("a column is missing"));
     await expect(byNode().list(broken)).rejects.toThrow("a column is missing");
+  });
+});
+
+describe("lists and their work", () => {
+  test("one server: the list, then each project", async () => {
+    const done: string[] = [];
+    const ask = async () => ofProjects(PROJECTS);
+    const work = async ({ id }: { id: string }) => done.push(id) * 0 + 1;
+    expect(await byNode(ONE_NODE).handle(ask, work)).toBe(4);
+    expect(done).toEqual(PROJECTS);
+  });
+
+  test("a node that is away keeps no project of another from its work", async () => {
+    const nodes = byNode();
+    const ask = without(() => Promise.reject(away()));
+    const asked = async (db: Queryable, among: Among) => ofProjects(await ask(db, among));
+    for (let n = 0; n < 2; n++) {
+      const done: string[] = [];
+      const work = async ({ id }: { id: string }) => done.push(id) * 0 + 1;
+      expect(await nodes.handle(asked, work)).toBe(2);
+      expect(done).toEqual(["b-1", "b-2"]);
+    }
+  });
+
+  test("a node that always answers late has its work done all the same", async () => {
+    const nodes = byNode();
+    const done: string[] = [];
+    const late = async (_: Queryable, among: Among) => {
+      const projects = asked(among);
+      if (projects?.some((id) => id.startsWith("b")) !== true) await pause(PATIENCE_MS + 500);
+      return ofProjects(projects ?? PROJECTS);
+    };
+    const work = async ({ id }: { id: string }) => done.push(id) * 0 + 1;
+    const first = await timed(nodes.handle(late, work));
+    expect(first.took_ms).toBeLessThan(2 * PATIENCE_MS + SOON_MS);
+    expect(done).toEqual(["b-1", "b-2"]);
+    await expect.poll(() => done, { timeout: 5_000 }).toEqual(["b-1", "b-2", "a-1", "a-2"]);
   });
 });
 
