@@ -7,23 +7,23 @@ import type { Connection } from "../../src/store/db.ts";
 
 export class SilentProxy {
   readonly connection: Connection;
+  readonly port: number;
   readonly #server: Server;
   readonly #pairs = new Set<{ client: Socket; server: Socket }>();
   #silentForNew = false;
   #opened = 0;
 
-  private constructor(server: Server, connection: Connection) {
+  private constructor(server: Server, target: Connection) {
     this.#server = server;
-    this.connection = connection;
+    this.port = (server.address() as AddressInfo).port;
+    this.connection = through(target, this.port);
+    server.on("connection", (client) => this.#join(client, dial(target)));
   }
 
   static async open(target: Connection): Promise<SilentProxy> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    const proxy = new SilentProxy(server, through(target, port));
-    server.on("connection", (client) => proxy.#join(client, dial(target)));
-    return proxy;
+    return new SilentProxy(server, target);
   }
 
   /** How many connections were made since it was opened. */
@@ -52,12 +52,22 @@ export class SilentProxy {
     for (const pair of this.#pairs) flow(pair);
   }
 
-  async close(): Promise<void> {
+  /** As a server that was killed: connections break, and new ones are refused. */
+  async die(): Promise<void> {
     for (const { client, server } of this.#pairs) {
       client.destroy();
       server.destroy();
     }
     await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** At the same address. */
+  async comeBack(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(this.port, "127.0.0.1", resolve));
+  }
+
+  async close(): Promise<void> {
+    if (this.#server.listening) await this.die();
   }
 
   #join(client: Socket, server: Socket): void {
