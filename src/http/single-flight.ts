@@ -1,5 +1,7 @@
 // One computation per key at a time, however many callers ask for it at once.
 
+import { isUnavailable } from "../store/db.ts";
+
 type Flight<T> = {
   readonly result: Promise<T>;
   /** Starts when `result` has ended: callers who want a fresh result meanwhile share this one. */
@@ -19,7 +21,12 @@ export class SingleFlight<T> {
     admit();
     if (running === undefined) return this.#start(key, compute);
     const start = () => this.#start(key, compute);
-    running.next = running.result.then(start, start);
+    // When the database is away, another wait for it would be as long again.
+    running.next = running.result.then(start, (error) => {
+      if (!isUnavailable(error)) return start();
+      this.#flights.delete(key);
+      throw error;
+    });
     return running.next;
   }
 

@@ -1,6 +1,7 @@
 // However many ask at once, one computes, and nobody gets a result that began before they asked.
 
 import { expect, test } from "vitest";
+import { refuse } from "../../src/errors.ts";
 import { SingleFlight } from "../../src/http/single-flight.ts";
 
 const allow = () => {};
@@ -57,5 +58,18 @@ test("after a failure the next caller computes again", async () => {
   const flight = new SingleFlight<number>();
   const failing = flight.fresh("a", allow, () => Promise.reject(new Error("once")));
   await expect(failing).rejects.toThrow("once");
+  expect(await flight.fresh("a", allow, async () => 7)).toBe(7);
+});
+
+test("when the database is away, those who share the next one are told, and then it is tried", async () => {
+  const flight = new SingleFlight<number>();
+  let fail = (_: unknown) => {};
+  const hanging = () =>
+    new Promise<number>((_, reject) => {
+      fail = reject;
+    });
+  const asked = [1, 2, 3].map(() => flight.fresh("a", allow, hanging));
+  fail(refuse("unavailable", "The database cannot be reached just now. Try again."));
+  for (const one of asked) await expect(one).rejects.toMatchObject({ code: "unavailable" });
   expect(await flight.fresh("a", allow, async () => 7)).toBe(7);
 });
