@@ -14,7 +14,11 @@ export type Place =
 
 export type Node = {
   readonly id: number;
+  /** What shards are placed by: the node and its standbys are one group. */
+  readonly group_id: number;
   readonly address: string;
+  readonly host: string;
+  readonly port: number;
   readonly role: "coordinator" | "worker";
   readonly is_active: boolean;
   readonly takes_shards: boolean;
@@ -22,7 +26,8 @@ export type Node = {
 
 /** Every node was told what a row of pg_dist_node says when the node was added. */
 const NODES = `
-  select nodeid as id, nodename || ':' || nodeport as address,
+  select nodeid as id, groupid as group_id, nodename || ':' || nodeport as address,
+         nodename as host, nodeport as port,
          case groupid when 0 then 'coordinator' else 'worker' end as role,
          isactive as is_active, shouldhaveshards as takes_shards
     from pg_dist_node
@@ -45,6 +50,24 @@ export async function placeOf(client: pg.ClientBase): Promise<Place> {
   }
   const coordinator = (await listNodes(client)).find(({ role }) => role === "coordinator");
   return { kind: "worker", coordinator: coordinator?.address ?? "of this cluster" };
+}
+
+/** Throws where shards are neither made nor moved. */
+export async function checkCoordinator(client: pg.ClientBase): Promise<void> {
+  const place = await placeOf(client);
+  if (place.kind === "plain") {
+    throw new ClusterError(
+      "DATABASE_URL names a PostgreSQL without Citus, where everything is on one machine. " +
+        'Point it at the coordinator of a cluster, after "create extension citus" in this ' +
+        "database on every node.",
+    );
+  }
+  if (place.kind === "worker") {
+    throw new ClusterError(
+      "DATABASE_URL names a worker of the cluster. Point it at the coordinator, " +
+        `${place.coordinator}.`,
+    );
+  }
 }
 
 export async function listNodes(client: pg.ClientBase): Promise<Node[]> {

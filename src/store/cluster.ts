@@ -2,7 +2,7 @@
 // distributes what is not distributed yet.
 
 import pg from "pg";
-import { askAllNodes, ClusterError, listNodes, placeOf } from "./cluster-nodes.ts";
+import { askAllNodes, ClusterError, checkCoordinator, listNodes } from "./cluster-nodes.ts";
 import {
   API_CONNECTION_NAME,
   LISTEN_CONNECTION_NAME,
@@ -40,7 +40,7 @@ export async function distribute(
   await client.connect();
   try {
     await checkServer(client);
-    await checkPlace(client);
+    await checkCoordinator(client);
     await checkNodes(client);
     await lockMigrations(client);
     await checkNobodyServes(client);
@@ -65,23 +65,6 @@ async function distributeAll(client: pg.Client, options: { shards: number; told:
   } catch (error) {
     await client.query("rollback").catch(() => {});
     throw error;
-  }
-}
-
-async function checkPlace(client: pg.Client): Promise<void> {
-  const place = await placeOf(client);
-  if (place.kind === "plain") {
-    throw new ClusterError(
-      "DATABASE_URL names a PostgreSQL without Citus, where there is nothing to distribute over. " +
-        'Point it at the coordinator of a cluster, after "create extension citus" in this ' +
-        "database on every node.",
-    );
-  }
-  if (place.kind === "worker") {
-    throw new ClusterError(
-      "DATABASE_URL names a worker of the cluster. Point it at the coordinator, " +
-        `${place.coordinator}.`,
-    );
   }
 }
 
