@@ -19,6 +19,7 @@ import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
 import { type Distribution, distribute } from "./store/cluster.ts";
 import { ClusterDb, ClusterPointReads } from "./store/cluster-db.ts";
+import { type ClusterStatus, readStatus } from "./store/cluster-status.ts";
 import { API_CONNECTION_NAME } from "./store/connection-names.ts";
 import { type Connection, type Db, type PointReads, Pool } from "./store/db.ts";
 import { SHARDS, type Told } from "./store/distribution.ts";
@@ -26,6 +27,12 @@ import { belongsTo, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
 import { ClusterPlacement, isSpread, ONE_NODE, type Placement } from "./store/placement.ts";
+import {
+  type Rebalance,
+  type RebalanceOptions,
+  type RebalanceProgress,
+  rebalance,
+} from "./store/rebalance.ts";
 import { countOrganizations } from "./store/tenants.ts";
 import { startLoop } from "./workers/loop.ts";
 import { startWorkersWithPool, startWorkerThread } from "./workers/start.ts";
@@ -100,20 +107,32 @@ export function migrateStore(store: Store): Promise<string[]> {
   return migrate(store.connection);
 }
 
-export type { Distribution, Told };
+export type { ClusterStatus, Distribution, Rebalance, RebalanceProgress, Told };
 
 export type ClusterOptions = { readonly shards?: number | undefined; readonly told: Told };
 
 /** Migrates a cluster's database and spreads over the nodes what is not spread yet. */
 export function distributeStore(config: Config, options: ClusterOptions): Promise<Distribution> {
-  if (config.database_url === undefined) {
-    throw new StartError(
-      "A cluster is named by DATABASE_URL, which is not set. To move what the embedded database " +
-        "holds, dump it and restore it there: docs/SCALING.md.",
-    );
-  }
   const { shards = SHARDS, told } = options;
-  return distribute({ connectionString: config.database_url }, { shards, told });
+  return distribute(clusterConnection(config), { shards, told });
+}
+
+/** The nodes of a cluster, what is on each, and what is wrong. */
+export function readClusterStatus(config: Config): Promise<ClusterStatus> {
+  return readStatus(clusterConnection(config));
+}
+
+/** Has the cluster move shards until the nodes carry alike. */
+export function rebalanceStore(config: Config, options: RebalanceOptions): Promise<Rebalance> {
+  return rebalance(clusterConnection(config), options);
+}
+
+function clusterConnection({ database_url }: Config): Connection {
+  if (database_url !== undefined) return { connectionString: database_url };
+  throw new StartError(
+    "A cluster is named by DATABASE_URL, which is not set. To move what the embedded database " +
+      "holds, dump it and restore it there: docs/SCALING.md.",
+  );
 }
 
 const REQUESTS = {

@@ -3,10 +3,10 @@
 
 import type { Command } from "commander";
 import { readConfig } from "../config.ts";
-import type { Distribution, Told } from "../main.ts";
+import type { ClusterStatus, Distribution, Rebalance, RebalanceProgress, Told } from "../main.ts";
 import { command, group, wholeNumber } from "./command.ts";
-import { type Io, printJson } from "./io.ts";
-import { byteSize, plural, styled } from "./output.ts";
+import { AlreadyReported, type Io, printJson } from "./io.ts";
+import { byteSize, type Column, clean, plural, styled, table, wrapped } from "./output.ts";
 import { bar } from "./progress.ts";
 
 /** Loaded on demand, so that the other commands start without loading the server. */
@@ -17,6 +17,8 @@ const SHARDS_MAX = 1_024;
 export function clusterCommand(io: Io): Command {
   return group("cluster", "The service's database on several machines, with Citus.", [
     distributeCommand(io),
+    statusCommand(io),
+    rebalanceCommand(io),
   ]);
 }
 
@@ -98,4 +100,192 @@ function distributionWords(io: Io, made: Distribution): string {
     ...warnings.map((warning) => `${styled(io, "yellow", "Warning:")} ${warning}`),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function statusCommand(io: Io): Command {
+  return command("status", "The nodes, what is on each, and what is wrong.", [
+    ["DATABASE_URL=postgres://coordinator/dues dues cluster status", ""],
+    ["dues cluster status --json", "for a monitor"],
+  ])
+    .option("--json", "print JSON")
+    .addHelpText("after", STATUS_WORDS)
+    .action(async (flags: { json?: boolean }) => {
+      const { readClusterStatus } = await service();
+      const status = await readClusterStatus(readConfig());
+      if (flags.json) printJson(io, status);
+      else io.out(statusWords(io, status));
+      const exit = exitOf(status);
+      if (exit !== "done") throw new AlreadyReported(exit);
+    });
+}
+
+const STATUS_WORDS = `
+DATABASE_URL names the coordinator, or a worker while the coordinator is away. Each node is asked
+apart and has 2 seconds to let the others in, so that this answers while some are away or hang.
+
+Exit codes: 0 all is well, also on a PostgreSQL without Citus; 69 a node, or the database of
+DATABASE_URL, did not answer; 1 something else is wrong: a node is disabled, not everything is
+distributed, or shards cannot move.`;
+
+/** What a monitor looks at: 69 goes before 1, because calls fail while a node is away. */
+export function exitOf(status: ClusterStatus): "done" | "failed" | "unreachable" {
+  if (status.kind === "plain") return "done";
+  if (status.kind === "away") return "unreachable";
+  if (status.problems.some(({ code }) => code === "node_away")) return "unreachable";
+  return status.problems.length === 0 ? "done" : "failed";
+}
+
+type Cluster = Extract<ClusterStatus, { kind: "cluster" }>;
+
+const NODE_COLUMNS: readonly Column<Cluster["nodes"][number]>[] = [
+  { title: "NODE", of: ({ address }) => address },
+  { title: "ROLE", of: ({ role }) => role },
+  { title: "STATE", of: stateOf },
+  { title: "SHARDS", right: true, of: ({ shards }) => shards },
+  { title: "PROJECTS", right: true, of: ({ projects }) => projects },
+  { title: "SIZE", right: true, of: ({ bytes }) => (bytes === null ? null : byteSize(bytes)) },
+];
+
+function stateOf({ is_active, is_reachable }: Cluster["nodes"][number]): string {
+  if (!is_active) return "disabled";
+  return is_reachable ? "up" : "away";
+}
+
+export function statusWords(io: Io, status: ClusterStatus): string {
+  if (status.kind === "away") {
+    return wrapped(`The database of DATABASE_URL does not answer: ${clean(status.why)}.`);
+  }
+  if (status.kind === "plain") {
+    return wrapped(
+      "DATABASE_URL names a PostgreSQL without Citus: all projects are on this one machine, and " +
+        "there is nothing to distribute. docs/SCALING.md says when a cluster is worth it, and " +
+        "how to move to one.",
+    );
+  }
+  const { nodes, problems, projects_away, can_move_shards } = status;
+  const found = problems.map(({ says }) =>
+    wrapped(`Wrong: ${clean(says)}`).replace(/^Wrong:/, styled(io, "red", "Wrong:")),
+  );
+  const ends = [
+    ...(projects_away.count === 0 ? [] : [awayWords(projects_away)]),
+    ...(problems.length === 0 ? ["Everything is distributed.\n"] : []),
+    ...(can_move_shards ? [moveWords(nodes)] : []),
+  ];
+  return [table(NODE_COLUMNS, nodes), ...found, ...ends].join("\n");
+}
+
+/** What a rebalance is for, where that is plain to see; it weighs the rest itself. */
+function moveWords(nodes: Cluster["nodes"]): string {
+  const listed = (chosen: Cluster["nodes"]) => chosen.map(({ address }) => address).join(", ");
+  const empty = nodes.filter(({ takes_shards, shards }) => takes_shards && shards === 0);
+  const leaving = nodes.filter(({ takes_shards, shards }) => !takes_shards && shards > 0);
+  const why = [
+    ...(empty.length === 0 ? [] : [` ${listed(empty)} has none yet.`]),
+    ...(leaving.length === 0 ? [] : [` ${listed(leaving)} is to give its shards away.`]),
+  ];
+  return wrapped(`Shards can move.${why.join("")} dues cluster rebalance moves them.`);
+}
+
+function awayWords({ count, names }: Cluster["projects_away"]): string {
+  const more = count > names.length ? ` and ${count - names.length} more` : "";
+  return wrapped(`Away with their node: ${plural(count, "project")}: ${names.join(", ")}${more}.`);
+}
+
+function rebalanceCommand(io: Io): Command {
+  return command("rebalance", "Move shards until the nodes carry alike, while dues serves.", [
+    ["DATABASE_URL=postgres://coordinator/dues dues cluster rebalance", ""],
+  ])
+    .option("--json", "print JSON")
+    .addHelpText("after", REBALANCE_WORDS)
+    .action(async (flags: { json?: boolean }) => {
+      const { rebalanceStore } = await service();
+      const abort = new AbortController();
+      const stop = () => abort.abort();
+      process.once("SIGINT", stop);
+      process.once("SIGTERM", stop);
+      const progress = new MoveProgress(io);
+      try {
+        const told = (state: RebalanceProgress) => progress.show(state);
+        const done = await rebalanceStore(readConfig(), { told, signal: abort.signal });
+        progress.end();
+        if (flags.json) printJson(io, done);
+        else io.out(rebalanceWords(done));
+        if (done.state === "left_running") throw new AlreadyReported("failed");
+      } finally {
+        progress.end();
+        process.off("SIGINT", stop);
+        process.off("SIGTERM", stop);
+      }
+    });
+}
+
+const REBALANCE_WORDS = `
+After a node was added with citus_add_node. To empty a node before it is removed, run at the
+coordinator, then this: select citus_set_node_property('host', 5432, 'shouldhaveshards', false)
+
+Nodes are made alike by the bytes on their disks: projects differ in size, and each is whole on one
+node. Each shard counts 100 MB more than it has, so that small ones are spread by their number.
+
+The cluster does the moves by itself. Ctrl-C ends only the watching, with exit code 1; run it again
+to go on watching. To end the moves, run at the coordinator: select citus_rebalance_stop()`;
+
+/** One line that is drawn anew, on a terminal; else a line for each step that is done. */
+export class MoveProgress {
+  readonly #io: Io;
+  #steps_done = -1;
+  #failure = "";
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  show(state: RebalanceProgress): void {
+    const { steps, steps_done, failure } = state;
+    this.#showFailure(failure);
+    const text = `${steps_done} of ${plural(steps, "step")}${copyingWords(state)}`;
+    if (this.#io.progress) {
+      this.#io.err(`\r\u001b[K${bar(steps_done / Math.max(steps, 1))} ${text}`);
+    } else if (steps_done !== this.#steps_done) {
+      this.#io.err(`${text}\n`);
+    }
+    this.#steps_done = steps_done;
+  }
+
+  /** Once for each try: Citus goes on trying for long, without a word of its own. */
+  #showFailure(failure: RebalanceProgress["failure"]): void {
+    const text = failure === null ? "" : `${failure.tries} ${failure.says}`;
+    if (failure !== null && text !== this.#failure) {
+      this.end();
+      const tries = plural(failure.tries, "time");
+      this.#io.err(
+        wrapped(`A step failed, ${tries} so far, and is tried again: ${clean(failure.says)}`),
+      );
+    }
+    this.#failure = text;
+  }
+
+  end(): void {
+    if (this.#io.progress) this.#io.err("\r\u001b[K");
+  }
+}
+
+function copyingWords({ copying }: RebalanceProgress): string {
+  if (copying === null) return "";
+  const { bytes, bytes_done, phase } = copying;
+  return `, ${byteSize(bytes_done)} of ${byteSize(bytes)}, ${phase}`;
+}
+
+export function rebalanceWords({ state, steps, steps_done, was_running }: Rebalance): string {
+  if (state === "nothing_to_move") return "The nodes carry alike: nothing to move.\n";
+  if (state === "finished") {
+    const which = was_running ? "The rebalance that was running is done" : "Done";
+    return wrapped(
+      `${which}: ${plural(steps, "step")}. dues cluster status shows where everything is.`,
+    );
+  }
+  return wrapped(
+    `The rebalance goes on in the cluster (${steps_done} of ${plural(steps, "step")} done). Run ` +
+      "dues cluster rebalance again to watch it. To end it, run at the coordinator: select " +
+      "citus_rebalance_stop()",
+  );
 }

@@ -36,7 +36,7 @@ export const EXIT_WORDS: Readonly<Record<keyof typeof EXIT, string>> = {
   drift: "diff or --dry-run: the project is not what the file says",
   usage: "the command line was not understood",
   bad_file: "the file has faults; nothing was sent",
-  unreachable: "the service did not answer",
+  unreachable: "the service, or a node of its cluster, did not answer",
   not_allowed: "the token is missing, unknown, or may not do this",
 };
 

@@ -39,7 +39,7 @@ export function fields(record: object): string {
 }
 
 /** Without control characters: text of a record must not move the cursor or set colours. */
-function clean(value: string | number | boolean | null | undefined): string {
+export function clean(value: string | number | boolean | null | undefined): string {
   if (value === null || value === undefined || value === "") return "-";
   return String(value).replace(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16)}`);
 }
@@ -64,6 +64,20 @@ export function byteSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const step = Math.min(Math.floor(Math.log2(bytes) / 10), BYTE_UNITS.length);
   return `${Math.round((bytes / 1024 ** step) * 10) / 10} ${BYTE_UNITS[step - 1]}`;
+}
+
+const TERMINAL_WIDTH = 80;
+
+/** Prose in lines that a terminal shows whole. A longer word, such as a name, stays whole. */
+export function wrapped(text: string): string {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    const longer = `${last} ${word}`;
+    if (last === undefined || width(longer) > TERMINAL_WIDTH) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return `${lines.join("\n")}\n`;
 }
 
 export function plural(count: number, one: string, many = `${one}s`): string {

@@ -1,7 +1,16 @@
-// `dues cluster` where there is no cluster: what it answers, and with which exit code.
+// `dues cluster` where there is no cluster: what it answers, and with which exit code; and how it
+// shows what a cluster says.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { byteSize } from "../../src/cli/output.ts";
+import {
+  exitOf,
+  MoveProgress,
+  rebalanceWords,
+  statusWords,
+} from "../../src/cli/cluster-commands.ts";
+import type { Io } from "../../src/cli/io.ts";
+import { byteSize, wrapped } from "../../src/cli/output.ts";
+import type { ClusterStatus, RebalanceProgress } from "../../src/main.ts";
 import { SHARDS } from "../../src/store/distribution.ts";
 import { databaseUrl, emptyDatabase } from "../support/database.ts";
 import { type Shell, startShell } from "./support.ts";
@@ -13,21 +22,45 @@ beforeAll(async () => {
 });
 afterAll(() => shell.close());
 
-test("the embedded database is no cluster: 1, with what to do instead", async () => {
-  const ran = await shell.process(["cluster", "distribute"]);
-  expect(ran.code).toBe(1);
-  expect(ran.err).toMatch(/^dues: A cluster is named by DATABASE_URL, which is not set\./);
-  expect(ran.out).toBe("");
-});
+test.each(["distribute", "status", "rebalance"])(
+  "%s: the embedded database is no cluster: 1, with what to do instead",
+  async (verb) => {
+    const ran = await shell.process(["cluster", verb]);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toMatch(/^dues: A cluster is named by DATABASE_URL, which is not set\./);
+    expect(ran.out).toBe("");
+  },
+);
 
-test("a PostgreSQL without Citus is refused: 1, with what to do instead", async () => {
+test.each(["distribute", "rebalance"])(
+  "%s: a PostgreSQL without Citus is refused: 1, with what to do instead",
+  async (verb) => {
+    const { connection, drop } = await emptyDatabase();
+    const env = { DATABASE_URL: databaseUrl(connection) };
+    const ran = await shell.process(["cluster", verb, "--json"], { env });
+    expect(ran.code).toBe(1);
+    expect(ran.err).toMatch(/^dues: DATABASE_URL names a PostgreSQL without Citus/);
+    expect(ran.out).toBe("");
+    await drop();
+  },
+);
+
+test("the status of a PostgreSQL without Citus is no failure: 0, with what it means", async () => {
   const { connection, drop } = await emptyDatabase();
   const env = { DATABASE_URL: databaseUrl(connection) };
-  const ran = await shell.process(["cluster", "distribute", "--json"], { env });
-  expect(ran.code).toBe(1);
-  expect(ran.err).toMatch(/^dues: DATABASE_URL names a PostgreSQL without Citus/);
-  expect(ran.out).toBe("");
+  const ran = await shell.process(["cluster", "status"], { env });
+  expect(ran).toMatchObject({ code: 0, err: "" });
+  expect(ran.out).toMatch(/without Citus: all projects are on this one/);
+  const { out } = await shell.process(["cluster", "status", "--json"], { env });
+  expect(JSON.parse(out)).toEqual({ kind: "plain" });
   await drop();
+});
+
+test("the status of a database that is not there: 69, with the reason", async () => {
+  const env = { DATABASE_URL: "postgres://x@127.0.0.1:9/x" };
+  const ran = await shell.process(["cluster", "status"], { env });
+  expect(ran.code).toBe(69);
+  expect(ran.out).toContain("does not answer: connect ECONNREFUSED");
 });
 
 test.each(["0", "1025", "many"])("--shards %s is a usage error", async (shards) => {
@@ -51,4 +84,134 @@ test.each([
   [1_024 ** 6, "1024 PB"],
 ])("%d bytes are shown as %s", (bytes, shown) => {
   expect(byteSize(bytes)).toBe(shown);
+});
+
+type Cluster = Extract<ClusterStatus, { kind: "cluster" }>;
+
+const NODE: Cluster["nodes"][number] = {
+  address: "worker-1.example:5432",
+  role: "worker",
+  is_active: true,
+  takes_shards: true,
+  is_reachable: true,
+  why: null,
+  shards: 1_024,
+  projects: 1_000_000,
+  bytes: 1_023.9 * 1_024 ** 3,
+  wal_level: "logical",
+};
+const AWAY = { ...NODE, is_reachable: false, why: "Connection refused", bytes: null };
+const CLUSTER: Cluster = {
+  kind: "cluster",
+  nodes: [{ ...NODE, role: "coordinator", takes_shards: false, shards: 0 }, NODE],
+  is_distributed: true,
+  local_tables: [],
+  local_functions: [],
+  projects_away: { count: 0, names: [] },
+  can_move_shards: true,
+  problems: [],
+};
+const BROKEN: Cluster = {
+  ...CLUSTER,
+  nodes: [...CLUSTER.nodes, AWAY, { ...NODE, is_active: false }],
+  projects_away: { count: 21, names: Array.from({ length: 20 }, (_, i) => `main/p${i}`) },
+  can_move_shards: false,
+  problems: [{ code: "node_away", says: `Node away. ${"It means a lot. ".repeat(20)}` }],
+};
+
+/** What a command writes, as one text. */
+function screen(progress = false): Io & { text: string } {
+  const shown = { text: "", progress, color: false };
+  const write = (text: string) => {
+    shown.text += text;
+  };
+  return Object.assign(shown, { out: write, err: write }) as unknown as Io & { text: string };
+}
+
+const linesOf = (text: string) => text.split("\n");
+
+test("a status is a table and sentences, at most 80 columns wide", () => {
+  for (const status of [CLUSTER, BROKEN]) {
+    const lines = linesOf(statusWords(screen(), status));
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(lines[0]).toMatch(/^NODE +ROLE +STATE +SHARDS +PROJECTS +SIZE$/);
+  }
+});
+
+test("a status says what is wrong, and which projects are away", () => {
+  const text = statusWords(screen(), BROKEN);
+  expect(text).toMatch(/5432 +worker +away +1024 +1000000 +-\n/);
+  expect(text).toMatch(/5432 +worker +disabled /);
+  expect(text).toContain("\nWrong: Node away. It means a lot.");
+  expect(text.replace(/\s+/g, " ")).toContain("21 projects: main/p0, main/p1,");
+  expect(text).toContain("main/p19 and 1 more.");
+  expect(text).not.toContain("Everything is distributed.");
+});
+
+test("a status names the nodes that a rebalance would fill and empty", () => {
+  const nodes = [
+    { ...NODE, address: "new:1", shards: 0 },
+    { ...NODE, address: "old:2", takes_shards: false },
+  ];
+  const text = statusWords(screen(), { ...CLUSTER, nodes }).replace(/\s+/g, " ");
+  expect(text).toContain("new:1 has none yet. old:2 is to give its shards away.");
+  expect(statusWords(screen(), CLUSTER)).toContain("Everything is distributed.");
+});
+
+test("a node that is away goes before all else that is wrong", () => {
+  const problem = (...codes: Cluster["problems"][number]["code"][]) =>
+    exitOf({ ...CLUSTER, problems: codes.map((code) => ({ code, says: "" })) });
+  expect(problem()).toBe("done");
+  expect(problem("not_distributed")).toBe("failed");
+  expect(problem("no_moves", "node_away")).toBe("unreachable");
+});
+
+const STEP: RebalanceProgress = {
+  steps: 6,
+  steps_done: 1,
+  copying: { bytes: 2_048, bytes_done: 1_024, phase: "catching up" },
+  failure: null,
+};
+
+test("in a pipe each step of a rebalance is told once, and each failure", () => {
+  const io = screen();
+  const progress = new MoveProgress(io);
+  const failure = { tries: 1, says: "wal_level is low." };
+  for (const state of [STEP, STEP, { ...STEP, failure }, { ...STEP, failure }]) {
+    progress.show(state);
+  }
+  progress.show({ ...STEP, failure: { ...failure, tries: 2 } });
+  progress.show({ ...STEP, steps_done: 2, copying: null });
+  progress.end();
+  expect(linesOf(io.text)).toEqual([
+    "1 of 6 steps, 1 kB of 2 kB, catching up",
+    "A step failed, 1 time so far, and is tried again: wal_level is low.",
+    "A step failed, 2 times so far, and is tried again: wal_level is low.",
+    "2 of 6 steps",
+    "",
+  ]);
+});
+
+test("on a terminal a rebalance is one line that is drawn anew", () => {
+  const io = screen(true);
+  new MoveProgress(io).show(STEP);
+  expect(io.text).toBe(
+    `\r\u001b[K[${"#".repeat(4)}${".".repeat(20)}] 1 of 6 steps, 1 kB of 2 kB, catching up`,
+  );
+});
+
+test("a rebalance says how it ended, or that it goes on and how to end it", () => {
+  const ran = { strategy: "by_disk_size", job_id: 1, was_running: false } as const;
+  const words = (state: "finished" | "left_running" | "nothing_to_move") =>
+    rebalanceWords({ ...ran, state, steps: 6, steps_done: 2 }).replace(/\s+/g, " ");
+  expect(words("finished")).toMatch(/^Done: 6 steps\./);
+  expect(words("left_running")).toMatch(/goes on in the cluster \(2 of 6 .*citus_rebalance_stop/);
+  expect(words("nothing_to_move")).toMatch(/nothing to move/);
+});
+
+test("prose is broken between words", () => {
+  const text = `${"word ".repeat(40)}${"x".repeat(90)} end`;
+  const lines = linesOf(wrapped(text).trimEnd());
+  expect(lines.join(" ")).toBe(text);
+  expect(lines.filter((line) => line.length > 80)).toEqual(["x".repeat(90)]);
 });
