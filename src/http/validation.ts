@@ -11,36 +11,47 @@ import { isPlainText } from "./json.ts";
 
 const DETAILS_MAX = 20;
 
-// Verbose, so that a fault knows the schema it comes from: the words are made of it.
-const ajv = new Ajv({
-  verbose: true,
-  allErrors: true,
-  strict: true,
-  strictTypes: false,
-  allowUnionTypes: true,
-});
-// A uuid is checked by its pattern; the format name is for readers of the reference.
-ajv.addFormat("uuid", true);
-ajv.addFormat("date-time", true);
-ajv.addFormat("uri", true);
-ajv.addFormat("date", isCalendarDate);
-ajv.addFormat("timestamp", (text: string) => parseTimestamp(text) !== undefined);
-ajv.addFormat("currency", (text: string) => Object.hasOwn(CURRENCIES, text));
-ajv.addKeyword({
-  keyword: "x-max-bytes",
-  type: "object",
-  schemaType: "number",
-  errors: false,
-  validate: (max: number, value: unknown) =>
-    isSmallJson(value, max) || Buffer.byteLength(JSON.stringify(value)) <= max,
-});
-ajv.addKeyword({
-  keyword: "x-at-least-one",
-  type: "object",
-  errors: false,
-  validate: (_: boolean, value: unknown, parent?: { properties?: object }) =>
-    Object.keys(parent?.properties ?? {}).some((key) => Object.hasOwn(value as object, key)),
-});
+/**
+ * All faults are looked for only in values with fewer parts than this: looking for each fault of a
+ * list of 480,000 wrong entries held the thread for 0.65 to 2.5 s, of which 20 were shown.
+ */
+const PARTS_MAX = 2_000;
+
+const [firstFault, allFaults] = [makeAjv(false), makeAjv(true)];
+
+function makeAjv(allErrors: boolean): Ajv {
+  // Verbose, so that a fault knows the schema it comes from: the words are made of it.
+  const ajv = new Ajv({
+    verbose: true,
+    allErrors,
+    strict: true,
+    strictTypes: false,
+    allowUnionTypes: true,
+  });
+  // A uuid is checked by its pattern; the format name is for readers of the reference.
+  ajv.addFormat("uuid", true);
+  ajv.addFormat("date-time", true);
+  ajv.addFormat("uri", true);
+  ajv.addFormat("date", isCalendarDate);
+  ajv.addFormat("timestamp", (text: string) => parseTimestamp(text) !== undefined);
+  ajv.addFormat("currency", (text: string) => Object.hasOwn(CURRENCIES, text));
+  ajv.addKeyword({
+    keyword: "x-max-bytes",
+    type: "object",
+    schemaType: "number",
+    errors: false,
+    validate: (max: number, value: unknown) =>
+      isSmallJson(value, max) || Buffer.byteLength(JSON.stringify(value)) <= max,
+  });
+  ajv.addKeyword({
+    keyword: "x-at-least-one",
+    type: "object",
+    errors: false,
+    validate: (_: boolean, value: unknown, parent?: { properties?: object }) =>
+      Object.keys(parent?.properties ?? {}).some((key) => Object.hasOwn(value as object, key)),
+  });
+  return ajv;
+}
 
 const ESCAPED_BYTES_MAX = 6;
 const SCALAR_BYTES_MAX = 32;
@@ -65,20 +76,41 @@ export type Check = (value: unknown) => void;
 
 /** Compiles a schema into a function that throws 422 with details, or 422 for the query. */
 export function checker(schema: TSchema, where: "body" | "query"): Check {
-  const validate: ValidateFunction = ajv.compile(schema);
+  const isValid: ValidateFunction = firstFault.compile(schema);
+  let findAll: ValidateFunction | undefined;
+  const faultsOf = (value: unknown) => {
+    if (!hasFewParts(value)) return isValid.errors ?? [];
+    findAll ??= allFaults.compile(schema);
+    findAll(value);
+    return findAll.errors ?? [];
+  };
   return (value) => {
     if (value === undefined && where === "body") {
       throw refuse("validation_error", "A JSON body is required.", {
         details: [{ field: "", code: "required", message: "A JSON body is required." }],
       });
     }
-    if (validate(value)) return;
-    const details = (validate.errors ?? [])
+    if (isValid(value)) return;
+    const details = faultsOf(value)
       .filter((error) => error.keyword !== "if" && error.keyword !== "anyOf")
       .slice(0, DETAILS_MAX)
       .map(detailOf);
     throw refuse("validation_error", summary(details), { details });
   };
+}
+
+/** Looks at no more of it than it counts. */
+function hasFewParts(value: unknown): boolean {
+  let left = PARTS_MAX;
+  const count = (part: unknown): void => {
+    left -= 1;
+    if (typeof part !== "object" || part === null) return;
+    const members = Array.isArray(part) ? part : Object.values(part);
+    if (members.length > left) left = 0;
+    for (let i = 0; i < members.length && left > 0; i++) count(members[i]);
+  };
+  count(value);
+  return left > 0;
 }
 
 /** Text that PostgreSQL could not even compare with is nobody's id. */
