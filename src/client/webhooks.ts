@@ -5,6 +5,8 @@ import { wallMs } from "../clock.ts";
 
 const SECRET_PREFIX = "whsec_";
 const TOLERANCE_S = 300;
+/** Retries of a message go on for 69 hours. */
+const UNTIMED_MAX_MS = 72 * 3_600_000;
 
 export type WebhookHeaders =
   | Headers
@@ -13,6 +15,11 @@ export type WebhookHeaders =
 export type VerifyOptions = {
   /** How old, or how far ahead, a delivery may be. Deliveries are signed anew at each attempt. */
   readonly tolerance_s?: number;
+  /**
+   * Also takes a delivery that carries `X-Service-Signature` alone, which signs no time: whoever
+   * captured one could send it again. It may be 72 hours old by the `created_at` that it signs.
+   */
+  readonly allow_untimed?: boolean;
   readonly now?: Date;
 };
 
@@ -43,7 +50,7 @@ export function verifyWebhook<Data = Readonly<Record<string, unknown>>>(
 ): WebhookMessage<Data> {
   const bytes = Buffer.from(body as string);
   const known = [secrets].flat();
-  if (known.length === 0 || known.some((secret) => secret === "")) {
+  if (known.length === 0 || known.some((secret) => keyOf(secret).length === 0)) {
     throw new WebhookVerificationError("No secret to check with.");
   }
   const standard = header(headers, "webhook-signature");
@@ -51,12 +58,34 @@ export function verifyWebhook<Data = Readonly<Record<string, unknown>>>(
   if (standard !== undefined) {
     checkStandard(bytes, headers, standard, known, options);
   } else if (plain !== undefined) {
-    const good = known.some((secret) => isSame(hmac(secret, bytes, "hex"), plain));
-    if (!good) throw new WebhookVerificationError("The signature is not of this body and secret.");
+    checkUntimed(bytes, plain, known, options);
   } else {
     throw new WebhookVerificationError("There is no signature header.");
   }
   return JSON.parse(bytes.toString("utf8")) as WebhookMessage<Data>;
+}
+
+/** The header of the contract. Every delivery of dues carries the timed ones beside it. */
+function checkUntimed(
+  body: Buffer,
+  signature: string,
+  secrets: readonly string[],
+  { allow_untimed = false, now = new Date(wallMs()) }: VerifyOptions,
+): void {
+  if (!allow_untimed) {
+    throw new WebhookVerificationError(
+      "The webhook-* headers are missing, which say how old the delivery is. Hand them on, or set " +
+        "allow_untimed.",
+    );
+  }
+  if (!secrets.some((secret) => isSame(hmac(secret, body, "hex"), signature))) {
+    throw new WebhookVerificationError("The signature is not of this body and secret.");
+  }
+  const { created_at } = JSON.parse(body.toString("utf8")) as Partial<WebhookMessage>;
+  const age_ms = now.getTime() - Date.parse(created_at ?? "");
+  if (!(Math.abs(age_ms) <= UNTIMED_MAX_MS)) {
+    throw new WebhookVerificationError("The delivery is older than 72 hours.");
+  }
 }
 
 /** Standard Webhooks: id and time are signed too, so that an old delivery cannot be replayed. */

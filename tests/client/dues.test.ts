@@ -256,8 +256,10 @@ describe("verifyWebhook", () => {
 
   test("a good delivery gives its message, by either signature and either kind of headers", () => {
     const plain = { "x-service-signature": sign(secret, body) };
-    expect(verifyWebhook(body, plain, secret).event).toBe("invoice.created");
-    expect(verifyWebhook(Buffer.from(body), new Headers(plain), secret).data).toEqual({ ü: 1 });
+    const untimed = { now, allow_untimed: true };
+    expect(verifyWebhook(body, plain, secret, untimed).event).toBe("invoice.created");
+    const bytes = Buffer.from(body);
+    expect(verifyWebhook(bytes, new Headers(plain), secret, untimed).data).toEqual({ ü: 1 });
     expect(verifyWebhook(body, standard([secret]), secret, { now }).event).toBe("invoice.created");
     expect(
       verifyWebhook(body, { ...plain, ...standard([secret]) }, secret, { now }).event,
@@ -268,8 +270,24 @@ describe("verifyWebhook", () => {
     expect(verifyWebhook(body, standard([other, secret]), secret, { now })).toBeDefined();
     expect(verifyWebhook(body, standard([secret]), [other, secret], { now })).toBeDefined();
     expect(
-      verifyWebhook(body, { "x-service-signature": sign(secret, body) }, [other, secret]),
+      verifyWebhook(body, { "x-service-signature": sign(secret, body) }, [other, secret], {
+        ...{ now, allow_untimed: true },
+      }),
     ).toBeDefined();
+  });
+
+  test("a captured delivery without the timed headers is refused, unless asked for and young", () => {
+    const captured = { "x-service-signature": sign(secret, body) };
+    expect(() => verifyWebhook(body, captured, secret, { now })).toThrow(/allow_untimed/);
+    const hours = (n: number) => ({
+      now: new Date(now.getTime() + n * 3_600_000),
+      allow_untimed: true,
+    });
+    expect(verifyWebhook(body, captured, secret, hours(72))).toBeDefined();
+    expect(() => verifyWebhook(body, captured, secret, hours(73))).toThrow(/72 hours/);
+    const undated = '{"event":"x"}';
+    const headers = { "x-service-signature": sign(secret, undated) };
+    expect(() => verifyWebhook(undated, headers, secret, hours(0))).toThrow(/72 hours/);
   });
 
   test.each([
@@ -285,7 +303,8 @@ describe("verifyWebhook", () => {
     ["a plain signature of another body", body, { "x-service-signature": sign(secret, "x") }],
     ["a plain signature of another length", body, { "x-service-signature": "abc" }],
   ])("%s is refused", (_, text, headers) => {
-    expect(() => verifyWebhook(text, headers, secret, { now })).toThrow(WebhookVerificationError);
+    const options = { now, allow_untimed: true };
+    expect(() => verifyWebhook(text, headers, secret, options)).toThrow(WebhookVerificationError);
   });
 
   test("a bad standard signature is not made good by a plain one", () => {
@@ -297,5 +316,7 @@ describe("verifyWebhook", () => {
     const headers = { "x-service-signature": sign("", body) };
     expect(() => verifyWebhook(body, headers, "")).toThrow(/secret/);
     expect(() => verifyWebhook(body, headers, [])).toThrow(/secret/);
+    expect(() => verifyWebhook(body, headers, "whsec_")).toThrow(/secret/);
+    expect(() => verifyWebhook(body, headers, "=")).toThrow(/secret/);
   });
 });
