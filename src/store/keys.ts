@@ -36,6 +36,13 @@ export function get(db: Queryable, organization_id: string, id: string) {
      where organization_id = ${organization_id} and id = ${id}`);
 }
 
+/** Whether the organization ever had a token, revoked ones included. */
+export async function hasHad(db: Queryable, organization_id: string): Promise<boolean> {
+  const { had } = await db.one<{ had: boolean }>(sql`
+    select exists (select 1 from tokens where organization_id = ${organization_id}) as had`);
+  return had;
+}
+
 export async function countLive(db: Queryable, organization_id: string): Promise<number> {
   const { count } = await db.one<{ count: number }>(sql`
     select count(*)

@@ -48,8 +48,8 @@ export function keyRoutes(): Route[] {
       const organization_id = body.organization_id.toLowerCase();
       const organization = await getOrganization(db, organization_id);
       if (config.key_creation !== "open") {
-        const live = organization ? await keys.countLive(db, organization.id) : 0;
-        if (config.key_creation === "authenticated" || live > 0) {
+        const isStarted = organization !== undefined && (await keys.hasHad(db, organization.id));
+        if (config.key_creation === "authenticated" || isStarted) {
           const actor = await gate.authenticate(request.headers.authorization);
           if (actor.organization_id !== organization_id || !mayDo(actor, "admin")) {
             throw refuse(

@@ -49,7 +49,7 @@ describe("KEY_CREATION", () => {
     expect((await createKey(app)).status).toBe(201);
   });
 
-  test("bootstrap: open until the organization has a live token, then its admin tokens only", async () => {
+  test("bootstrap: open until the first token, then admin tokens only, also when all are revoked", async () => {
     const there = await startApp({ env: { KEY_CREATION: "bootstrap" } });
     try {
       const { token, organization_id } = there.profile;
@@ -65,6 +65,10 @@ describe("KEY_CREATION", () => {
       await there.context.db.run(sql`
         update tokens
            set revoked_at = created_at
+         where organization_id = ${organization_id}`);
+      expectError(await createKey(there), 401, "unauthorized");
+      await there.context.db.run(sql`
+        delete from tokens
          where organization_id = ${organization_id}`);
       expect((await createKey(there)).status).toBe(201);
       expectError(await createKey(there), 401, "unauthorized");
