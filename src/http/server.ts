@@ -23,6 +23,8 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 100;
 const NO_CONTENT = 204;
 
+const AUTHORIZATION = "authorization";
+
 export type HttpServer = {
   readonly fastify: FastifyInstance;
   readonly gate: Gate;
@@ -152,7 +154,21 @@ function refusalBeforeRoute(
   if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
     return refuse("bad_request", "The header Host is missing.");
   }
-  return request.is404 ? unmatched(routes, request) : undefined;
+  if (request.is404) return unmatched(routes, request);
+  if (countAuthorizations(request.raw.rawHeaders) > 1) {
+    return refuse("bad_request", "The header Authorization may be sent once.");
+  }
+  return undefined;
+}
+
+/** Node keeps the first of several and drops the rest. */
+function countAuthorizations(headers: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? "";
+    if (name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION) count += 1;
+  }
+  return count;
 }
 
 function unmatched(routes: readonly Route[], request: FastifyRequest): Refusal {

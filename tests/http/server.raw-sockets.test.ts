@@ -163,3 +163,18 @@ test("slow and broken clients do not keep others from being served", async () =>
   for (const text of served) expect(text).toContain("200 OK");
   await Promise.all(slow);
 });
+
+test("two Authorization headers are refused, whichever of them is good", async () => {
+  const good = `Authorization: Bearer ${app.profile.token}`;
+  for (const lines of [
+    [good, "authorization: Bearer dues_x"],
+    ["AUTHORIZATION: x", good],
+  ]) {
+    const start = ["GET /v1/keys/me HTTP/1.1", "host: x"];
+    const { status, body } = parse(await exchange(headers(...start, ...lines)));
+    expect(status).toBe(400);
+    expectEnvelope({ status, body });
+  }
+  const { status } = parse(await exchange(headers("GET /v1/keys/me HTTP/1.1", "host: x", good)));
+  expect(status).toBe(200);
+});
