@@ -121,11 +121,15 @@ describe("a secret", () => {
     expect(during.headers["x-service-signature"]).toBe(
       createHmac("sha256", rotated.secret).update(during.raw).digest("hex"),
     );
-    const [left] = await rows(sql`
+    await rows(sql`
       update webhook_endpoints
-         set previous_secret_until = previous_secret_until - interval '24 hours'
-       where id = ${made.id}
-      returning extract(epoch from previous_secret_until - statement_timestamp())::float8 as seconds`);
+         set previous_secret_until =
+               (previous_secret_until at time zone 'UTC' - interval '24 hours') at time zone 'UTC'
+       where id = ${made.id}`);
+    const [left] = await rows(sql`
+      select extract(epoch from previous_secret_until - statement_timestamp())::float8 as seconds
+        from webhook_endpoints
+       where id = ${made.id}`);
     expect(left.seconds).toBeLessThanOrEqual(0);
     expect(left.seconds).toBeGreaterThan(-30);
     const after = await send(2);

@@ -142,7 +142,12 @@ test("leaves alone, without waiting, what someone is about to send again", async
   const { webhook_deliveries } = await app.get("/v1/webhook-deliveries");
   const [{ id, message_id }] = webhook_deliveries;
   await app.context.db.tx(async (tx) => {
-    await tx.many(sql`select 1 from webhook_messages where id = ${message_id} for key share`);
+    const locked = await tx.many(sql`
+      select 1
+        from webhook_messages
+       where project_id = ${app.profile.project_id} and id = ${message_id}
+         for key share`);
+    expect(locked).toHaveLength(1);
     expect(await sweepAfter(91)).toBe(1);
   });
   expect(await rows(sql`select id from webhook_messages`)).toEqual([{ id: message_id }]);

@@ -289,7 +289,7 @@ describe("sending again", () => {
     const before = receiver.received.length;
     const [boundary] = await rows(sql`
       update webhook_messages
-         set created_at = created_at + interval '1 hour'
+         set created_at = (created_at at time zone 'UTC' + interval '1 hour') at time zone 'UTC'
        where id = (select max(message_id::text)::uuid from webhook_attempts
                     where endpoint_id = ${endpoint.id})
       returning created_at`);
