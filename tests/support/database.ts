@@ -3,6 +3,7 @@
 import pg from "pg";
 import { inject } from "vitest";
 import type { Connection } from "../../src/store/db.ts";
+import type { Sql } from "../../src/store/sql.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -47,6 +48,21 @@ export function onDatabase(server: Connection, database: string): Connection {
   return { connectionString: url.href };
 }
 
+function nameOf({ database = "", connectionString }: Connection): string {
+  return connectionString === undefined ? database : new URL(connectionString).pathname.slice(1);
+}
+
+/** A count from every node of the run, added up: pg_locks and the like show those of one server. */
+export async function countOnNodes(connection: Connection, query: Sql): Promise<number> {
+  const workers = inject("workers").map((worker) => onDatabase(worker, nameOf(connection)));
+  const counts = await Promise.all(
+    [connection, ...workers].map((node) =>
+      onClient(node, (client) => client.query<{ count: string }>(query.text, [...query.values])),
+    ),
+  );
+  return counts.reduce((sum, { rows }) => sum + Number(rows[0]?.count), 0);
+}
+
 /** For processes that only take a URL. */
 export function databaseUrl(connection: Connection): string {
   if (connection.connectionString !== undefined) return connection.connectionString;
@@ -55,10 +71,17 @@ export function databaseUrl(connection: Connection): string {
 }
 
 export async function admin(server: Connection, statement: string): Promise<void> {
+  await onClient(server, (client) => client.query(statement));
+}
+
+async function onClient<T>(
+  server: Connection,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   const client = new pg.Client({ ...server });
   await client.connect();
   try {
-    await client.query(statement);
+    return await work(client);
   } finally {
     await client.end();
   }
