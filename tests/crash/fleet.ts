@@ -126,11 +126,12 @@ export class Fleet {
                                  properties, started_at, period_no, current_period_start,
                                  current_period_next, plan_version, recurring_cents, created_at,
                                  updated_at)
-      select project_id, gen_random_uuid(), 's' || n, customer_id, plan_id, status, properties,
-             started_at, period_no, current_period_start, current_period_next, plan_version,
-             recurring_cents, created_at, updated_at
-        from subscriptions, generate_series(2, ${count}::integer) as n
-       where id = ${subscription.id}`);
+      select s.project_id, gen_random_uuid(), 's' || n::text, s.customer_id, s.plan_id, s.status,
+             s.properties, s.started_at, s.period_no, s.current_period_start,
+             s.current_period_next, s.plan_version, s.recurring_cents, s.created_at, s.updated_at
+        from subscriptions s
+       cross join generate_series(2, ${count}::integer) as n
+       where s.project_id = ${this.profile.project_id} and s.id = ${subscription.id}`);
     return Array.from({ length: count }, (_, i) => `s${i + 1}`);
   }
 }
