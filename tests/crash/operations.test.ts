@@ -15,6 +15,7 @@ import { billingJob } from "../../src/workers/billing.ts";
 import { App, startApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";
 import { type Death, MortalDb } from "../support/crash.ts";
+import { onCluster } from "../support/database.ts";
 import { happyCalls } from "../support/happy-calls.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { type Copy, copyTenant, normalised, snapshot, tenantTables } from "../support/snapshots.ts";
@@ -25,7 +26,7 @@ import { WRITES, type Write } from "./writes.ts";
 // on one side only, and of the operations that are several transactions every fourth is left out.
 const deep = process.env.DUES_DEEP === "1";
 const CASES_MIN = deep ? 1_000 : 500;
-const TEST_MS = deep ? 1_200_000 : 120_000;
+const TEST_MS = deep ? 1_200_000 : onCluster ? 480_000 : 120_000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const WALL = new Date("2026-01-01T00:00:00.000Z");
 

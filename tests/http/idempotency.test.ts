@@ -1,6 +1,7 @@
 // Idempotency-Key: the same request under the same key happens once, whatever the network does.
 
 import { afterAll, expect, test } from "vitest";
+import { lock } from "../../src/store/idempotency.ts";
 import { sql } from "../../src/store/sql.ts";
 import { type Body, startApp } from "../support/app.ts";
 import { newProject } from "../support/client.ts";
@@ -101,8 +102,7 @@ test("while a request runs under a key, another one is told so", async () => {
   const { db } = app.context;
   const body = { external_id: code("c"), name: "Acme" };
   await db.tx(async (tx) => {
-    await tx.run(sql`
-      select pg_advisory_xact_lock(hashtextextended(${`${app.profile.project_id} ${key}`}, 7))`);
+    expect(await lock(tx, app.profile.project_id, key)).toBe(true);
     const answer = await app.call("POST", "/v1/customers", body, keyed(key));
     expectError(answer, 409, "idempotency_in_flight");
   });

@@ -14,6 +14,9 @@ declare module "vitest" {
   }
 }
 
+/** Whether the run is on a cluster, all of whose nodes share the machine of the tests. */
+export const onCluster = process.env.DUES_CLUSTER === "1";
+
 let made = 0;
 
 export async function testDatabase(): Promise<{ connection: Connection; drop(): Promise<void> }> {
