@@ -77,7 +77,7 @@ async function wholeClose(count: number): Promise<Figure[]> {
 }
 
 /** An endpoint that is told of every invoice and every new period. Nobody delivers here. */
-async function listen({ db, profile }: Stage): Promise<void> {
+export async function listen({ db, profile }: Stage): Promise<void> {
   const policy = { allow_private: true, allow_loopback: true };
   const events = ["invoice.created" as const, "subscription.period_renewed" as const];
   const wanted = { url: "http://127.0.0.1:9999/hook", events };
@@ -96,13 +96,21 @@ export async function close(stage: Stage, db: Db, now: Date): Promise<number> {
   return (performance.now() - start) / 1_000;
 }
 
-async function assertClosed({ db }: Stage, count: number, period_no: number): Promise<void> {
+export async function assertClosed(
+  { db, profile }: Stage,
+  count: number,
+  period_no: number,
+): Promise<void> {
+  const project = profile.project_id;
   const found = await db.one<Record<string, number>>(sql`
     select count(*) as invoices, sum(total_cents)::bigint as cents,
-           (select count(*) from fees) as fees, (select count(*) from webhook_queue) as queued,
-           (select count(*) from subscriptions where period_no = ${period_no + 1}) as renewed
+           (select count(*) from fees where project_id = ${project}) as fees,
+           (select count(*) from webhook_queue where project_id = ${project}) as queued,
+           (select count(*)
+              from subscriptions
+             where project_id = ${project} and period_no = ${period_no + 1}) as renewed
       from invoices
-     where period_no = ${period_no}`);
+     where project_id = ${project} and period_no = ${period_no}`);
   // 10.00 + 5.00 + 3 seats of 1.00, 1,500 calls of 0.01 and as many of storage of 0.002.
   const cents = 1_000 + 500 + 300 + 1_500 + 300;
   assert.deepEqual(found, {

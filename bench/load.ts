@@ -16,7 +16,15 @@ export type Ask =
       readonly at?: string;
     }
   /** Read in turn. */
-  | { readonly kind: "paths"; readonly paths: readonly string[] };
+  | { readonly kind: "paths"; readonly paths: readonly string[] }
+  /** Sent in turn. */
+  | { readonly kind: "writes"; readonly writes: readonly Write[] };
+
+export type Write = {
+  readonly method: "POST" | "PATCH";
+  readonly path: string;
+  readonly body: object;
+};
 
 export type Load = {
   readonly url: string;
@@ -93,6 +101,12 @@ class Generator {
       const text = this.#post(ask);
       return { entry, text, due, fresh: this.#made - before };
     }
+    if (ask.kind === "writes") {
+      const write = ask.writes[nth % ask.writes.length];
+      if (write === undefined) throw new Error("There is nothing to write.");
+      const { method, path, body } = write;
+      return { entry, text: this.#withBody(method, path, JSON.stringify(body)), due, fresh: 0 };
+    }
     // An address of its own each time: what limits one visitor is not what is measured.
     const visitor = `10.${(nth >> 16) & 255}.${(nth >> 8) & 255}.${nth & 255}`;
     const path = ask.paths[nth % ask.paths.length];
@@ -108,9 +122,12 @@ class Generator {
             const repeat = ask.repeats === true && i % 2 === 1 && this.#made > REPEAT_BACK;
             return this.#event(repeat ? this.#made - REPEAT_BACK : this.#made++, ask);
           }).join(",")}]}`;
-    const path = ask.batch === 1 ? "/v1/events" : "/v1/events/batch";
+    return this.#withBody("POST", ask.batch === 1 ? "/v1/events" : "/v1/events/batch", body);
+  }
+
+  #withBody(method: string, path: string, body: string): string {
     return (
-      `POST ${path}${this.#head}content-type: application/json\r\n` +
+      `${method} ${path}${this.#head}content-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
     );
   }

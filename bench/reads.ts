@@ -328,7 +328,7 @@ async function ask(books: Books, paths: readonly string[], how: Asking = {}): Pr
 }
 
 /** Both sides in turn, so that they meet the same moods of the machine; the first turn warms up. */
-async function interleave<T>(
+export async function interleave<T>(
   above: () => Promise<T>,
   below: () => Promise<T>,
 ): Promise<(readonly [T, T])[]> {

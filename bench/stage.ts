@@ -37,11 +37,25 @@ export async function openStage(): Promise<Stage> {
   stages += 1;
   server ??= startServer();
   const { connection: base } = await server;
-  const folder = await mkdtemp(join(tmpdir(), "dues-bench-"));
-  opened += 1;
-  const database = `dues_bench_${process.pid}_${opened}`;
+  const database = databaseName();
   await administer(base, `create database ${database}`);
-  const connection = within(base, database);
+  return furnish(within(base, database), async () => {
+    await administer(base, `drop database ${database} with (force)`);
+    stages -= 1;
+    if (stages > 0) return;
+    await (await server)?.stop();
+    server = undefined;
+  });
+}
+
+export function databaseName(): string {
+  opened += 1;
+  return `dues_bench_${process.pid}_${opened}`;
+}
+
+/** Gives an empty database the schema and a tenant. */
+export async function furnish(connection: Connection, drop: () => Promise<void>): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), "dues-bench-"));
   await migrate(connection);
   const db = new Pool(connection, {
     max: 4,
@@ -52,12 +66,8 @@ export async function openStage(): Promise<Stage> {
   const profile = await initTenant(db, SLUGS, "live", "", new Date());
   const end = async () => {
     await db.end();
-    await administer(base, `drop database ${database} with (force)`);
+    await drop();
     await rm(folder, { recursive: true, force: true });
-    stages -= 1;
-    if (stages > 0) return;
-    await (await server)?.stop();
-    server = undefined;
   };
   return { connection, db, profile, folder, end };
 }
@@ -78,7 +88,7 @@ async function startServer(): Promise<Server> {
   return { connection: store.connection, stop };
 }
 
-async function administer(connection: Connection, statement: string): Promise<void> {
+export async function administer(connection: Connection, statement: string): Promise<void> {
   const client = new pg.Client({ ...connection });
   await client.connect();
   try {
@@ -89,7 +99,7 @@ async function administer(connection: Connection, statement: string): Promise<vo
   }
 }
 
-function within(base: Connection, database: string): Connection {
+export function within(base: Connection, database: string): Connection {
   if (base.connectionString === undefined) return { ...base, database };
   const [, server] = /^(\w+:\/\/[^/?#]*)/.exec(base.connectionString) ?? [];
   const [, query = ""] = base.connectionString.split(/(?=\?)/);
