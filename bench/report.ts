@@ -14,14 +14,15 @@ export type Bar = {
 
 export type Figure = {
   readonly name: string;
-  readonly bar: Bar;
+  /** Null for a figure that is only told. */
+  readonly bar: Bar | null;
   readonly unit: string;
   readonly numerator: number;
   /** Null for a figure that is a plain amount. */
   readonly denominator: number | null;
   readonly denominator_unit: string;
   readonly value: number;
-  readonly met: boolean;
+  readonly met: boolean | null;
 };
 
 /** What a bench may be told. */
@@ -49,7 +50,7 @@ export function ratio(
   name: string,
   unit: string,
   rounds: readonly Round[],
-  bar: Bar,
+  bar: Bar | null,
   denominator_unit = unit,
 ): Figure {
   const numerator = median(rounds.map(([above]) => above));
@@ -59,13 +60,18 @@ export function ratio(
   return { name, bar, unit, numerator, denominator, denominator_unit, value, met };
 }
 
-export function amount(name: string, unit: string, value: number, bar: Bar): Figure {
+export function amount(name: string, unit: string, value: number, bar: Bar | null): Figure {
   const plain = { numerator: value, denominator: null, denominator_unit: "" };
   return { name, bar, unit, ...plain, value, met: meets(value, bar) };
 }
 
-function meets(value: number, { goal, at }: Bar): boolean {
-  return at === "least" ? value >= goal : value <= goal;
+function meets(value: number, bar: Bar | null): boolean | null {
+  if (bar === null) return null;
+  return bar.at === "least" ? value >= bar.goal : value <= bar.goal;
+}
+
+function verdict(met: boolean | null): string {
+  return met === null ? "" : met ? "met" : "missed";
 }
 
 export function printFigures(bench: string, figures: readonly Figure[]): void {
@@ -78,7 +84,7 @@ export function printFigures(bench: string, figures: readonly Figure[]): void {
       print("denominator", `${figure(denominator)} ${denominator_unit}`);
     }
     print(denominator === null ? unit : "ratio", figure(value));
-    print("bar", `${bar.text}, ${met ? "met" : "missed"}`);
+    if (bar !== null) print("bar", `${bar.text}, ${verdict(met)}`);
   }
 }
 
@@ -109,8 +115,8 @@ export function printTable({ figures, quick }: Results): void {
     bench,
     name,
     figure(value),
-    bar.text,
-    met ? "met" : "missed",
+    bar?.text ?? "",
+    verdict(met),
   ]);
   const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => (row[i] ?? "").length)));
   process.stdout.write(`\n${quick ? "QUICK: the sizes are too small for these to count\n" : ""}`);
@@ -120,19 +126,22 @@ export function printTable({ figures, quick }: Results): void {
     );
     process.stdout.write(`${cells.join("  ").trimEnd()}\n`);
   }
-  const met = figures.filter((one) => one.met).length;
-  process.stdout.write(`${met} of ${figures.length} bars met\n`);
+  const barred = figures.filter((one) => one.bar !== null);
+  const met = barred.filter((one) => one.met).length;
+  process.stdout.write(`${met} of ${barred.length} bars met\n`);
 }
 
-/** Built code runs from dist-bench/bench; the file is kept beside the sources. */
-const RESULTS = join(import.meta.dirname, "..", "..", "bench", "results.json");
+/** Built code runs from dist-bench/bench; the files are kept beside the sources. */
+const FOLDER = join(import.meta.dirname, "..", "..", "bench");
 
-export function writeResults(results: Results): void {
-  writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
+export type ResultsFile = "results.json" | "results-cluster.json";
+
+export function writeResults(file: ResultsFile, results: Results): void {
+  writeFileSync(join(FOLDER, file), `${JSON.stringify(results, null, 2)}\n`);
 }
 
-export function readResults(): Results {
-  return JSON.parse(readFileSync(RESULTS, "utf8")) as Results;
+export function readResults(file: ResultsFile): Results {
+  return JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Results;
 }
 
 export function markdownOf({ date, quick, machine, figures }: Results): string {
@@ -142,8 +151,8 @@ export function markdownOf({ date, quick, machine, figures }: Results): string {
   const lines = figures.map((one) => {
     const { name, unit, numerator, denominator, denominator_unit, value, bar, met } = one;
     const below = denominator === null ? "" : `${figure(denominator)} ${denominator_unit}`;
-    const cells = [name, `${figure(numerator)} ${unit}`, below, figure(value), bar.text];
-    return `| ${cells.join(" | ")} | ${met ? "met" : "missed"} |`;
+    const amounts = [`${figure(numerator)} ${unit}`, below, figure(value)];
+    return `| ${[name, ...amounts, bar?.text ?? "", verdict(met)].join(" | ")} |`;
   });
   return [
     `Measured ${date}${quick ? " with --quick, so not to be quoted" : ""}: ${about.join(", ")}.`,

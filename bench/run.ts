@@ -1,9 +1,13 @@
-// `npm run bench [name…] [--quick] [--minutes N] [--markdown]`: measures and prints figures against
-// their bars, each a ratio inside one run on one machine, or a count.
+// `npm run bench [cluster] [name…] [--quick] [--minutes N] [--markdown]`: measures and prints
+// figures against their bars, each a ratio inside one run on one machine, or a count. `cluster`
+// before the names takes the benches of a Citus cluster, which CLUSTER_URL and CLUSTER_WORKERS
+// name.
 
 import { parseArgs } from "node:util";
 import { benchCallers } from "./callers.ts";
 import { benchClose } from "./close.ts";
+import { benchOverhead } from "./cluster/overhead.ts";
+import { clusterServers, NoCluster } from "./cluster/stage.ts";
 import { benchDeliver } from "./deliver.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchIngest } from "./ingest.ts";
@@ -23,7 +27,7 @@ import {
 import { benchSoak } from "./soak.ts";
 import { figure, type Peak, postgresVersion, print, takePeaks } from "./stage.ts";
 
-const benches: Readonly<Record<string, Bench>> = {
+const onOne: Readonly<Record<string, Bench>> = {
   ingest: benchIngest,
   reads: benchReads,
   close: benchClose,
@@ -33,6 +37,10 @@ const benches: Readonly<Record<string, Bench>> = {
   memory: benchMemory,
   growth: benchGrowth,
   soak: benchSoak,
+};
+
+const onCluster: Readonly<Record<string, Bench>> = {
+  overhead: benchOverhead,
 };
 
 /** Long ones, asked for by name. */
@@ -47,11 +55,16 @@ const { values, positionals } = parseArgs({
   },
 });
 
-if (values.markdown) process.stdout.write(markdownOf(readResults()));
-else await measure();
+const isCluster = positionals[0] === "cluster";
+const benches = isCluster ? onCluster : onOne;
+const file = isCluster ? "results-cluster.json" : "results.json";
 
-async function measure(): Promise<void> {
-  const names = positionals.length > 0 ? positionals : inGeneral();
+if (values.markdown) process.stdout.write(markdownOf(readResults(file)));
+else await measure(isCluster ? positionals.slice(1) : positionals);
+
+async function measure(asked: readonly string[]): Promise<void> {
+  if (isCluster) checkCluster();
+  const names = asked.length > 0 ? asked : inGeneral();
   const unknown = names.find((name) => !Object.hasOwn(benches, name));
   if (unknown !== undefined) {
     process.stderr.write(`There is no bench "${unknown}": ${Object.keys(benches).join(", ")}.\n`);
@@ -84,8 +97,18 @@ async function measure(): Promise<void> {
   take("memory", memoryFigure(peaks));
   const postgres = postgresVersion();
   const results = { date, quick: options.quick, machine: { ...machine, postgres }, figures };
-  writeResults(results);
+  writeResults(file, results);
   printTable(results);
+}
+
+function checkCluster(): void {
+  try {
+    clusterServers();
+  } catch (error) {
+    if (!(error instanceof NoCluster)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
 }
 
 function inGeneral(): string[] {
