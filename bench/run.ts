@@ -8,6 +8,7 @@ import { benchCallers } from "./callers.ts";
 import { benchClose } from "./close.ts";
 import { benchOverhead } from "./cluster/overhead.ts";
 import { clusterServers, NoCluster } from "./cluster/stage.ts";
+import { benchWriters } from "./cluster/writers.ts";
 import { benchDeliver } from "./deliver.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchIngest } from "./ingest.ts";
@@ -41,6 +42,7 @@ const onOne: Readonly<Record<string, Bench>> = {
 
 const onCluster: Readonly<Record<string, Bench>> = {
   overhead: benchOverhead,
+  writers: benchWriters,
 };
 
 /** Long ones, asked for by name. */
