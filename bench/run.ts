@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { benchCallers } from "./callers.ts";
 import { benchClose } from "./close.ts";
 import { benchOverhead } from "./cluster/overhead.ts";
+import { benchProjects } from "./cluster/projects.ts";
 import { clusterServers, NoCluster } from "./cluster/stage.ts";
 import { benchWriters } from "./cluster/writers.ts";
 import { benchDeliver } from "./deliver.ts";
@@ -43,6 +44,7 @@ const onOne: Readonly<Record<string, Bench>> = {
 const onCluster: Readonly<Record<string, Bench>> = {
   overhead: benchOverhead,
   writers: benchWriters,
+  projects: benchProjects,
 };
 
 /** Long ones, asked for by name. */
