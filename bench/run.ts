@@ -6,6 +6,7 @@
 import { parseArgs } from "node:util";
 import { benchCallers } from "./callers.ts";
 import { benchClose } from "./close.ts";
+import { benchMove } from "./cluster/move.ts";
 import { benchOverhead } from "./cluster/overhead.ts";
 import { benchProjects } from "./cluster/projects.ts";
 import { clusterServers, NoCluster } from "./cluster/stage.ts";
@@ -45,6 +46,7 @@ const onCluster: Readonly<Record<string, Bench>> = {
   overhead: benchOverhead,
   writers: benchWriters,
   projects: benchProjects,
+  move: benchMove,
 };
 
 /** Long ones, asked for by name. */
