@@ -67,13 +67,16 @@ export type PoolOptions = Partial<WriteSettings> & {
   readonly application_name: string;
 };
 
-const IDLE_IN_TRANSACTION_MS = 10_000;
+/** What a process holds locked that is gone without a word is free after this. */
+const IDLE_IN_TRANSACTION_MS = 5_000;
 const CONNECTION_LIFETIME_S = 1_800;
 /** After that the system asks whether the other side is there, once a second, ten times. */
 const KEEP_ALIVE_MS = 5_000;
 /** How long an idle connection may take to answer once another one has gone silent. */
 const IDLE_ANSWER_MS = 1_000;
 const TRIES_MAX = 5;
+/** Each waits for as long as a lock may be waited for, so a request has two. */
+const LOCK_TRIES_MAX = 2;
 const RETRY_JITTER_MS = { least: 5, most: 50 };
 
 // Days stay text, integers come as numbers when they are safe, exact numerics stay text.
@@ -320,8 +323,9 @@ export function exactlyOne<T>(rows: T[], query: Sql): T {
 
 const IN_FAILED_TRANSACTION = "25P02";
 
+const LOCK_TIMEOUT = "55P03";
 /** Serialization failure, deadlock, lock timeout: the transaction may be run again. */
-const RETRIED = new Set(["40001", "40P01", "55P03"]);
+const RETRIED = new Set(["40001", "40P01", LOCK_TIMEOUT]);
 
 /** The server is away, full, read-only or too slow. */
 const UNAVAILABLE =
@@ -353,19 +357,26 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
 export function asUnavailable(error: unknown): unknown {
   const message = error instanceof Error ? error.message : "";
   if (UNAVAILABLE.test(codeOf(error)) || UNAVAILABLE_TEXT.test(message)) {
-    const refusal = refuse("unavailable", "The database cannot be reached just now. Try again.", {
-      headers: { "retry-after": "1" },
-    });
-    return Object.assign(refusal, { cause: error });
+    return unavailable("The database cannot be reached just now.", error);
   }
   return refusalFor(error) ?? error;
 }
 
+function unavailable(message: string, cause: unknown): Refusal {
+  const refusal = refuse("unavailable", `${message} Try again.`, {
+    headers: { "retry-after": "1" },
+  });
+  return Object.assign(refusal, { cause });
+}
+
 async function retried<T>(attempt: () => Promise<T>): Promise<T> {
+  let locked = 0;
   for (let tries = 1; ; tries++) {
     try {
       return await attempt();
     } catch (error) {
+      if (codeOf(error) === LOCK_TIMEOUT) locked += 1;
+      if (locked >= LOCK_TRIES_MAX) throw unavailable("Another call holds what is needed.", error);
       if (tries >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
       await backOff();
     }

@@ -50,6 +50,28 @@ test("a lock that is not free in time is waited for again, also with statements 
   expect(attempts).toBeGreaterThan(1);
 });
 
+test("a lock that stays taken is waited for twice, then the caller is told to try again", async () => {
+  let release = () => {};
+  const holding = new Promise<void>((taken) => {
+    void db.tx(async (tx) => {
+      await lock(tx);
+      taken();
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    });
+  });
+  await holding;
+  let attempts = 0;
+  const waiting = db.tx(async (tx) => {
+    attempts += 1;
+    await lock(tx);
+  });
+  await expect(waiting).rejects.toMatchObject({ code: "unavailable", retryable: true });
+  expect(attempts).toBe(2);
+  release();
+});
+
 test("the error is that of the statement that failed, not of those behind it", async () => {
   const failed = db.tx(async (tx) => {
     const failing = async () => {

@@ -130,7 +130,7 @@ async function publicDocument(
   params: Readonly<Record<string, string>>,
 ) {
   const { id, project_id } = await views.find(params.customerId);
-  const found = await db.snapshot(async (tx) => {
+  const found = await db.forProject(project_id).snapshot(async (tx) => {
     const invoice = await invoices.getByNumber(tx, project_id, params.number ?? "");
     if (invoice?.customer_id !== id) throw refuse("not_found", "No invoice has this number.");
     return readDocument(tx, project_id, invoice, "stranger");

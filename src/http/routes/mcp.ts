@@ -158,7 +158,7 @@ async function tryPayment(call: McpCall, given: Arguments): Promise<RestAnswer> 
   const { dry_run: _dry_run, ...body } = given;
   checkPayment(body);
   try {
-    await context.db.tx(async (tx) => {
+    await context.db.forProject(project).tx(async (tx) => {
       const input = body as PaymentCreate;
       const { payment } = await recordPayment(tx, project, input, byCaller(actor), now);
       throw new Undo(payment);
