@@ -199,17 +199,19 @@ export class Deliverer {
   }
 
   #headers(row: deliveries.Claimed): Record<string, string> {
+    const { message_id: id, body, event } = row;
     const secret = this.#decrypt(row, row.secret);
-    const { message_id: id, body, event, previous_secret } = row;
-    const secrets =
-      previous_secret === null ? [secret] : [secret, this.#decrypt(row, previous_secret)];
+    const previous =
+      row.previous_secret === null ? undefined : this.#decrypt(row, row.previous_secret);
+    const secrets = previous === undefined ? [secret] : [secret, previous];
     const timestamp_s = Math.floor(this.#context.clock.now().getTime() / 1000);
     return {
       "content-type": "application/json; charset=utf-8",
       "accept-encoding": "identity",
       "user-agent": "dues-webhooks/1",
       "x-service-event": event,
-      "x-service-signature": sign(secret, body),
+      // It has room for one: receivers have the day of the overlap to change over to the new one.
+      "x-service-signature": sign(previous ?? secret, body),
       "webhook-id": id,
       "webhook-timestamp": String(timestamp_s),
       "webhook-signature": standardSignature(secrets, { id, timestamp_s, body }),
