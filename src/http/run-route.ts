@@ -186,13 +186,16 @@ function render({ route, prepared, request }: Running, answer: Answer): RouteRes
   return responseOf(status, new Content(JSON_TYPE, serialize(body)), headers, request.id);
 }
 
+/** Answers carry tokens, secrets and amounts: kept by nobody on the way, and taken for no page. */
+const UNCACHED = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
 function responseOf(
   status: number,
   content: Content | undefined,
   headers: HeaderFields | undefined,
   request_id: string,
 ): RouteResponse {
-  const common = { ...headers, "x-request-id": request_id };
+  const common = { ...UNCACHED, ...headers, "x-request-id": request_id };
   if (content === undefined) return { status, headers: common, body: undefined };
   return { status, headers: { ...common, "content-type": content.type }, body: content.data };
 }

@@ -1,8 +1,10 @@
 // Health, metrics and the reference: for operators and newcomers, not for billing.
 
+import { createHash } from "node:crypto";
 import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { renderDocs } from "../../pages/docs/reference.ts";
+import { STYLE } from "../../pages/docs/style.ts";
 import { appliedVersion } from "../../store/installation.ts";
 import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { openApi } from "../openapi/document.ts";
@@ -11,7 +13,15 @@ import { Content, Reply, type Route, read } from "../route.ts";
 
 const tag = "System";
 const PING_MS = 1_000;
-const DOCS_CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+const DOCS_STYLE = createHash("sha256").update(STYLE).digest("base64");
+const DOCS_CSP = [
+  "default-src 'none'",
+  `style-src 'sha256-${DOCS_STYLE}'`,
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
 
 export type Readiness = {
   /** Set when the process has been told to stop. */

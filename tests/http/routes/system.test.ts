@@ -1,5 +1,6 @@
 // What operators see: health, readiness, metrics, the reference, and logs that keep secrets.
 
+import { createHash } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import { makeLog } from "../../../src/log.ts";
 import { httpServer } from "../../../src/main.ts";
@@ -196,8 +197,14 @@ describe("reference", () => {
     const { status, body, headers } = await app.call("GET", "/docs");
     expect(status).toBe(200);
     expect(headers["content-type"]).toMatch(/^text\/html/);
-    expect(headers["content-security-policy"]).toContain("default-src 'none'");
     const page = String(body);
+    const [, style = ""] = /<style>([^]*?)<\/style>/.exec(page) ?? [];
+    const hash = createHash("sha256").update(style).digest("base64");
+    const policy = headers["content-security-policy"];
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain(`style-src 'sha256-${hash}'`);
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(page).not.toMatch(/\sstyle=/);
     expect(page).not.toMatch(/(?:src|srcset|action)\s*=\s*["']?(?:https?:)?\/\//i);
     expect(page).not.toMatch(/<link[^>]+href\s*=\s*["']?(?:https?:)?\/\//i);
     expect(page).not.toMatch(/@import|url\(\s*["']?(?:https?:)?\/\//i);
@@ -274,4 +281,14 @@ describe("logs", () => {
     const kept = await app.call("GET", "/healthz", undefined, { "x-request-id": "my_id-7" });
     expect(kept.headers["x-request-id"]).toBe("my_id-7");
   });
+});
+
+test("answers are kept by nobody on the way, and taken for no page", async () => {
+  for (const path of ["/v1/keys/me", "/v1/customers", "/nope", "/healthz", "/docs"]) {
+    const { headers } = await app.call("GET", path);
+    expect(headers, path).toMatchObject({
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    });
+  }
 });
