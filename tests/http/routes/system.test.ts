@@ -198,7 +198,7 @@ describe("reference", () => {
     expect(status).toBe(200);
     expect(headers["content-type"]).toMatch(/^text\/html/);
     const page = String(body);
-    const [, style = ""] = /<style>([^]*?)<\/style>/.exec(page) ?? [];
+    const [, style = ""] = /<style>([\s\S]*?)<\/style>/.exec(page) ?? [];
     const hash = createHash("sha256").update(style).digest("base64");
     const policy = headers["content-security-policy"];
     expect(policy).toContain("default-src 'none'");
