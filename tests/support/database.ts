@@ -2,7 +2,7 @@
 
 import pg from "pg";
 import { inject } from "vitest";
-import type { Connection } from "../../src/store/db.ts";
+import { type Connection, codeOf } from "../../src/store/db.ts";
 import type { Sql } from "../../src/store/sql.ts";
 
 declare module "vitest" {
@@ -16,6 +16,10 @@ declare module "vitest" {
 
 /** Whether the run is on a cluster, all of whose nodes share the machine of the tests. */
 export const onCluster = process.env.DUES_CLUSTER === "1";
+
+/** Each waits five seconds for those who were sent away. */
+const DROP_TRIES = 5;
+const OBJECT_IN_USE = "55006";
 
 let made = 0;
 
@@ -39,9 +43,20 @@ export async function newDatabase(servers: readonly [Connection, ...Connection[]
     name,
     connection: onDatabase(servers[0], name),
     async drop(): Promise<void> {
-      await everywhere(servers, `drop database if exists ${name} with (force)`);
+      await Promise.all(servers.map((server) => dropDatabase(server, name)));
     },
   };
+}
+
+/** Tries again while somebody is connected: the nodes of a cluster connect to one another. */
+export async function dropDatabase(server: Connection, name: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await admin(server, `drop database if exists ${name} with (force)`);
+    } catch (error) {
+      if (codeOf(error) !== OBJECT_IN_USE || tries === DROP_TRIES) throw error;
+    }
+  }
 }
 
 export function onDatabase(server: Connection, database: string): Connection {

@@ -10,7 +10,7 @@ import { startEmbedded } from "../../src/embedded/start.ts";
 import type { Connection } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { makeTemplate } from "./cluster.ts";
-import { everywhere, onDatabase } from "./database.ts";
+import { dropDatabase, everywhere, onDatabase } from "./database.ts";
 
 // A test run is thrown away, so it need not survive a power cut; crash tests kill processes only.
 const SETTINGS = {
@@ -46,9 +46,7 @@ async function dropAll(server: Connection, template: string): Promise<void> {
       "select datname from pg_database where starts_with(datname, $1)",
       [template],
     );
-    for (const { datname } of rows) {
-      await client.query(`drop database if exists ${datname} with (force)`);
-    }
+    for (const { datname } of rows) await dropDatabase(server, datname);
   } finally {
     await client.end();
   }
