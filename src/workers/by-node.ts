@@ -11,6 +11,8 @@ import { jobFailures } from "../telemetry.ts";
 
 /** How long the projects of other nodes wait for one that does not answer. */
 const PATIENCE_MS = 1_000;
+/** It is counted in steps: a process that itself stood still would else blame a node for it. */
+const STEP_MS = 100;
 /** After a failure, lists are asked for node by node for so long. */
 const APART_MS = 30_000;
 
@@ -211,12 +213,16 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const tooLong = refuse("unavailable", "A node of the database does not answer.");
-    timer = setTimeout(() => reject(tooLong), PATIENCE_MS);
+    let waited_ms = 0;
+    timer = setInterval(() => {
+      waited_ms += STEP_MS;
+      if (waited_ms >= PATIENCE_MS) reject(tooLong);
+    }, STEP_MS);
   });
   work.catch(() => {});
   try {
     return await Promise.race([work, late]);
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 }

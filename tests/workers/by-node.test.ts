@@ -41,6 +41,12 @@ const away = () => refuse("unavailable", "The database cannot be reached just no
 const never = () => new Promise<never>(() => {});
 const ofProjects = (ids: readonly string[]) => ids.map((id) => ({ id }));
 
+/** As a stopped process does: no timer and no answer comes through. */
+function standStill(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
 async function timed<T>(work: Promise<T>): Promise<{ took_ms: number; result: T }> {
   const started = performance.now();
   const result = await work;
@@ -101,6 +107,17 @@ describe("lists", () => {
       expect(next.result).toEqual(["b-1", "b-2"]);
       expect(next.took_ms).toBeLessThan(SOON_MS);
     }
+  });
+
+  test("when the process itself stood still, no node is blamed for it", async () => {
+    const answer = async (_: Queryable, among: Among) => {
+      await pause(50);
+      standStill(PATIENCE_MS + 500);
+      await pause(50);
+      return [asked(among)];
+    };
+    expect(await byNode().list(answer)).toEqual([undefined]);
+    expect(await failuresNow()).toBe(failures);
   });
 
   test("a node that is back is part of the list again", async () => {
