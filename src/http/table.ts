@@ -1,6 +1,7 @@
 // Every route of the service, once. Router, OpenAPI, reference page and tests are made from it.
 
 import type { Context } from "../context.ts";
+import { PdfMaker } from "./pdf-maker.ts";
 import { PortalCache } from "./portal-cache.ts";
 import type { Route } from "./route.ts";
 import { addOnRoutes } from "./routes/addons.ts";
@@ -27,6 +28,7 @@ import { webhookRoutes } from "./routes/webhooks.ts";
 
 export function routeTable(context: Context, readiness: Readiness): readonly Route[] {
   const views = new PortalCache(context);
+  const hasHealthPort = context.config?.health_port !== undefined;
   const table: Route[] = [
     ...keyRoutes(),
     ...tenantRoutes,
@@ -45,10 +47,10 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...clockRoutes,
     ...settingsRoutes,
     ...portalRoutes(views),
-    ...documentRoutes(views),
+    ...documentRoutes(views, new PdfMaker()),
     ...billingEventRoutes,
     ...mcpRoutes(() => table),
   ];
-  table.push(...systemRoutes(readiness, () => table));
+  table.push(...systemRoutes(readiness, () => table, hasHealthPort));
   return table;
 }

@@ -8,6 +8,8 @@ import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 let app: App;
 let project: Sandbox;
 let invoice: Json;
+/** Another customer's. */
+let neighbour: Json;
 let customer: Json;
 
 beforeAll(async () => {
@@ -28,8 +30,11 @@ beforeAll(async () => {
   customer = await project.customer({ name: "Blue & Sons", email: "billing@blue.test" });
   const subscription = await project.subscribe({ plan, customer, properties: { seats: "3" } });
   await project.use(subscription, metric, "430.5", "2025-01-11T00:00");
+  await project.subscribe({ plan, customer: await project.customer(), properties: { seats: "1" } });
   await project.travelTo("2025-02-01");
-  [invoice] = await project.invoices();
+  const invoices = await project.invoices();
+  invoice = invoices.find(({ customer_id }) => customer_id === customer.id) as Json;
+  neighbour = invoices.find(({ customer_id }) => customer_id !== customer.id) as Json;
 });
 afterAll(() => app.close());
 
@@ -122,6 +127,27 @@ describe("for the customer, by link", () => {
     expect(page.body).not.toContain(project.project_id);
     const pdf = await read(`${base}/pdf`);
     expect([pdf.status, pdf.headers["content-type"]]).toEqual([200, "application/pdf"]);
+  });
+
+  test("numbers that nobody has use up nobody's share of PDFs", async () => {
+    const guesses = Array.from({ length: 80 }, (_, i) =>
+      read(`/portal/${randomUUID()}/invoices/${i}/pdf`),
+    );
+    for (const { status } of await Promise.all(guesses)) expect(status).toBe(404);
+    const { status } = await read(`/portal/${customer.id}/invoices/${invoice.number}/pdf`);
+    expect(status).toBe(200);
+  });
+
+  test("one customer's PDFs do not use up another's share", async () => {
+    const pdfOf = async ({ id, number }: { id: string; number: string }) =>
+      (await read(`/portal/${id}/invoices/${number}/pdf`)).status;
+    const statuses: number[] = [];
+    for (let house = 1; house <= 11; house++) {
+      await project.ok("PUT", "/v1/settings", { address: `${house} Sample Street` });
+      statuses.push(await pdfOf({ id: customer.id, number: invoice.number }));
+    }
+    expect(statuses).toContain(429);
+    expect(await pdfOf({ id: neighbour.customer_id, number: neighbour.number })).toBe(200);
   });
 
   test("another customer's invoice, or none, is a page that says so", async () => {

@@ -10,11 +10,11 @@ import {
   type PaperSize,
   renderInvoice,
 } from "../../pages/invoice/html.ts";
-import { renderInvoicePdf } from "../../pages/invoice/pdf.ts";
 import { OneOf } from "../../schema/common.ts";
 import type { Db } from "../../store/db.ts";
 import * as invoices from "../../store/invoices.ts";
 import type { ProjectId } from "../../store/tenants.ts";
+import type { PdfMaker } from "../pdf-maker.ts";
 import type { PortalCache } from "../portal-cache.ts";
 import { RateLimit } from "../rate-limit.ts";
 import { Content, Reply, type Route, read } from "../route.ts";
@@ -26,51 +26,63 @@ const tag = "Invoices";
 const params = { id: "UUID of the invoice." };
 const portalParams = { customerId: "UUID of the customer.", number: "The invoice's number." };
 const query = Type.Object({ size: Type.Optional(OneOf(PAPER_SIZES, "Paper; a4 by default.")) });
-/** Setting a PDF is work for the processor, and the portal is open to everybody. */
-const PUBLIC_PDFS = { burst: 60, per_minute: 10 * 60 };
+/** PDFs that strangers have made: of one customer's invoices ten at once, then one in 2 s. */
+const PUBLIC_PER_CUSTOMER = { burst: 10, per_minute: 30 };
+/** And of all customers. */
+const PUBLIC = { burst: 60, per_minute: 10 * 60 };
 
-const document = read({
-  method: "GET",
-  path: "/v1/invoices/:id/document",
-  id: "getInvoiceDocument",
-  tag,
-  summary: "The invoice as a document",
-  description: "HTML, or PDF with the header accept: application/pdf.",
-  scope: "read",
-  project: "required",
-  params,
-  query,
-  reply: [200, null],
-  produces: ["text/html", "application/pdf"],
-  headers: { vary: "accept" },
-  async handle({ db, project, params, query, request }) {
-    const id = pathId(params.id);
-    const found = await ownersDocument(db, project, id);
-    if (wantsPdf(request.headers.accept)) return sendPdf(found, query.size);
-    return sendHtml(found, query.size, { pdf: `/v1/invoices/${id}/document.pdf` });
-  },
-});
+/** A PDF is made without the thread that answers, and once for all who ask for the same. */
+export function documentRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
+  return [...ownersRoutes(pdfs), ...publicRoutes(views, pdfs)];
+}
 
-const pdf = read({
-  method: "GET",
-  path: "/v1/invoices/:id/document.pdf",
-  id: "getInvoiceDocumentPdf",
-  tag,
-  summary: "The invoice as PDF",
-  scope: "read",
-  project: "required",
-  params,
-  query,
-  reply: [200, null],
-  produces: ["application/pdf"],
-  async handle({ db, project, params, query }) {
-    const found = await ownersDocument(db, project, pathId(params.id));
-    return sendPdf(found, query.size);
-  },
-});
+function ownersRoutes(pdfs: PdfMaker): Route[] {
+  const document = read({
+    method: "GET",
+    path: "/v1/invoices/:id/document",
+    id: "getInvoiceDocument",
+    tag,
+    summary: "The invoice as a document",
+    description: "HTML, or PDF with the header accept: application/pdf.",
+    scope: "read",
+    project: "required",
+    params,
+    query,
+    reply: [200, null],
+    produces: ["text/html", "application/pdf"],
+    headers: { vary: "accept" },
+    async handle({ db, project, params, query, request }) {
+      const id = pathId(params.id);
+      const found = await ownersDocument(db, project, id);
+      if (wantsPdf(request.headers.accept)) return sendPdf(found, await make(pdfs, found, query));
+      return sendHtml(found, query.size, { pdf: `/v1/invoices/${id}/document.pdf` });
+    },
+  });
 
-export function documentRoutes(views: PortalCache): Route[] {
-  const publicPdfs = new RateLimit(PUBLIC_PDFS);
+  const pdf = read({
+    method: "GET",
+    path: "/v1/invoices/:id/document.pdf",
+    id: "getInvoiceDocumentPdf",
+    tag,
+    summary: "The invoice as PDF",
+    scope: "read",
+    project: "required",
+    params,
+    query,
+    reply: [200, null],
+    produces: ["application/pdf"],
+    async handle({ db, project, params, query }) {
+      const found = await ownersDocument(db, project, pathId(params.id));
+      return sendPdf(found, await make(pdfs, found, query));
+    },
+  });
+
+  return [document, pdf];
+}
+
+function publicRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
+  const perCustomer = new RateLimit(PUBLIC_PER_CUSTOMER);
+  const all = new RateLimit(PUBLIC);
   const common = { method: "GET", tag, scope: "public", project: "none" } as const;
   const shown = { params: portalParams, query, reply: [200, null], hidden: true } as const;
 
@@ -101,14 +113,17 @@ export function documentRoutes(views: PortalCache): Route[] {
     async handle({ db, params, query, request }) {
       return answeringPeople(request, async () => {
         views.admit(request.ip);
-        publicPdfs.take("all");
-        const { found } = await publicDocument(db, views, params);
-        return sendPdf(found, query.size);
+        const { found, back } = await publicDocument(db, views, params);
+        const admit = () => {
+          perCustomer.take(back);
+          all.take("all");
+        };
+        return sendPdf(found, await make(pdfs, found, query, admit));
       });
     },
   });
 
-  return [document, pdf, portalDocument, portalPdf];
+  return [portalDocument, portalPdf];
 }
 
 function wantsPdf(accept: string | undefined): boolean {
@@ -146,8 +161,13 @@ function sendHtml(
   return sendPage(renderInvoice(found, size ?? "a4", links));
 }
 
-async function sendPdf(found: InvoiceDocument, size: PaperSize | undefined): Promise<Reply> {
-  const bytes = await renderInvoicePdf(found, { size: size ?? "a4" });
+type Asked = { readonly size?: PaperSize };
+
+function make(pdfs: PdfMaker, found: InvoiceDocument, { size = "a4" }: Asked, admit?: () => void) {
+  return pdfs.make(found, { size }, admit);
+}
+
+function sendPdf(found: InvoiceDocument, bytes: Buffer): Reply {
   return new Reply(200, new Content("application/pdf", bytes), {
     ...PAGE_HEADERS,
     "content-security-policy": "default-src 'none'",

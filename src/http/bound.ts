@@ -1,0 +1,63 @@
+// The bound in front of a queue: what is beyond it is refused at once, so that what was taken is
+// answered in time. docs/OPERATING.md lists them; each shows its level in the metrics.
+
+import { Counter, Gauge } from "prom-client";
+import { type Refusal, refuse } from "../errors.ts";
+import { registry } from "../telemetry.ts";
+
+const registers = [registry];
+
+type Level = { readonly name: string; level(): number };
+const levels = new Set<Level>();
+
+/** Shows in the metrics how much of a bounded queue is taken. */
+export function showLevel(level: Level): void {
+  levels.add(level);
+}
+
+new Gauge({
+  name: "dues_bound_level",
+  help: "How much of a bounded queue is taken.",
+  labelNames: ["bound"],
+  registers,
+  collect() {
+    this.reset();
+    for (const { name, level } of levels) this.inc({ bound: name }, level());
+  },
+});
+const refusals = new Counter({
+  name: "dues_bound_refusals_total",
+  help: "Requests refused with 503 because a queue was at its bound.",
+  labelNames: ["bound"],
+  registers,
+});
+
+/** 503 for work that would wait too long. */
+export function overloaded(bound: string, message: string): Refusal {
+  refusals.inc({ bound });
+  return refuse("unavailable", message, { headers: { "retry-after": "1" } });
+}
+
+export class Bound {
+  readonly #name: string;
+  readonly #max: number;
+  readonly #message: string;
+  #level = 0;
+
+  constructor(name: string, max: number, message: string) {
+    this.#name = name;
+    this.#max = max;
+    this.#message = message;
+    showLevel({ name, level: () => this.#level });
+  }
+
+  /** Throws 503 when there is not so much room. */
+  take(amount: number): void {
+    if (this.#level + amount > this.#max) throw overloaded(this.#name, this.#message);
+    this.#level += amount;
+  }
+
+  give(amount: number): void {
+    this.#level -= amount;
+  }
+}

@@ -1,0 +1,86 @@
+// PDFs are made by a thread: the same document once, a bounded queue, and callers who do not wait.
+
+import { describe, expect, test } from "vitest";
+import type { InvoiceDocument } from "../../src/domain/documents.ts";
+import { Refusal } from "../../src/errors.ts";
+import { PdfMaker } from "../../src/http/pdf-maker.ts";
+
+const A4 = { size: "a4" } as const;
+
+function documentOf(number: string): InvoiceDocument {
+  const amount = "$1.00";
+  const line = { title: "東京の利用料 Größe", detail: "", units: "1", rate: amount, amount };
+  return {
+    number,
+    created_at: new Date("2025-02-01T00:00:00.000Z"),
+    state: { label: "Open", tone: "warn" },
+    issuer: { name: "北方计量", lines: [], color: "#0b6e4f" },
+    customer: { name: "Blue Harbour Shipping", lines: [] },
+    facts: [["Invoice number", number]],
+    lines: [line, line],
+    totals: [{ label: "Amount due", amount, strong: true }],
+    note: "",
+  };
+}
+
+describe("the thread of PDFs", () => {
+  test("leaves this thread free while forty are asked for at once", async () => {
+    const pdfs = new PdfMaker();
+    await pdfs.make(documentOf("warm"), A4);
+    let longest_ms = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      const now = performance.now();
+      longest_ms = Math.max(longest_ms, now - last);
+      last = now;
+    }, 5);
+    const asked = Array.from({ length: 40 }, (_, i) => pdfs.make(documentOf(`N-${i}`), A4));
+    const results = await Promise.allSettled(asked);
+    clearInterval(timer);
+    const refused = results.filter(({ status }) => status === "rejected");
+    expect(refused.length).toBe(40 - 16);
+    for (const result of refused) {
+      const { reason } = result as PromiseRejectedResult;
+      expect(reason).toBeInstanceOf(Refusal);
+      expect([reason.status, reason.headers]).toEqual([503, { "retry-after": "1" }]);
+    }
+    expect(longest_ms).toBeLessThan(250);
+  });
+
+  test("makes a document once, for all who ask meanwhile and after", async () => {
+    const pdfs = new PdfMaker();
+    let made = 0;
+    const ask = () => pdfs.make(documentOf("INV-1"), A4, () => made++);
+    const [first, second] = await Promise.all([ask(), ask()]);
+    expect(await ask()).toBe(first);
+    expect(second).toBe(first);
+    expect(first?.subarray(0, 5).toString()).toBe("%PDF-");
+    expect(made).toBe(1);
+  });
+
+  test("makes another one when anything on it has changed", async () => {
+    const pdfs = new PdfMaker();
+    const open = documentOf("INV-1");
+    const paid: InvoiceDocument = { ...open, state: { label: "Paid", tone: "good" } };
+    const first = await pdfs.make(open, A4);
+    expect((await pdfs.make(paid, A4)).equals(first)).toBe(false);
+    expect((await pdfs.make(open, { size: "letter" })).equals(first)).toBe(false);
+  });
+
+  test("goes on after a document that cannot be set", async () => {
+    const pdfs = new PdfMaker();
+    const broken = { ...documentOf("INV-1"), lines: [null] } as unknown as InvoiceDocument;
+    await expect(pdfs.make(broken, A4)).rejects.toThrow("A PDF could not be made");
+    expect((await pdfs.make(documentOf("INV-2"), A4)).length).toBeGreaterThan(1_000);
+  });
+
+  test("refuses nobody's share for what it has made already", async () => {
+    const pdfs = new PdfMaker();
+    await pdfs.make(documentOf("INV-1"), A4);
+    const refuseAll = () => {
+      throw new Error("no more");
+    };
+    await expect(pdfs.make(documentOf("INV-1"), A4, refuseAll)).resolves.toBeInstanceOf(Buffer);
+    await expect(pdfs.make(documentOf("INV-2"), A4, refuseAll)).rejects.toThrow("no more");
+  });
+});
