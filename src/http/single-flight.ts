@@ -1,6 +1,6 @@
 // One computation per key at a time, however many callers ask for it at once.
 
-import { isUnavailable } from "../store/db.ts";
+import { isUnavailable } from "../store/failures.ts";
 
 type Flight<T> = {
   readonly result: Promise<T>;

@@ -2,8 +2,14 @@
 // settings that writes depend on to the functions that write.
 
 import pg from "pg";
-import { Refusal, refuse } from "../errors.ts";
-import { refusalFor } from "./constraints.ts";
+import {
+  codeOf,
+  IN_FAILED_TRANSACTION,
+  isUnavailable,
+  retried,
+  translated,
+  unavailable,
+} from "./failures.ts";
 import { giveUp, SilenceWatch, streamOf } from "./silence.ts";
 import { type Sql, sql, statementName } from "./sql.ts";
 
@@ -65,6 +71,8 @@ export type PoolOptions = Partial<WriteSettings> & {
   readonly statement_timeout_ms: number;
   readonly lock_timeout_ms: number;
   readonly application_name: string;
+  /** When somebody has waited so long for a connection, whoever comes is refused at once. */
+  readonly queue_ms?: number;
 };
 
 /** What a process holds locked that is gone without a word is free after this. */
@@ -74,10 +82,6 @@ const CONNECTION_LIFETIME_S = 1_800;
 const KEEP_ALIVE_MS = 5_000;
 /** How long an idle connection may take to answer once another one has gone silent. */
 const IDLE_ANSWER_MS = 1_000;
-const TRIES_MAX = 5;
-/** Each waits for as long as a lock may be waited for, so a request has two. */
-const LOCK_TRIES_MAX = 2;
-const RETRY_JITTER_MS = { least: 5, most: 50 };
 
 // Days stay text, integers come as numbers when they are safe, exact numerics stay text.
 const types = {
@@ -128,9 +132,13 @@ export function beginSession(client: pg.ClientBase): void {
 export class Pool implements Db {
   readonly portal_auto_invalidate: boolean;
   readonly #pool: pg.Pool;
+  readonly #queue_ms: number;
+  /** Who waits for a connection, in order. */
+  readonly #waiting = new Set<{ isLate: boolean }>();
 
   constructor(connection: Connection, options: PoolOptions) {
     this.portal_auto_invalidate = options.portal_auto_invalidate ?? false;
+    this.#queue_ms = options.queue_ms ?? options.lock_timeout_ms;
     this.#pool = new pg.Pool({
       ...clientConfig(connection, options),
       ...PIPELINED,
@@ -147,8 +155,8 @@ export class Pool implements Db {
     this.#pool.on("error", () => {});
   }
 
-  many<T>(query: Sql): Promise<T[]> {
-    return translated(async () => (await this.#pool.query(prepared(query))).rows as T[]);
+  async many<T>(query: Sql): Promise<T[]> {
+    return (await this.#ask(query)).rows as T[];
   }
 
   async maybeOne<T>(query: Sql): Promise<T | undefined> {
@@ -159,8 +167,12 @@ export class Pool implements Db {
     return exactlyOne(await this.many<T>(query), query);
   }
 
-  run(query: Sql): Promise<number> {
-    return translated(async () => (await this.#pool.query(prepared(query))).rowCount ?? 0);
+  async run(query: Sql): Promise<number> {
+    return (await this.#ask(query)).rowCount ?? 0;
+  }
+
+  #ask(query: Sql): Promise<pg.QueryResult> {
+    return this.#with((client) => translated(() => client.query(prepared(query))));
   }
 
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -175,35 +187,60 @@ export class Pool implements Db {
     return retried(() => this.#attempt("begin isolation level repeatable read, read only", work));
   }
 
-  async #attempt<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await translated(() => this.#pool.connect());
+  #attempt<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#with(async (client, close) => {
+      try {
+        // Not awaited: the first statement is sent along with it, and fails if it does.
+        const begun = translated(() => client.query(begin));
+        begun.catch(() => {});
+        const transaction = new Transaction(client, this);
+        const result = await work(transaction as unknown as Tx);
+        await begun;
+        transaction.sendLast();
+        await transaction.commit();
+        return result;
+      } catch (error) {
+        // Else closed: it may be silent, and its server ends the transaction alone.
+        if (!isUnavailable(error)) await client.query("rollback").catch(close);
+        throw error;
+      }
+    });
+  }
+
+  /** A connection for the time of `work`; one that broke is closed and not used again. */
+  async #with<T>(
+    work: (client: pg.PoolClient, close: (why: Error) => void) => Promise<T>,
+  ): Promise<T> {
+    const client = await this.#connect();
     let broken: Error | undefined;
     const onBreak = (error: Error) => {
-      broken = error;
+      broken ??= error;
     };
     client.on("error", onBreak);
     try {
-      // Not awaited: the first statement is sent along with it, and fails if it does.
-      const begun = translated(() => client.query(begin));
-      begun.catch(() => {});
-      const transaction = new Transaction(client, this);
-      const result = await work(transaction as unknown as Tx);
-      await begun;
-      transaction.sendLast();
-      await transaction.commit();
-      return result;
+      return await work(client, onBreak);
     } catch (error) {
-      // Closed instead of rolled back: it may be silent, and its server ends the transaction alone.
-      if (isUnavailable(error)) broken ??= error;
-      else {
-        await client.query("rollback").catch((failure: Error) => {
-          broken ??= failure;
-        });
-      }
+      if (isUnavailable(error)) onBreak(error);
       throw error;
     } finally {
       client.off("error", onBreak);
       client.release(broken);
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    const [first] = this.#waiting;
+    if (first?.isLate) throw unavailable("Too many requests wait for the database.", undefined);
+    const waiting = { isLate: false };
+    this.#waiting.add(waiting);
+    const timer = setTimeout(() => {
+      waiting.isLate = true;
+    }, this.#queue_ms);
+    try {
+      return await translated(() => this.#pool.connect());
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(waiting);
     }
   }
 
@@ -319,73 +356,6 @@ export function exactlyOne<T>(rows: T[], query: Sql): T {
   const [row] = rows;
   if (row === undefined || rows.length > 1) throw new Error(`Expected one row of: ${query.text}`);
   return row;
-}
-
-const IN_FAILED_TRANSACTION = "25P02";
-
-const LOCK_TIMEOUT = "55P03";
-/** Serialization failure, deadlock, lock timeout: the transaction may be run again. */
-const RETRIED = new Set(["40001", "40P01", LOCK_TIMEOUT]);
-
-/** The server is away, full, read-only or too slow. */
-const UNAVAILABLE =
-  /^(08...|53...|57P0.|57014|25006|58...|XX000|ECONN.*|ENOENT|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/;
-const UNAVAILABLE_TEXT =
-  /timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after calling end/;
-
-export function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === "string" ? code : "";
-}
-
-export function isUnavailable(error: unknown): error is Refusal {
-  return error instanceof Refusal && error.code === "unavailable";
-}
-
-async function translated<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw asUnavailable(error);
-  }
-}
-
-/**
- * What the caller gets for an error of the database: 503 when it cannot be reached or is full, a
- * refusal for a constraint that callers can violate, else the error itself.
- */
-export function asUnavailable(error: unknown): unknown {
-  const message = error instanceof Error ? error.message : "";
-  if (UNAVAILABLE.test(codeOf(error)) || UNAVAILABLE_TEXT.test(message)) {
-    return unavailable("The database cannot be reached just now.", error);
-  }
-  return refusalFor(error) ?? error;
-}
-
-function unavailable(message: string, cause: unknown): Refusal {
-  const refusal = refuse("unavailable", `${message} Try again.`, {
-    headers: { "retry-after": "1" },
-  });
-  return Object.assign(refusal, { cause });
-}
-
-async function retried<T>(attempt: () => Promise<T>): Promise<T> {
-  let locked = 0;
-  for (let tries = 1; ; tries++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (codeOf(error) === LOCK_TIMEOUT) locked += 1;
-      if (locked >= LOCK_TRIES_MAX) throw unavailable("Another call holds what is needed.", error);
-      if (tries >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
-      await backOff();
-    }
-  }
-}
-
-function backOff(): Promise<void> {
-  const { least, most } = RETRY_JITTER_MS;
-  return new Promise((resolve) => setTimeout(resolve, least + Math.random() * (most - least)));
 }
 
 /**

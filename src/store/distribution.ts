@@ -8,7 +8,7 @@
 
 import pg from "pg";
 import { ClusterError } from "./cluster-nodes.ts";
-import { codeOf } from "./db.ts";
+import { codeOf } from "./failures.ts";
 
 /** Beside this table stand all the others that belong to a project. */
 const FIRST_TABLE = "customers";

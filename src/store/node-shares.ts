@@ -2,7 +2,7 @@
 // that hangs, or is away, then fails its own projects and nobody else's.
 
 import { refuse } from "../errors.ts";
-import { isUnavailable } from "./db.ts";
+import { isUnavailable } from "./failures.ts";
 
 /** A node that is away is tried by one caller at a time, and not more often than this. */
 const RETRY_MS = 500;

@@ -4,17 +4,16 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
 import {
-  asUnavailable,
   atMostOne,
   beginSession,
   type Connection,
   clientConfig,
-  codeOf,
   exactlyOne,
   PIPELINED,
   type PointReads,
   type PoolOptions,
 } from "./db.ts";
+import { asUnavailable, codeOf } from "./failures.ts";
 import { giveUp, SilenceWatch, streamOf } from "./silence.ts";
 import { type Sql, statementName } from "./sql.ts";
 

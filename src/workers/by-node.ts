@@ -5,7 +5,8 @@ import type { Context } from "../context.ts";
 import { groupBy } from "../domain/group-by.ts";
 import { refuse } from "../errors.ts";
 import { ALL_PROJECTS, type Among, among } from "../store/among.ts";
-import { isUnavailable, type Queryable } from "../store/db.ts";
+import type { Queryable } from "../store/db.ts";
+import { isUnavailable } from "../store/failures.ts";
 import type { Part } from "../store/placement.ts";
 import { jobFailures } from "../telemetry.ts";
 

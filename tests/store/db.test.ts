@@ -88,3 +88,41 @@ test("a failure that someone swallows cannot be committed, and is told", async (
   });
   await expect(swallowed).rejects.toThrow("division by zero");
 });
+
+test("when somebody has waited long for a connection, whoever comes is told so at once", async () => {
+  const small = new Pool(database.connection, {
+    max: 1,
+    statement_timeout_ms: 5_000,
+    lock_timeout_ms: 2_000,
+    queue_ms: 300,
+    application_name: "queue",
+  });
+  const slow = small.many(sql`select pg_sleep(0.8)`);
+  const waiting = small.one(sql`select 1 as one`);
+  const also = small.one(sql`select 2 as two`);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  const started = performance.now();
+  await expect(small.one(sql`select 3`)).rejects.toMatchObject({
+    status: 503,
+    headers: { "retry-after": "1" },
+  });
+  expect(performance.now() - started).toBeLessThan(100);
+  await slow;
+  expect([await waiting, await also]).toEqual([{ one: 1 }, { two: 2 }]);
+  expect(await small.one(sql`select 4 as four`)).toEqual({ four: 4 });
+  await small.end();
+});
+
+test("a statement that fails leaves its connection usable", async () => {
+  const pid = async () => (await one.one<{ pid: number }>(sql`select pg_backend_pid() as pid`)).pid;
+  const one = new Pool(database.connection, {
+    max: 1,
+    statement_timeout_ms: 5_000,
+    lock_timeout_ms: 2_000,
+    application_name: "one",
+  });
+  const before = await pid();
+  await expect(one.many(sql`select 1 / 0`)).rejects.toThrow("division by zero");
+  expect(await pid()).toBe(before);
+  await one.end();
+});

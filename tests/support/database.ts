@@ -2,7 +2,8 @@
 
 import pg from "pg";
 import { inject } from "vitest";
-import { type Connection, codeOf } from "../../src/store/db.ts";
+import type { Connection } from "../../src/store/db.ts";
+import { codeOf } from "../../src/store/failures.ts";
 import type { Sql } from "../../src/store/sql.ts";
 
 declare module "vitest" {

@@ -1,0 +1,76 @@
+// What an error of the database means: try again, 503, a refusal of the caller, or a bug.
+
+import { Refusal, refuse } from "../errors.ts";
+import { refusalFor } from "./constraints.ts";
+
+const TRIES_MAX = 5;
+/** Each waits for as long as a lock may be waited for, so a request has two. */
+const LOCK_TRIES_MAX = 2;
+const RETRY_JITTER_MS = { least: 5, most: 50 };
+
+export const IN_FAILED_TRANSACTION = "25P02";
+
+const LOCK_TIMEOUT = "55P03";
+/** Serialization failure, deadlock, lock timeout: the transaction may be run again. */
+const RETRIED = new Set(["40001", "40P01", LOCK_TIMEOUT]);
+
+/** The server is away, full, read-only or too slow. */
+const UNAVAILABLE =
+  /^(08...|53...|57P0.|57014|25006|58...|XX000|ECONN.*|ENOENT|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)$/;
+const UNAVAILABLE_TEXT =
+  /timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after calling end/;
+
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+export function isUnavailable(error: unknown): error is Refusal {
+  return error instanceof Refusal && error.code === "unavailable";
+}
+
+export async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asUnavailable(error);
+  }
+}
+
+/**
+ * What the caller gets for an error of the database: 503 when it cannot be reached or is full, a
+ * refusal for a constraint that callers can violate, else the error itself.
+ */
+export function asUnavailable(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : "";
+  if (UNAVAILABLE.test(codeOf(error)) || UNAVAILABLE_TEXT.test(message)) {
+    return unavailable("The database cannot be reached just now.", error);
+  }
+  return refusalFor(error) ?? error;
+}
+
+export function unavailable(message: string, cause: unknown): Refusal {
+  const refusal = refuse("unavailable", `${message} Try again.`, {
+    headers: { "retry-after": "1" },
+  });
+  return Object.assign(refusal, { cause });
+}
+
+export async function retried<T>(attempt: () => Promise<T>): Promise<T> {
+  let locked = 0;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (codeOf(error) === LOCK_TIMEOUT) locked += 1;
+      if (locked >= LOCK_TRIES_MAX) throw unavailable("Another call holds what is needed.", error);
+      if (tries >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
+      await backOff();
+    }
+  }
+}
+
+function backOff(): Promise<void> {
+  const { least, most } = RETRY_JITTER_MS;
+  return new Promise((resolve) => setTimeout(resolve, least + Math.random() * (most - least)));
+}
