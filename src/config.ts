@@ -1,5 +1,6 @@
 // The only reader of the environment. SETTINGS documents every variable; the result is frozen.
 
+import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -9,6 +10,8 @@ export type Role = "all" | "api" | "worker";
 export type Config = {
   readonly port: number;
   readonly host: string;
+  /** Undefined: health and metrics are answered where the API is. */
+  readonly health_port: number | undefined;
   readonly base_url: string;
   readonly database_url: string | undefined;
   readonly data_folder: string;
@@ -16,7 +19,8 @@ export type Config = {
   readonly key_creation: KeyCreation;
   readonly log_level: string;
   readonly pool_max: number;
-  readonly trust_proxy: boolean;
+  /** How many proxies stand in front, or their addresses; false: none is believed. */
+  readonly trust_proxy: false | number | readonly string[];
   readonly webhook_allow_private: boolean;
   readonly portal_auto_invalidate: boolean;
   readonly rate_reads_per_minute: number;
@@ -30,6 +34,11 @@ export type Setting = { readonly name: string; readonly fallback: string; readon
 export const SETTINGS: readonly Setting[] = [
   { name: "PORT", fallback: "8080", says: "Port of the HTTP API; 0 takes a free one." },
   { name: "HOST", fallback: "127.0.0.1", says: "Address to listen on." },
+  {
+    name: "HEALTH_PORT",
+    fallback: "(none)",
+    says: "A port of its own for /healthz, /readyz (with warnings) and /metrics, which then leaves the API's port: callers of the API cannot crowd it out. Not for the public.",
+  },
   {
     name: "BASE_URL",
     fallback: "http://HOST:PORT",
@@ -64,7 +73,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     name: "TRUST_PROXY",
     fallback: "0",
-    says: "1 takes the caller's address from X-Forwarded-For: only behind a proxy that sets it.",
+    says: "How many proxies stand in front (1, 2, …), or their addresses and ranges, separated by commas: the caller's address is the one that the outermost of them saw, from X-Forwarded-For.",
   },
   {
     name: "WEBHOOK_ALLOW_PRIVATE",
@@ -96,6 +105,7 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
   return Object.freeze({
     port,
     host,
+    health_port: integer(env, "HEALTH_PORT", 0, 0, 65_535) || undefined,
     base_url: baseUrl(env, `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
     database_url: env.DATABASE_URL || undefined,
     data_folder: resolve(env.DUES_DATA || ".dues"),
@@ -103,7 +113,7 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
     key_creation: oneOf(env, "KEY_CREATION", ["open", "bootstrap", "authenticated"] as const),
     log_level: oneOf(env, "LOG_LEVEL", LOG_LEVELS),
     pool_max: integer(env, "DATABASE_POOL", 10, 1, 100),
-    trust_proxy: flag(env, "TRUST_PROXY"),
+    trust_proxy: trustedProxies(env),
     webhook_allow_private: flag(env, "WEBHOOK_ALLOW_PRIVATE"),
     portal_auto_invalidate: flag(env, "PORTAL_AUTO_INVALIDATE"),
     rate_reads_per_minute: integer(env, "RATE_READS", 0, 0, 10_000_000),
@@ -168,6 +178,30 @@ function baseUrl(env: NodeJS.ProcessEnv, fallback: string): string {
     );
   }
   return text.replace(/\/+$/, "");
+}
+
+const PROXIES_MAX = 10;
+const RANGES = new Set(["loopback", "linklocal", "uniquelocal"]);
+
+function trustedProxies(env: NodeJS.ProcessEnv): Config["trust_proxy"] {
+  const text = (env.TRUST_PROXY ?? "").trim();
+  if (/^(|0|false)$/.test(text)) return false;
+  if (text === "true") return 1;
+  if (/^\d+$/.test(text)) return integer(env, "TRUST_PROXY", 0, 0, PROXIES_MAX);
+  const addresses = text.split(",").map((address) => address.trim());
+  const wrong = addresses.find((address) => !isRange(address));
+  if (wrong === undefined) return addresses;
+  throw new ConfigError(
+    `TRUST_PROXY must be a number of proxies or their addresses, such as 10.0.0.0/8; not "${wrong}".`,
+  );
+}
+
+function isRange(text: string): boolean {
+  if (RANGES.has(text)) return true;
+  const [address = "", bits] = text.split("/");
+  const version = isIP(address);
+  const most = version === 4 ? 32 : 128;
+  return version !== 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most));
 }
 
 function flag(env: NodeJS.ProcessEnv, name: string): boolean {

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { Config, Role } from "./config.ts";
 import type { Context } from "./context.ts";
 import { reachEmbedded, startEmbedded } from "./embedded/start.ts";
-import type { Readiness } from "./http/routes/system.ts";
+import { healthRoutes, type Readiness } from "./http/routes/system.ts";
 import { buildServer, type HttpServer } from "./http/server.ts";
 import { routeTable } from "./http/table.ts";
 import { makeLog } from "./log.ts";
@@ -43,9 +43,12 @@ import { startWorkersWithPool, startWorkerThread } from "./workers/start.ts";
  */
 const STATEMENT_MS = 2_300;
 const LOCK_MS = 2_000;
+/** When somebody has waited so long for a connection, whoever comes is refused at once. */
+const QUEUE_MS = 500;
 const PIPELINES = 2;
 const LAST_USED_PAUSE_MS = 30_000;
-const DRAIN_MS = 20_000;
+/** A stop takes 10 s at most: who sends a body byte by byte is cut off after this. */
+const DRAIN_MS = 8_000;
 /** How long a stop waits for connections to close by themselves, and how often it looks. */
 const CONNECTIONS_CLOSE_MS = 1_000;
 const CONNECTIONS_POLL_MS = 20;
@@ -143,7 +146,8 @@ const REQUESTS = {
 
 export function requestPool(connection: Connection, config: Config): Pool {
   const { pool_max: max, portal_auto_invalidate } = config;
-  return new Pool(connection, { ...REQUESTS, max, portal_auto_invalidate });
+  const options = { ...REQUESTS, max, portal_auto_invalidate, queue_ms: QUEUE_MS };
+  return new Pool(connection, options);
 }
 
 export async function checkSecretKey(db: Db, secret_key: Buffer, now: Date): Promise<void> {
@@ -234,6 +238,7 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
       setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
       undo.push(startWorkersWithPool(context, store.connection, spread));
     }
+    undo.push(await listenForHealth(context, readiness));
     const { server, base_url } = await listen(context, readiness, role);
     undo.push(() => drain(server, readiness));
     const lastUsed = {
@@ -282,6 +287,15 @@ async function listen(context: Context, readiness: Readiness, role: Role) {
   const address = await server.fastify.listen({ port: config.port, host: config.host });
   const base_url = config.port === 0 ? address : config.base_url;
   return { server, base_url };
+}
+
+/** Health and metrics on their own port, if there is one: it answers until all has stopped. */
+async function listenForHealth(context: Context, readiness: Readiness) {
+  const { health_port: port, host } = context.config;
+  if (port === undefined) return async () => {};
+  const { fastify } = buildServer(context, healthRoutes(readiness));
+  await fastify.listen({ port, host });
+  return () => fastify.close();
 }
 
 /** The HTTP server before it listens, as tests use it. A worker has no routes of the API. */

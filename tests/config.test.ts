@@ -33,3 +33,28 @@ test("without BASE_URL it is made of host and port", () => {
   expect(read({ HOST: "::1", PORT: "9000" }).base_url).toBe("http://[::1]:9000");
   expect(read({ HOST: "0.0.0.0", PORT: "9000" }).base_url).toBe("http://0.0.0.0:9000");
 });
+
+test.each([
+  ["", false],
+  ["0", false],
+  ["false", false],
+  ["1", 1],
+  ["true", 1],
+  ["2", 2],
+  ["10.0.0.1", ["10.0.0.1"]],
+  ["loopback, 10.0.0.0/8,2001:db8::/32", ["loopback", "10.0.0.0/8", "2001:db8::/32"]],
+])("TRUST_PROXY %j is %j", (given, trusted) => {
+  expect(read({ TRUST_PROXY: given }).trust_proxy).toEqual(trusted);
+});
+
+test.each(["11", "-1", "yes", "10.0.0.0/33", "10.0.0.0/", "<b>1</b>"])(
+  "TRUST_PROXY %s is refused with a sentence that names it",
+  (given) => {
+    expect(() => read({ TRUST_PROXY: given })).toThrow(/^TRUST_PROXY must be/);
+  },
+);
+
+test("HEALTH_PORT is none unless it is set", () => {
+  expect(read({}).health_port).toBeUndefined();
+  expect(read({ HEALTH_PORT: "9090" }).health_port).toBe(9090);
+});

@@ -954,5 +954,5 @@ export type McpServerInfo = {
 export type GetReadyzReply = {
   readonly status: string;
   readonly schema_version: number;
-  readonly warnings: readonly string[];
+  readonly warnings?: readonly string[];
 };

@@ -8,6 +8,7 @@ import type { UsageEventInput } from "../schema/events.ts";
 import type { Db } from "../store/db.ts";
 import type { Placement } from "../store/placement.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
+import { overloaded, showLevel } from "./bound.ts";
 
 /** Projects written at once. Two writers of one project would lock the same daily sums in turn. */
 const WRITERS_MAX = 4;
@@ -17,6 +18,8 @@ const BATCH_MAX = 2_000;
 const WAITING_MAX = 10_000;
 /** An event is answered by then, also when it waits behind writes that the database lets hang. */
 const ANSWER_MS = 4_000;
+/** When the first of a project's events has waited for so long, no more are taken. */
+const WAIT_MS = 500;
 const LOOK_MS = 250;
 
 type Waiting = Arrived & {
@@ -42,14 +45,13 @@ export class EventQueue {
   constructor(db: Db, placement: Placement) {
     this.#db = db;
     this.#placement = placement;
+    showLevel({ name: "events", level: () => this.#count });
   }
 
   /** Resolves after the commit, with what became of this one event. */
   push(settings: ProjectSettings, input: UsageEventInput, received_at: Date): Promise<Outcome> {
-    if (this.#count >= WAITING_MAX) {
-      throw refuse("unavailable", "Too many events are waiting. Try again.", {
-        headers: { "retry-after": "1" },
-      });
+    if (this.#count >= WAITING_MAX || this.#waitsLong(settings.id)) {
+      throw overloaded("events", "Too many events are waiting. Try again.");
     }
     return new Promise((resolve, reject) => {
       const arrival = nextArrival();
@@ -62,6 +64,13 @@ export class EventQueue {
       this.#looking ??= setInterval(() => this.#look(), LOOK_MS);
       this.#schedule();
     });
+  }
+
+  #waitsLong(project: string): boolean {
+    const first = this.#waiting.get(project)?.[0];
+    if (first === undefined) return false;
+    const looks = this.#looks - (first.late_at - ANSWER_MS / LOOK_MS);
+    return looks > WAIT_MS / LOOK_MS;
   }
 
   /** After all sockets that are readable now have been read, so that their events share a batch. */

@@ -9,7 +9,7 @@ import { readPortal } from "../operations/read-portal.ts";
 import type { PortalPage } from "../schema/portal.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
-import { RateLimit } from "./rate-limit.ts";
+import { networkOf, RateLimit } from "./rate-limit.ts";
 import { SingleFlight } from "./single-flight.ts";
 
 const LIFETIME_MS = 30 * DAY_MS;
@@ -46,7 +46,7 @@ export class PortalCache {
 
   /** 429 for an address that asks too often. */
   admit(ip: string): void {
-    this.#perAddress.take(ip);
+    this.#perAddress.take(networkOf(ip));
   }
 
   /** Only a canonical UUID: `ext:` without a project could mean another tenant's customer. */

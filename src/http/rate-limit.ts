@@ -1,5 +1,6 @@
 // Rate limits of this process, as token buckets: so many at once, so many a minute after that.
 
+import { isIPv6 } from "node:net";
 import { monotonicMs } from "../clock.ts";
 import { refuse } from "../errors.ts";
 
@@ -7,6 +8,19 @@ const BUCKETS_MAX = 50_000;
 const MINUTE_MS = 60_000;
 
 export type Rate = { readonly burst: number; readonly per_minute: number };
+
+/** Who has one IPv6 address has 2^64 of them, so the network counts as one. */
+export function networkOf(ip: string): string {
+  if (!isIPv6(ip)) return ip;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [before = "", after] = ip.split("::");
+  const head = before === "" ? [] : before.split(":");
+  const tail = after === undefined || after === "" ? [] : after.split(":");
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => "0");
+  const groups = [...head, ...zeros, ...tail].slice(0, 4);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
+}
 
 export class RateLimit {
   readonly #rate: Rate;

@@ -1,7 +1,8 @@
-// Reads the body of an HTTP request: bounded in bytes, JSON only, strict.
+// Reads the body of an HTTP request: bounded in bytes, with all others too, JSON only, strict.
 
 import type { IncomingMessage } from "node:http";
 import { refuse } from "../errors.ts";
+import type { BodyRoom } from "./body-room.ts";
 import { parseJson } from "./json.ts";
 import type { RequestBody, Route } from "./route.ts";
 
@@ -10,14 +11,34 @@ const JSON_CONTENT = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i;
 const NO_BODY: RequestBody = { json: undefined };
 const WITHOUT_BODY: ReadonlySet<string | undefined> = new Set(["GET", "HEAD"]);
 
-export async function readBody(route: Route, message: IncomingMessage): Promise<RequestBody> {
+export async function readBody(
+  route: Route,
+  message: IncomingMessage,
+  room: BodyRoom,
+): Promise<RequestBody> {
   if (WITHOUT_BODY.has(message.method)) return NO_BODY;
   const isEmpty = announcesNothing(message);
   if (!isEmpty || message.headers["content-type"] !== undefined) requireJson(message);
   if (isEmpty) return NO_BODY;
-  const bytes = await collect(message, route.body_max ?? BODY_BYTES_MAX);
+  const bytes = await collect(message, route.body_max ?? BODY_BYTES_MAX, room);
+  try {
+    const release = await room.turn(bytes.length);
+    const body = parsed(route, bytes, release);
+    return release === undefined ? body : { ...body, release };
+  } finally {
+    room.give(bytes.length);
+  }
+}
+
+function parsed(route: Route, bytes: Buffer, release: (() => void) | undefined): RequestBody {
   if (route.unparsed) return { json: undefined, bytes };
-  return bytes.length === 0 ? NO_BODY : { json: parseJson(bytes) };
+  if (bytes.length === 0) return NO_BODY;
+  try {
+    return { json: parseJson(bytes) };
+  } catch (error) {
+    release?.();
+    throw error;
+  }
 }
 
 function announcesNothing({ headers }: IncomingMessage): boolean {
@@ -33,23 +54,32 @@ function requireJson({ headers: { "content-type": type = "" } }: IncomingMessage
   );
 }
 
-function collect(message: IncomingMessage, max_bytes: number): Promise<Buffer> {
+/** Leaves the bytes taken from the room; when it fails, it has given them back. */
+function collect(message: IncomingMessage, max_bytes: number, room: BodyRoom): Promise<Buffer> {
   const length = Number(message.headers["content-length"] ?? 0);
   if (length > max_bytes) throw tooLarge();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const fail = (error: unknown) => {
+      message.removeAllListeners("data");
+      room.give(size);
+      size = 0;
+      reject(error);
+    };
     message.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= max_bytes) chunks.push(chunk);
-      else {
-        message.removeAllListeners("data");
-        reject(tooLarge());
+      if (size + chunk.length > max_bytes) return fail(tooLarge());
+      try {
+        room.take(chunk.length);
+      } catch (error) {
+        return fail(error);
       }
+      size += chunk.length;
+      chunks.push(chunk);
     });
     message.on("end", () => resolve(Buffer.concat(chunks)));
     // Nobody is left to read this refusal; it ends the request without an error in the log.
-    const broken = () => reject(refuse("bad_request", "The body broke off."));
+    const broken = () => fail(refuse("bad_request", "The body broke off."));
     message.on("error", broken);
     message.on("close", () => message.readableEnded || broken());
   });

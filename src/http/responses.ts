@@ -33,7 +33,9 @@ export function asRefusal(
     knownRefusal(error) ?? refuse("internal_error", "Something went wrong on our side.");
   if (refusal.status >= 500) {
     const cause = refusal === error ? (refusal as { cause?: unknown }).cause : error;
-    context.log.error({ err: cause, request_id, route }, refusal.code);
+    // What a bound refuses has no cause: it is counted, and a storm must not fill the log.
+    const level = cause === undefined ? "debug" : "error";
+    context.log[level]({ err: cause, request_id, route }, refusal.code);
   }
   return refusal;
 }

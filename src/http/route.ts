@@ -34,7 +34,12 @@ export type RouteRequest = {
 };
 
 /** `json` is undefined when there is no body, or when the route parses the bytes itself. */
-export type RequestBody = { readonly json: unknown; readonly bytes?: Buffer };
+export type RequestBody = {
+  readonly json: unknown;
+  readonly bytes?: Buffer;
+  /** Of a large one: called when the request is answered. */
+  readonly release?: () => void;
+};
 
 export type RouteResponse = {
   readonly status: number;
@@ -152,6 +157,8 @@ type Shape = {
   readonly secret_answer?: true;
   /** Left out of the OpenAPI document: pages for people. */
   readonly hidden?: true;
+  /** Answered also when the service refuses others because it has too much to do. */
+  readonly always?: true;
   readonly example?: unknown;
 };
 

@@ -8,6 +8,7 @@ import type { Refusal } from "../errors.ts";
 import type { Queryable } from "../store/db.ts";
 import { type Admission, type Gate, timeOf } from "./auth.ts";
 import { keyOf, once } from "./idempotency.ts";
+import { Load } from "./load.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { asRefusal, envelope, JSON_TYPE, noteAnswer } from "./responses.ts";
 import {
@@ -37,22 +38,30 @@ type Prepared = {
 
 export function routeRunner(context: Context, gate: Gate): RunRoute {
   const prepare = preparer(context);
+  const load = new Load();
 
   const run: RunRoute = async (route, request) => {
     const started = monotonicMs();
     let caller: Admission | undefined;
     let response: RouteResponse;
+    let body: RequestBody | undefined;
+    let running: ReturnType<Load["start"]> | undefined;
     try {
+      if (!route.always) load.admit();
       const prepared = prepare(route);
       const { headers } = request;
       caller = gate.recall(route, headers) ?? (await gate.admit(route, headers));
       if (caller.actor !== undefined) prepared.limit?.take(caller.actor.token_id);
-      const body = await request.readBody(route);
+      body = await request.readBody(route);
+      // From here on: how slowly a body comes is not the service's doing.
+      running = load.start();
       check(route, prepared, request, body);
-      const running = { route, prepared, request, caller, body };
-      response = await respond({ context, gate, run }, running);
+      response = await respond({ context, gate, run }, { route, prepared, request, caller, body });
     } catch (error) {
       response = refused(asRefusal(context, error, request.id, route.path), route, request);
+    } finally {
+      if (running !== undefined) load.end(running);
+      body?.release?.();
     }
     noteAnswer(context, {
       request_id: request.id,

@@ -2,11 +2,13 @@
 // it comes. What never reaches a route (no such path, broken HTTP) is refused here.
 
 import type { ServerResponse } from "node:http";
-import { Server as NetServer } from "node:net";
+import { isIP, Server as NetServer } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Context } from "../context.ts";
 import { type Refusal, refuse } from "../errors.ts";
 import { Gate } from "./auth.ts";
+import { BodyRoom } from "./body-room.ts";
+import { Connections } from "./connections.ts";
 import { readBody } from "./read-body.ts";
 import { answerBrokenRequest, asRefusal, noteAnswer, requestId } from "./responses.ts";
 import type { Method, RequestBody, Route, RouteRequest, RouteResponse } from "./route.ts";
@@ -18,7 +20,6 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** How often the two are enforced: Node's own 30 s would double what a slow client may take. */
 const TIMEOUT_CHECK_MS = 2_000;
 const KEEP_ALIVE_MS = 65_000;
-const CONNECTIONS_MAX = 2_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 100;
 const NO_CONTENT = 204;
@@ -37,14 +38,18 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
   const run = routeRunner(context, gate);
   let draining = false;
   const send = (reply: FastifyReply, response: RouteResponse) => {
-    write(reply.raw, response, draining);
+    write(reply.raw, response, draining, () => connections.end(reply.request.raw.socket));
   };
   const app = makeFastify(context, send);
+  const connections = new Connections(app.server);
+  const room = new BodyRoom();
   app.addHook("onRequest", (request, reply, done) => {
-    const refusal = refusalBeforeRoute(request, routes);
-    if (refusal === undefined) return done();
-    reply.hijack();
-    send(reply, unrouted(context, refusal, request));
+    connections.begin(request.raw.socket, () => {
+      const refusal = refusalBeforeRoute(request, routes);
+      if (refusal === undefined) return done();
+      reply.hijack();
+      send(reply, unrouted(context, refusal, request));
+    });
   });
   for (const route of routes) {
     app.route({
@@ -55,7 +60,7 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
       onRequest: (request, reply) => {
         reply.hijack();
         context.api_activity.begin();
-        run(route, new HttpRequest(request))
+        run(route, new HttpRequest(request, room))
           .then((response) => send(reply, response))
           .catch((error: unknown) => abandon(context, reply, error))
           .finally(() => context.api_activity.end());
@@ -78,7 +83,7 @@ function makeFastify(context: Context, send: Send): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: "idle",
-    trustProxy: context.config.trust_proxy,
+    trustProxy: proxiesOf(context.config),
     genReqId: ({ headers }) => requestId(headers["x-request-id"]),
     routerOptions: { maxParamLength: PATH_PARAM_MAX, ignoreTrailingSlash: false },
     http: {
@@ -96,14 +101,19 @@ function makeFastify(context: Context, send: Send): FastifyInstance {
     },
     clientErrorHandler: answerBrokenRequest,
   });
-  app.server.maxConnections = CONNECTIONS_MAX;
   app.server.maxHeadersCount = HEADERS_MAX;
   return app;
+}
+
+function proxiesOf({ trust_proxy }: Context["config"]) {
+  if (typeof trust_proxy === "number") return (_: string, hop: number) => hop < trust_proxy;
+  return trust_proxy === false ? false : [...trust_proxy];
 }
 
 /** Fastify's request as runRoute takes it. */
 class HttpRequest implements RouteRequest {
   readonly #request: FastifyRequest;
+  readonly #room: BodyRoom;
   readonly id: string;
   readonly method: string;
   readonly url: string;
@@ -111,8 +121,9 @@ class HttpRequest implements RouteRequest {
   readonly params: RouteRequest["params"];
   readonly query: RouteRequest["query"];
 
-  constructor(request: FastifyRequest) {
+  constructor(request: FastifyRequest, room: BodyRoom) {
     this.#request = request;
+    this.#room = room;
     this.id = request.id;
     this.method = request.method;
     this.url = request.url;
@@ -123,22 +134,29 @@ class HttpRequest implements RouteRequest {
 
   /** Worked out when it is asked for: it may have to be read from the headers of proxies. */
   get ip(): string {
-    return this.#request.ip;
+    const { ip, socket } = this.#request;
+    // A caller may write anything in front of what the proxies add.
+    return isIP(ip) === 0 ? (socket.remoteAddress ?? "") : ip;
   }
 
   readBody(route: Route): Promise<RequestBody> {
-    return readBody(route, this.#request.raw);
+    return readBody(route, this.#request.raw, this.#room);
   }
 }
 
-function write(raw: ServerResponse, response: RouteResponse, isLast: boolean): void {
+function write(
+  raw: ServerResponse,
+  response: RouteResponse,
+  isLast: boolean,
+  onTaken: () => void,
+): void {
   if (raw.destroyed) return;
   const { status, headers, body } = response;
   const fields: Record<string, string | number> = { ...headers };
   if (status !== NO_CONTENT) fields["content-length"] = body ? Buffer.byteLength(body) : 0;
   if (isLast) fields.connection = "close";
   raw.writeHead(status, fields);
-  raw.end(body);
+  raw.end(body, onTaken);
 }
 
 /** A response that cannot be written is our fault: the caller sees a closed connection. */

@@ -11,10 +11,12 @@ import * as billingEvents from "../../store/billing-events.ts";
 import * as keys from "../../store/keys.ts";
 import { getOrganization } from "../../store/tenants.ts";
 import { mayDo } from "../auth.ts";
-import { RateLimit } from "../rate-limit.ts";
+import { networkOf, RateLimit } from "../rate-limit.ts";
 import { own, type Route, read, write } from "../route.ts";
 
 const RATE = { burst: 300, per_minute: 60 };
+/** It takes no token, so it gets little room. */
+const BODY_BYTES_MAX = 4 * 1024;
 
 const tag = "Tokens";
 
@@ -41,9 +43,10 @@ export function keyRoutes(): Route[] {
     scope: "public",
     project: "none",
     body: TokenCreate,
+    body_max: BODY_BYTES_MAX,
     reply: [201, TokenCreated],
     async handle({ context, db, gate, body, now, request }) {
-      perAddress.take(request.ip);
+      perAddress.take(networkOf(request.ip));
       const { config } = context;
       const organization_id = body.organization_id.toLowerCase();
       const organization = await getOrganization(db, organization_id);

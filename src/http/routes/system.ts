@@ -9,7 +9,7 @@ import { appliedVersion } from "../../store/installation.ts";
 import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { openApi } from "../openapi/document.ts";
 import { JSON_TYPE } from "../responses.ts";
-import { Content, Reply, type Route, read } from "../route.ts";
+import { Content, point, Reply, type Route, read } from "../route.ts";
 
 const tag = "System";
 const PING_MS = 1_000;
@@ -30,14 +30,26 @@ export type Readiness = {
   readonly warnings: readonly string[];
 };
 
-export function systemRoutes(readiness: Readiness, table: () => readonly Route[]): Route[] {
-  return [healthz, readyz(readiness), metrics, ...referenceRoutes(table)];
+/** Where the API is, open to strangers: what is for the operator alone has a port of its own. */
+export function systemRoutes(
+  readiness: Readiness,
+  table: () => readonly Route[],
+  hasHealthPort: boolean,
+): Route[] {
+  const forOperators = hasHealthPort ? [] : [metrics];
+  return [healthz, readyz(readiness), ...forOperators, ...referenceRoutes(table)];
+}
+
+/** What HEALTH_PORT answers. */
+export function healthRoutes(readiness: Readiness): Route[] {
+  return [healthz, readyz(readiness, readiness.warnings), metrics];
 }
 
 const healthz = read({
   method: "GET",
   path: "/healthz",
   id: "getHealthz",
+  always: true,
   tag,
   summary: "The process is alive",
   scope: "public",
@@ -46,11 +58,13 @@ const healthz = read({
   handle: async () => ({ status: "ok" }),
 });
 
-function readyz(readiness: Readiness): Route {
-  return read({
+/** By the shared reads, which wait for no connection: a long queue is no reason to be restarted. */
+function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
+  return point({
     method: "GET",
     path: "/readyz",
     id: "getReadyz",
+    always: true,
     errors: ["unavailable"],
     tag,
     summary: "The service can do its work",
@@ -63,18 +77,18 @@ function readyz(readiness: Readiness): Route {
       Type.Object({
         status: Type.String(),
         schema_version: Type.Integer(),
-        warnings: Type.Array(Type.String()),
+        warnings: Type.Optional(Type.Array(Type.String())),
       }),
     ],
     async handle({ db }) {
       if (readiness.draining) throw refuse("unavailable", "The process is shutting down.");
-      const { schema_version, warnings } = readiness;
+      const { schema_version } = readiness;
       const found = await within(PING_MS, appliedVersion(db));
       if (found !== schema_version) {
         const message = `The schema is at ${found}, this process needs ${schema_version}.`;
         throw refuse("unavailable", message);
       }
-      return { status: "ok", schema_version, warnings };
+      return { status: "ok", schema_version, ...(warnings && { warnings }) };
     },
   });
 }
@@ -83,6 +97,7 @@ const metrics = read({
   method: "GET",
   path: "/metrics",
   id: "getPrometheusMetrics",
+  always: true,
   tag,
   summary: "Prometheus metrics",
   scope: "public",

@@ -2,6 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
+import { healthRoutes } from "../../../src/http/routes/system.ts";
+import { buildServer } from "../../../src/http/server.ts";
 import { makeLog } from "../../../src/log.ts";
 import { httpServer } from "../../../src/main.ts";
 import { type Db, Pool } from "../../../src/store/db.ts";
@@ -52,15 +54,34 @@ describe("health", () => {
     await pool.end();
   });
 
-  test("/readyz is 200 with the schema version and the start's warnings", async () => {
-    const server = await serverWith({ warnings: ["mind the gap"] });
+  test("/readyz is 200 with the schema version, and keeps the start's warnings", async () => {
+    const server = await serverWith({ warnings: ["the key file in /srv/dues is used"] });
     const { status, body } = await statusOf(server, "/readyz");
     expect(status).toBe(200);
-    expect(body).toEqual({
+    expect(body).toEqual({ status: "ok", schema_version: await schemaVersion() });
+  });
+
+  test("HEALTH_PORT answers health, readiness with warnings, and metrics", async () => {
+    const warnings = ["mind the gap"];
+    const schema_version = await schemaVersion();
+    const routes = healthRoutes({ draining: false, schema_version, warnings });
+    const server = buildServer(app.context, routes);
+    expect((await statusOf(server, "/readyz")).body).toEqual({
       status: "ok",
-      schema_version: await schemaVersion(),
-      warnings: ["mind the gap"],
+      schema_version,
+      warnings,
     });
+    expect((await statusOf(server, "/healthz")).status).toBe(200);
+    expect((await server.fastify.inject({ url: "/metrics" })).statusCode).toBe(200);
+    expect((await statusOf(server, "/v1/customers")).status).toBe(404);
+    await server.fastify.close();
+  });
+
+  test("with HEALTH_PORT the port of the API has no metrics", async () => {
+    const config = { ...app.context.config, health_port: 9_090 };
+    const server = await serverWith({}, { config });
+    expect((await statusOf(server, "/metrics")).status).toBe(404);
+    expect((await statusOf(server, "/healthz")).status).toBe(200);
   });
 
   test("/readyz is 503 while the process drains, and others may try again", async () => {
@@ -76,7 +97,7 @@ describe("health", () => {
 
   test("without a database everything is 503 and says that it is worth another try", async () => {
     const pool = gone();
-    const server = await serverWith({}, { db: pool });
+    const server = await serverWith({}, { db: pool, point: pool });
     expectError(await statusOf(server, "/readyz"), 503, "unavailable");
     const headers = {
       authorization: `Bearer ${app.profile.token}`,

@@ -1,0 +1,91 @@
+// Bodies of all callers together: bounded while they come in, and large ones in turn.
+
+import { request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BodyRoom } from "../../src/http/body-room.ts";
+import { type App, startApp } from "../support/app.ts";
+
+const MIB = 1024 * 1024;
+const BUSY = { status: 503, headers: { "retry-after": "1" } };
+
+describe("the room", () => {
+  test("is 64 MiB for what comes in", () => {
+    const room = new BodyRoom();
+    room.take(64 * MIB);
+    expect(() => room.take(1)).toThrow(expect.objectContaining(BUSY));
+    room.give(1);
+    room.take(1);
+  });
+
+  test("lets small bodies pass and works on two large ones at a time", async () => {
+    const room = new BodyRoom();
+    expect(await room.turn(MIB)).toBeUndefined();
+    const first = await room.turn(2 * MIB);
+    const second = await room.turn(2 * MIB);
+    let isThird = false;
+    const third = room.turn(2 * MIB).then((end) => {
+      isThird = true;
+      return end;
+    });
+    await Promise.resolve();
+    expect(isThird).toBe(false);
+    first?.();
+    (await third)?.();
+    second?.();
+  });
+
+  test("has ten places for large ones", async () => {
+    const room = new BodyRoom();
+    const turns = Array.from({ length: 10 }, () => room.turn(2 * MIB));
+    await expect(room.turn(2 * MIB)).rejects.toMatchObject(BUSY);
+    for (const turn of turns) (await turn)?.();
+    expect(await room.turn(2 * MIB)).toBeTypeOf("function");
+  });
+});
+
+describe("through HTTP", () => {
+  let app: App;
+  beforeAll(async () => {
+    app = await startApp();
+    await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
+  });
+  afterAll(() => app.close());
+
+  function post(path: string, size: number): Promise<number> {
+    const { port } = app.server.fastify.server.address() as AddressInfo;
+    const event = { transaction_id: "t", subscription_id: "ext:none", code: "calls" };
+    const filler = Math.floor(size / 800);
+    const events = Array.from({ length: filler }, (_, i) => ({
+      ...event,
+      transaction_id: `t-${i}`,
+      properties: { pad: "x".repeat(700) },
+    }));
+    return new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${app.profile.token}`,
+        "x-project-id": app.profile.project_id,
+        "content-type": "application/json",
+      };
+      const sent = request({ port, host: "127.0.0.1", method: "POST", path, headers }, (answer) => {
+        answer.resume().on("end", () => resolve(answer.statusCode ?? 0));
+      });
+      sent.on("error", reject);
+      sent.end(JSON.stringify({ events }));
+    });
+  }
+
+  test("of thirty large batches at once some are refused, and then all is as before", async () => {
+    const statuses = await Promise.all(Array.from({ length: 30 }, () => post(BATCH, 3 * MIB)));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(10);
+    expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(0);
+    expect(statuses.every((status) => status === 200 || status === 503)).toBe(true);
+    for (let i = 0; i < 12; i++) expect(await post(BATCH, 2 * MIB)).toBe(200);
+  });
+
+  test("a stranger's body is refused beyond 4 KiB", async () => {
+    expect(await post("/v1/keys", 8 * 1024)).toBe(413);
+  });
+
+  const BATCH = "/v1/events/batch";
+});

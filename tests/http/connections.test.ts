@@ -1,0 +1,82 @@
+// Too many connections, and too much sent ahead on one: the others are served as if nothing were.
+
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type App, startApp } from "../support/app.ts";
+
+const SERVED_MS = 1_000;
+
+let app: App;
+const open: Socket[] = [];
+
+beforeAll(async () => {
+  app = await startApp();
+  await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
+});
+afterAll(async () => {
+  for (const socket of open) socket.destroy();
+  app.server.fastify.server.closeAllConnections();
+  await app.close();
+});
+
+function caller(): Promise<Socket> {
+  const { port } = app.server.fastify.server.address() as AddressInfo;
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: "127.0.0.1" }, () => resolve(socket));
+    socket.on("error", reject);
+    open.push(socket);
+  });
+}
+
+async function health(): Promise<number> {
+  const { port } = app.server.fastify.server.address() as AddressInfo;
+  const started = performance.now();
+  const answer = await fetch(`http://127.0.0.1:${port}/healthz`);
+  expect(answer.status).toBe(200);
+  return performance.now() - started;
+}
+
+test("two thousand idle connections keep nobody out, and the busy ones are left alone", async () => {
+  const busy = await caller();
+  // Its head is read and its body has not come: the request is under way.
+  busy.write(
+    "POST /v1/keys HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n" +
+      "content-length: 100\r\n\r\n{",
+  );
+  for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 100 }, caller));
+  for (let i = 0; i < 10; i++) expect(await health()).toBeLessThan(SERVED_MS);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(busy.destroyed).toBe(false);
+  for (const socket of open.splice(0)) socket.destroy();
+}, 30_000);
+
+test("requests sent ahead are answered in order, one at a time", async () => {
+  const socket = await caller();
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  const ids = Array.from({ length: 60 }, (_, i) => `ahead-${i}`);
+  socket.write(
+    ids.map((id) => `GET /v1/plans HTTP/1.1\r\nhost: x\r\nx-request-id: ${id}\r\n\r\n`).join(""),
+  );
+  await expect.poll(() => [...text.matchAll(/HTTP\/1\.1 401/g)].length).toBe(60);
+  expect([...text.matchAll(/x-request-id: (\S+)/gi)].map(([, id]) => id)).toEqual(ids);
+  // And the connection can be used again.
+  socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+  await expect.poll(() => text.includes('{"status":"ok"}')).toBe(true);
+  socket.destroy();
+});
+
+test("who sends thousands ahead and reads nothing is cut off, and others do not wait", async () => {
+  const flood = "GET /v1/customers HTTP/1.1\r\nhost: x\r\n\r\n".repeat(2_000);
+  const sockets = await Promise.all(Array.from({ length: 8 }, caller));
+  for (const socket of sockets) {
+    socket.pause();
+    socket.write(flood);
+  }
+  for (let i = 0; i < 10; i++) expect(await health()).toBeLessThan(SERVED_MS);
+  await expect
+    .poll(() => new Promise((done) => app.server.fastify.server.getConnections((_, n) => done(n))))
+    .toBeLessThan(4);
+});
