@@ -240,6 +240,7 @@ create table fees (
   properties jsonb not null,
   constraint fees_pkey PRIMARY KEY (project_id, invoice_id, id),
   constraint fees_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id) DEFERRABLE INITIALLY DEFERRED,
+  constraint fees_amount_bound CHECK (((amount_cents >= '-1000000000000000'::bigint) AND (amount_cents <= '1000000000000000'::bigint))) NOT VALID,
   constraint fees_fee_type_check CHECK ((fee_type = ANY (ARRAY['subscription'::text, 'charge'::text, 'adjustment'::text, 'add_on'::text])))
 );
 
@@ -301,6 +302,7 @@ create table invoices (
   constraint invoices_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
   constraint invoices_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint invoices_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id),
+  constraint invoices_amount_bound CHECK (((subtotal_cents >= '-1000000000000000'::bigint) AND (subtotal_cents <= '1000000000000000'::bigint))) NOT VALID,
   constraint invoices_amount_paid_cents_check CHECK ((amount_paid_cents >= 0)),
   constraint invoices_cause_check CHECK ((cause = ANY (ARRAY['period'::text, 'start'::text, 'advance'::text, 'supplement'::text, 'add_on'::text]))),
   constraint invoices_check CHECK ((total_cents = GREATEST(subtotal_cents, (0)::bigint))),

@@ -65,6 +65,9 @@ export class Refusal extends Error {
   }
 }
 
+/** A number that JSON cannot carry exactly, or beyond what is billed. Its message is for people. */
+export class OutOfRange extends RangeError {}
+
 /** Use as `throw refuse("not_found", "No plan has this id.")`. */
 export function refuse(code: ErrorCode, message: string, extra?: RefusalExtra): Refusal {
   return new Refusal(code, message, extra);

@@ -127,9 +127,17 @@ export function canonicalUuid(text: string): string | undefined {
   return CANONICAL_UUID.test(lower) ? lower : undefined;
 }
 
-/** 128 bits of SHA-256 in the shape of a UUID: a fixed-width key for text of any length. */
-export function digestId(text: string): string {
-  return formatUuid(createHash("sha256").update(text).digest().subarray(0, 16));
+/**
+ * 128 bits of SHA-256 in the shape of a UUID, or 122 that say that they are one of version 8: a
+ * fixed-width key for text of any length.
+ */
+export function digestId(text: string, shape: "any" | "uuid v8" = "any"): string {
+  const bytes = createHash("sha256").update(text).digest().subarray(0, 16);
+  if (shape === "uuid v8") {
+    bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+    bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  }
+  return formatUuid(bytes);
 }
 
 function formatUuid(bytes: Buffer): string {

@@ -1,6 +1,6 @@
 // An invoice as a whole: its sums, dates, number and status. The lines come from pricing.
 import { addDays, startOfDay, utcDate } from "./dates.ts";
-import { sumCents } from "./money.ts";
+import { checkAmount, sumCents } from "./money.ts";
 import type { FeeDraft } from "./pricing.ts";
 
 export type InvoiceDraft = {
@@ -37,7 +37,7 @@ export function draftInvoice(input: {
   const { fees, currency, period_start, period_end } = input;
   const isAllZero = fees.every((fee) => fee.amount_cents === 0);
   if (isAllZero && input.allow_zero !== true) return undefined;
-  const subtotal_cents = sumCents(fees.map((fee) => fee.amount_cents));
+  const subtotal_cents = checkAmount(sumCents(fees.map((fee) => fee.amount_cents)));
   const issuing_date = utcDate(input.now);
   return {
     fees,

@@ -1,5 +1,6 @@
 // From exact decimals to whole minor units: the one place where a fee is rounded, once, half away
 // from zero.
+import { OutOfRange } from "../errors.ts";
 import { CURRENCIES } from "../schema/currencies.ts";
 import {
   type Decimal,
@@ -15,20 +16,29 @@ import {
 /** An amount and what it was before rounding, both in minor units. */
 export type Amount = { readonly amount_cents: number; readonly precise_amount: string };
 
-/** An amount that a JSON number cannot carry exactly. Its message is for people. */
-export class AmountOutOfRange extends RangeError {
+/** A fee, an invoice or a sum beyond its bound. */
+export class AmountOutOfRange extends OutOfRange {
   override readonly name = "AmountOutOfRange";
 }
 
-const CENTS_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+/** What a JSON number carries exactly: the bound of sums. */
+const SUM_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+/** Of a fee and of an invoice, in minor units, so that a few of them still add up exactly. */
+export const AMOUNT_MAX = 10 ** 15;
 /** A prorated amount is a fraction of days and may never end; shown to this many decimals. */
 const PRECISE_PLACES_MAX = 12;
 
 export function toCents(value: bigint): number {
-  if (value > CENTS_MAX || value < -CENTS_MAX) {
-    throw new AmountOutOfRange(`The amount ${value} is beyond ${CENTS_MAX} minor units.`);
+  if (value > SUM_MAX || value < -SUM_MAX) {
+    throw new AmountOutOfRange(`The sum ${value} is beyond ${SUM_MAX} minor units.`);
   }
   return Number(value);
+}
+
+/** Of a fee or an invoice. */
+export function checkAmount(cents: number): number {
+  if (Math.abs(cents) <= AMOUNT_MAX) return cents;
+  throw new AmountOutOfRange(`The amount ${cents} is beyond ${AMOUNT_MAX} minor units.`);
 }
 
 /** The exact sum of amounts, refused where it leaves the range of exact numbers. */
@@ -66,5 +76,6 @@ export function prorated(amount_cents: number, billable_days: number, period_day
 }
 
 function rounded(exact: Decimal): Amount {
-  return { amount_cents: toCents(roundHalfAway(exact)), precise_amount: formatDecimal(exact) };
+  const amount_cents = checkAmount(toCents(roundHalfAway(exact)));
+  return { amount_cents, precise_amount: formatDecimal(exact) };
 }

@@ -4,7 +4,7 @@
 import type { Socket } from "node:net";
 import type { FastifyError } from "fastify";
 import type { Context } from "../context.ts";
-import { type ErrorCode, Refusal, refuse } from "../errors.ts";
+import { type ErrorCode, OutOfRange, Refusal, refuse } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { observe } from "./prometheus.ts";
 
@@ -42,6 +42,9 @@ export function asRefusal(
 
 function knownRefusal(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
+  if (error instanceof OutOfRange) {
+    return refuse("limit_exceeded", `${error.message} A JSON number cannot show it exactly.`);
+  }
   const { code = "", statusCode = 500 } = error as Partial<FastifyError>;
   const known = FASTIFY_CODES[code];
   if (known !== undefined) return refuse(known[0], known[1]);

@@ -28,7 +28,14 @@ export const BATCH_MAX = 1_000;
 type Billed = subscriptions.BilledSubscription;
 
 /** What a run did: for the report of an advanced clock, and for the workers. */
-export type CloseReport = { readonly closed: number; readonly facts: readonly Fact[] };
+export type CloseReport = {
+  readonly closed: number;
+  readonly facts: readonly Fact[];
+  /** Subscriptions whose period could not be closed, for a reason that was not known before. */
+  readonly set_aside?: readonly SetAside[];
+};
+
+type SetAside = { readonly id: string; readonly reason: string };
 
 /**
  * What keeps usage out of periods that are closing: usage locks until the commit, or a cutoff that
@@ -78,16 +85,15 @@ export async function closeEnded(
 
   // Decide. What cannot be decided is set aside with its reason; the others go on.
   const closes: Decided[] = [];
-  const failed: { id: string; reason: string }[] = [];
+  const failed: (SetAside & { readonly known: boolean })[] = [];
   for (const subscription of due) {
     const closing = closingOf(load, subscription, subscription.current_period_next, settings, now);
     try {
       closes.push({ subscription, closed: closePeriod(closing), opened: openNext(closing) });
     } catch (error) {
-      failed.push({
-        id: subscription.id,
-        reason: error instanceof Error ? error.message : String(error),
-      });
+      const reason = error instanceof Error ? error.message : String(error);
+      const known = subscription.set_aside_reason === reason;
+      failed.push({ id: subscription.id, reason, known });
     }
   }
 
@@ -99,9 +105,18 @@ export async function closeEnded(
   const issued = await issueInvoices(tx, project, closes.flatMap(invoiceRequests), now);
 
   // Emit.
-  const facts = [...issued.flatMap(({ facts }) => facts), ...closes.map(periodRenewed)];
+  const set_aside = failed.filter(({ known }) => !known);
+  const facts = [
+    ...issued.flatMap(({ facts }) => facts),
+    ...closes.map(periodRenewed),
+    ...set_aside.map(wasSetAside),
+  ];
   await emit(tx, project, facts, by, now);
-  return { closed: closes.length, facts };
+  return { closed: closes.length, facts, set_aside };
+}
+
+function wasSetAside({ id, reason }: SetAside): Fact {
+  return { type: "subscription.set_aside", resource_id: id, payload: { reason } };
 }
 
 /** Ends a locked, caught-up subscription's open period now; `bill` is false when nothing is due. */

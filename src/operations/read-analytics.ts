@@ -2,6 +2,7 @@
 
 import { DAY_MS } from "../domain/dates.ts";
 import { decimal } from "../domain/decimal.ts";
+import { toCents } from "../domain/money.ts";
 import { normalisedMonthly } from "../domain/pricing.ts";
 import type { Analytics } from "../schema/analytics.ts";
 import * as analytics from "../store/analytics.ts";
@@ -35,8 +36,8 @@ export async function readAnalytics(
         parts.map(({ interval, cents }) => ({ interval, cents: decimal(cents) })),
       ),
       outstanding_invoice_count: due?.count ?? 0,
-      outstanding_total_cents: due?.cents ?? 0,
-      revenue_30d_cents: revenue?.cents ?? 0,
+      outstanding_total_cents: toCents(BigInt(due?.cents ?? 0)),
+      revenue_30d_cents: toCents(BigInt(revenue?.cents ?? 0)),
       payments_30d_count: revenue?.count ?? 0,
     };
   });

@@ -7,7 +7,7 @@ import { decimal, formatDecimal } from "../domain/decimal.ts";
 import { groupBy } from "../domain/group-by.ts";
 import { applyCredit } from "../domain/invoicing.ts";
 import { isLive } from "../domain/lifecycle.ts";
-import { usageAmount } from "../domain/money.ts";
+import { sumCents, usageAmount } from "../domain/money.ts";
 import { shownEnd } from "../domain/periods.ts";
 import { refuse } from "../errors.ts";
 import type { SubscriptionUsage } from "../schema/subscriptions.ts";
@@ -59,7 +59,7 @@ export async function readUsage(
     period_end: shownEnd(subscription.current_period_next),
     currency: version.currency,
     charges,
-    amount_cents: charges.reduce((sum, charge) => sum + charge.amount_cents, 0),
+    amount_cents: sumCents(charges.map((charge) => charge.amount_cents)),
     as_of: now,
   };
 }

@@ -4,6 +4,7 @@
 import { usageValue } from "../domain/aggregation.ts";
 import { DAY_MS, nextMidnight, parseTimestamp } from "../domain/dates.ts";
 import { groupBy } from "../domain/group-by.ts";
+import { AMOUNT_MAX, exponentOf } from "../domain/money.ts";
 import { periodIndexAt } from "../domain/periods.ts";
 import { type Refusal, refuse, refuseField } from "../errors.ts";
 import { digestId } from "../ids.ts";
@@ -195,6 +196,10 @@ function complete(one: Draft, closing_until: Date | null): Refusal | undefined {
   }
   const value = usageValue(metric, event.input);
   if (!value.ok) return refuseField(value.field, "format", `${value.field} ${value.message}.`);
+  if (value.quantity !== null && costsTooMuch(value.quantity, metric, subscription)) {
+    const message = `${value.quantity} units would cost more than an invoice can be over.`;
+    return refuseField("value", "maximum", message);
+  }
   one.quantity = value.quantity;
   one.unique_value = value.unique_value;
   place(one, subscription, at);
@@ -205,6 +210,20 @@ function complete(one: Draft, closing_until: Date | null): Refusal | undefined {
     closing_until !== null &&
     next <= closing_until;
   return undefined;
+}
+
+/**
+ * By the prices of the open period: its invoice could not be made, and would wait for somebody to
+ * look. Approximate, because the bound itself is no price that anybody asks for.
+ */
+function costsTooMuch(
+  quantity: string,
+  metric: Metric,
+  { rates, currency }: usage.UsageSubscription,
+): boolean {
+  const rate = rates[metric.id];
+  if (rate === undefined) return false;
+  return Number(quantity) * Number(rate) * 10 ** exponentOf(currency) > AMOUNT_MAX;
 }
 
 /** Sets the period, or marks the event late: `placeLate` then finds its closed period. */

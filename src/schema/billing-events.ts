@@ -45,6 +45,7 @@ export const EVENT_TYPES = [
   "subscription.terminated",
   "subscription.canceled",
   "subscription.period_renewed",
+  "subscription.set_aside",
   "invoice.created",
   "invoice.overdue",
   "invoice.paid",

@@ -67,14 +67,15 @@ export function recurring(db: Queryable, project: ProjectId) {
 
 export type MoneySum = {
   readonly currency: string;
-  readonly cents: number;
+  /** An integer of any length. */
+  readonly cents: string;
   readonly count: number;
 };
 
 /** What is still due, by currency. */
 export function outstanding(db: Queryable, project: ProjectId) {
   return db.many<MoneySum>(sql`
-    select key as currency, cents::bigint as cents, count
+    select key as currency, cents::text as cents, count
       from (${sums(project, "due")}) d`);
 }
 
@@ -82,7 +83,7 @@ export function outstanding(db: Queryable, project: ProjectId) {
 export function paid(db: Queryable, project: ProjectId, span: { from: Date; to: Date }) {
   const [first, last] = [addDays(utcDate(span.from), 1), utcDate(span.to)];
   return db.many<MoneySum>(sql`
-    select currency, sum(cents)::bigint as cents, sum(count)::bigint as count
+    select currency, sum(cents)::text as cents, sum(count)::bigint as count
       from (
         select substr(key, 12) as currency, cents, count
           from (${sums(project, "paid", sql`key >= ${first} and key < ${last}`)}) d

@@ -2,6 +2,7 @@
 // settings that writes depend on to the functions that write.
 
 import pg from "pg";
+import { OutOfRange } from "../errors.ts";
 import {
   codeOf,
   IN_FAILED_TRANSACTION,
@@ -96,7 +97,9 @@ const types = {
 
 function safeInteger(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is beyond 2^53 - 1`);
+  if (!Number.isSafeInteger(value)) {
+    throw new OutOfRange(`The sum ${text} is beyond ${Number.MAX_SAFE_INTEGER}.`);
+  }
   return value;
 }
 

@@ -27,10 +27,14 @@ export type EventRow = {
   readonly unbillable: Unbillable | null;
 };
 
-/** A UUID is its own key, which keeps time-ordered ids in order; other text becomes a digest. */
+/**
+ * A UUID is its own key, which keeps time-ordered ids in order; other text becomes a digest, in the
+ * shape of a UUID of version 8. One of that version is digested too, so that no id can be made that
+ * has another's key.
+ */
 export function usageKey(transaction_id: string): string {
-  const isKey = canonicalUuid(transaction_id) === transaction_id;
-  return isKey ? transaction_id : digestId(transaction_id);
+  const isKey = canonicalUuid(transaction_id) === transaction_id && transaction_id[14] !== "8";
+  return isKey ? transaction_id : digestId(transaction_id, "uuid v8");
 }
 
 /** What recording needs of a subscription to place an event in its period. */
@@ -46,6 +50,9 @@ export type UsageSubscription = {
   readonly current_period_start: Date;
   readonly current_period_next: Date;
   readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
+  readonly currency: string;
+  /** What one unit costs in the open period, by metric, in the currency's main unit. */
+  readonly rates: Readonly<Record<string, string>>;
 };
 
 export type UsageMetric = Metric & { readonly version: string };
@@ -59,9 +66,17 @@ export function listSubscriptions(
   const columns = sql`
          s.id, s.revision::text as version, s.external_id,
          s.status in ('active', 'suspended') as live, s.started_at, s.terminated_at, s.period_no,
-         s.current_period_start, s.current_period_next, p.interval`;
+         s.current_period_start, s.current_period_next, p.interval, p.amount_currency as currency,
+         coalesce((select jsonb_object_agg(r.metric_id, r.rate)
+                     from (select c ->> 'metric_id' as metric_id,
+                                  max((c ->> 'rate')::numeric)::text as rate
+                             from jsonb_array_elements(v.charges) c
+                            where c ->> 'rate' is not null
+                            group by c ->> 'metric_id') r), '{}') as rates`;
   const table = sql`subscriptions s
-      join plans p on p.project_id = ${project} and p.id = s.plan_id`;
+      join plans p on p.project_id = ${project} and p.id = s.plan_id
+      join plan_versions v on v.project_id = ${project} and v.plan_id = s.plan_id
+       and v.version = s.plan_version`;
   if (refs.external_ids.length === 0) {
     return db.many<UsageSubscription>(sql`
       select ${columns}

@@ -84,6 +84,10 @@ async function closeBatch(context: Context, settings: ProjectSettings, now: Date
     const started_ms = monotonicMs();
     const report = await context.db.tx((tx) => closeDue(tx, settings, now, "cutoff"));
     if (report.closed > 0) closeBatchSeconds.observe((monotonicMs() - started_ms) / 1_000);
+    for (const { id, reason } of report.set_aside ?? []) {
+      const about = { project_id: settings.id, subscription_id: id, reason };
+      context.log.warn(about, "a subscription was set aside");
+    }
     return countClosed(report);
   } catch (error) {
     if (error instanceof Refusal) throw error;

@@ -8,6 +8,7 @@ const get = read({
   method: "GET",
   path: "/v1/analytics",
   id: "getAnalytics",
+  errors: ["limit_exceeded"],
   tag: "Analytics",
   summary: "Subscriptions, MRR, what is due and what came in",
   description: "Amounts are in the project's default currency; by_currency has the others.",

@@ -97,6 +97,7 @@ const preview = own({
   method: "POST",
   path: "/v1/invoices/preview",
   id: "previewInvoice",
+  errors: ["limit_exceeded"],
   tag,
   summary: "What a subscription would be billed",
   description: "By the same function that closes the period. Nothing is stored.",

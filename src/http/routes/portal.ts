@@ -33,7 +33,7 @@ function portalData(views: PortalCache): Route {
     method: "GET",
     path: "/v1/portal/:customerId",
     id: "getPortal",
-    errors: ["rate_limited", "unavailable"],
+    errors: ["limit_exceeded", "rate_limited", "unavailable"],
     tag,
     summary: "A customer's own view",
     description:
@@ -123,7 +123,7 @@ function portalPage(views: PortalCache): Route {
     method: "GET",
     path: "/portal/:customerId",
     id: "getPortalPage",
-    errors: ["rate_limited", "unavailable"],
+    errors: ["limit_exceeded", "rate_limited", "unavailable"],
     tag,
     summary: "The portal as a page for people",
     scope: "public",

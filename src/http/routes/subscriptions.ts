@@ -85,6 +85,7 @@ const usage = read({
   method: "GET",
   path: "/v1/subscriptions/:id/usage",
   id: "getSubscriptionUsage",
+  errors: ["limit_exceeded"],
   tag,
   summary: "Usage and amounts of the open period so far",
   description: "From the very numbers that will be billed.",

@@ -9,6 +9,7 @@ import {
   formatPeriod,
   formatUnits,
 } from "../../domain/documents-format.ts";
+import { sumCents } from "../../domain/money.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { PortalPage, StoredPortal } from "../../schema/portal.ts";
 import type { Settings } from "../../schema/settings.ts";
@@ -170,7 +171,7 @@ function subscriptionCard(subscription: Subscription, page: PortalPage): Html {
   const [state, tone] = STATES[status];
   const period = formatPeriod(subscription.current_period_start, subscription.current_period_end);
   const live = status === "active" || status === "suspended";
-  const used = usage.reduce((sum, { amount_cents }) => sum + amount_cents, 0);
+  const used = sumCents(usage.map(({ amount_cents }) => amount_cents));
   const price = formatMoney(plan.amount_cents, plan.amount_currency);
   return html`<article class="card sub">
 <div class="top"><h3><bdi>${plan.name}</bdi><span class="pill ${tone}">${state}</span></h3>
