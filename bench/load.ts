@@ -52,6 +52,8 @@ export type LoadResult = Times & {
   readonly events: number;
   /** By entry of the mix. */
   readonly each: readonly Times[];
+  /** Of answers other than 2xx, from when they were sent. */
+  readonly refusals: Times;
 };
 
 type Sent = {
@@ -61,7 +63,12 @@ type Sent = {
   /** How many events it has that were never sent before. */
   readonly fresh: number;
 };
-type Connection = { readonly socket: Socket; sent: Sent | undefined; idle_since: number };
+type Connection = {
+  readonly socket: Socket;
+  sent: Sent | undefined;
+  sent_at: number;
+  idle_since: number;
+};
 
 /** A server may close what is idle for long, just when it is used again. */
 const IDLE_MAX_MS = 2_000;
@@ -146,6 +153,7 @@ class Generator {
 async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   const generator = new Generator(load);
   const times: number[][] = load.mix.map(() => []);
+  const refusals: number[] = [];
   const waiting: number[] = [];
   const idle: Connection[] = [];
   let refused = 0;
@@ -162,6 +170,7 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
     begun += 1;
     open += 1;
     connection.sent = generator.next(due);
+    connection.sent_at = performance.now();
     connection.socket.write(connection.sent.text);
   };
   const answered = (connection: Connection, ok: boolean) => {
@@ -170,7 +179,10 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
     // From when it was due, so that a request that had to wait for its turn counts the wait.
     times[sent.entry]?.push(performance.now() - sent.due);
     if (ok) events += sent.fresh;
-    else refused += 1;
+    else {
+      refused += 1;
+      refusals.push(performance.now() - connection.sent_at);
+    }
     open -= 1;
     connection.sent = undefined;
     const next = paced ? waiting.shift() : over || begun >= most ? undefined : performance.now();
@@ -223,7 +235,8 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   for (const { socket } of connections) socket.end();
   const all = timesOf(times.flat());
   const per_second = all.requests / seconds;
-  return { ...all, refused, per_second, events, each: times.map(timesOf) };
+  const each = times.map(timesOf);
+  return { ...all, refused, per_second, events, each, refusals: timesOf(refusals) };
 }
 
 function openConnection(
@@ -233,7 +246,7 @@ function openConnection(
 ): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host);
-    const connection: Connection = { socket, sent: undefined, idle_since: 0 };
+    const connection: Connection = { socket, sent: undefined, sent_at: 0, idle_since: 0 };
     let received = "";
     socket.setNoDelay(true);
     socket.setEncoding("latin1");

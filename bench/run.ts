@@ -29,6 +29,7 @@ import {
 } from "./report.ts";
 import { benchSoak } from "./soak.ts";
 import { figure, type Peak, postgresVersion, print, takePeaks } from "./stage.ts";
+import { benchStorm } from "./storm.ts";
 
 const onOne: Readonly<Record<string, Bench>> = {
   ingest: benchIngest,
@@ -40,6 +41,7 @@ const onOne: Readonly<Record<string, Bench>> = {
   memory: benchMemory,
   growth: benchGrowth,
   soak: benchSoak,
+  storm: benchStorm,
 };
 
 const onCluster: Readonly<Record<string, Bench>> = {
@@ -50,7 +52,7 @@ const onCluster: Readonly<Record<string, Bench>> = {
 };
 
 /** Long ones, asked for by name. */
-const APART = ["growth", "soak"];
+const APART = ["growth", "soak", "storm"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -95,7 +97,8 @@ async function measure(asked: readonly string[]): Promise<void> {
       process.exitCode = 1;
     }
     const held = takePeaks();
-    peaks.push(...held);
+    // A storm has a bar of its own for memory.
+    if (name !== "storm") peaks.push(...held);
     for (const { file, peak_mb } of held) print(`memory of ${file} at most, MB`, figure(peak_mb));
     const seconds = Math.round((performance.now() - start) / 1_000);
     process.stdout.write(` (${name} took ${seconds} s)\n`);

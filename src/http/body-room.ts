@@ -2,11 +2,11 @@
 
 import { Bound } from "./bound.ts";
 
-const RECEIVED_MAX = 64 * 1024 * 1024;
+const RECEIVED_MAX = 48 * 1024 * 1024;
 /** 7 MB take 65 ms to parse, and their 10,000 events hold about 50 MB until all are stored. */
 const LARGE_BYTES = 1024 * 1024;
 const LARGE_AT_WORK = 2;
-const LARGE_MAX = 10;
+const LARGE_MAX = 6;
 
 export class BodyRoom {
   readonly #received = new Bound(

@@ -116,6 +116,8 @@ test("with the role api, nothing is said of workers", { timeout: TEST_MS }, asyn
   const { families } = await scrape(await start("api"));
   const names = [...families.keys()].filter((name) => name.startsWith("dues_"));
   expect(names.sort()).toEqual([
+    "dues_bound_level",
+    "dues_bound_refusals_total",
     "dues_event_loop_delay_p99_seconds",
     "dues_http_request_seconds",
     "dues_http_requests_total",
