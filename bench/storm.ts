@@ -1,6 +1,6 @@
 // More than the service can do, of every kind: four times as many requests as it can answer, idle
-// connections, large bodies, PDFs. Told is how long its health and its refusals take meanwhile, what
-// it holds, and when it is as fast as before.
+// connections, large bodies, PDFs. Told is how long its health and its refusals take meanwhile,
+// what it holds, and when it is as fast as before.
 
 import { strict as assert } from "node:assert";
 import { get } from "node:http";
@@ -10,7 +10,16 @@ import { addSubscriptions, monthsAgo, openBooks } from "./books.ts";
 import type { Ask, LoadResult } from "./load.ts";
 import { amount, atMost, type Bench, type Figure } from "./report.ts";
 import type { Stage } from "./stage.ts";
-import { beginLoad, call, headersOf, load, openStage, type Side, startService } from "./stage.ts";
+import {
+  beginLoad,
+  call,
+  figure,
+  headersOf,
+  load,
+  openStage,
+  type Side,
+  startService,
+} from "./stage.ts";
 
 const SUBSCRIPTIONS = 100;
 const SINGLE: Ask = { kind: "events", batch: 1, subscriptions: SUBSCRIPTIONS };
@@ -134,7 +143,7 @@ async function largeBatches(site: Site): Promise<Figure[]> {
     }),
   );
   const mb = (bodies[0]?.length ?? 0) / 1_000_000;
-  const name = `${BATCHES} batches of ${mb.toFixed(1)} MB at once`;
+  const name = `${BATCHES} batches of ${figure(mb)} MB at once`;
   assert.ok(
     statuses.every((status) => status === 200 || status === 503),
     "taken or refused",
