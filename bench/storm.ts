@@ -9,7 +9,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { addSubscriptions, monthsAgo, openBooks } from "./books.ts";
 import type { Ask, LoadResult } from "./load.ts";
 import { amount, atMost, type Bench, type Figure } from "./report.ts";
-import type { Stage } from "./stage.ts";
 import {
   beginLoad,
   call,
@@ -18,6 +17,7 @@ import {
   load,
   openStage,
   type Side,
+  type Stage,
   startService,
 } from "./stage.ts";
 

@@ -1,6 +1,7 @@
 // Real processes against each other, against the clock and against kill -9: whatever they do to
 // one another, each thing happens once and the books agree.
 
+import { connect } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
@@ -352,4 +353,24 @@ test("a process told to stop answers what it has begun and leaves with 0", {
       from usage_events`);
   expect(events).toBe(answered);
   await expectAgreement();
+});
+
+test("a client that sends its body byte by byte holds a stop up for 10 s at most", {
+  timeout: TEST_MS,
+}, async () => {
+  const [api] = await fleet.start("api");
+  const { hostname, port } = new URL(api.base_url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  socket.write(
+    "POST /v1/keys HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n" +
+      "content-length: 4000\r\n\r\n{",
+  );
+  const dripping = setInterval(() => socket.write(" "), 100);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const started = performance.now();
+  expect(await api.signal("SIGTERM")).toEqual({ code: 0, signal: null });
+  expect(performance.now() - started).toBeLessThan(10_000);
+  clearInterval(dripping);
+  socket.destroy();
 });
