@@ -9,6 +9,7 @@ import * as clock from "../store/clock.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
 import type { Db, Queryable, Tx } from "../store/db.ts";
 import * as dunning from "../store/dunning.ts";
+import { refuseWhileHeld } from "../store/installation.ts";
 import * as invoices from "../store/invoices.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
@@ -85,7 +86,10 @@ async function travel(
 ): Promise<ClockReport> {
   const moves: Moved[] = [];
   for (;;) {
-    const move = await db.tx((tx) => step(tx, project, to, now));
+    const move = await db.tx(async (tx) => {
+      await refuseWhileHeld(tx);
+      return step(tx, project, to, now);
+    });
     if (move === undefined) break;
     moves.push(move);
   }

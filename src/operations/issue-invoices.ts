@@ -7,6 +7,7 @@ import { newId } from "../ids.ts";
 import type { Invoice, InvoiceWithFees } from "../schema/invoices.ts";
 import * as credits from "../store/credits.ts";
 import type { Tx } from "../store/db.ts";
+import * as installation from "../store/installation.ts";
 import * as invoices from "../store/invoices.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import type { Fact } from "./emit.ts";
@@ -44,7 +45,10 @@ export async function issueInvoices(
 ): Promise<Issued[]> {
   if (requests.length === 0) return [];
   const customers = [...new Set(requests.map(({ customer }) => customer.id))];
-  const balances = await credits.lock(tx, project, customers);
+  const [balances] = await Promise.all([
+    credits.lock(tx, project, customers),
+    installation.refuseWhileHeld(tx),
+  ]);
   const { settled, entries } = settle(requests, balances);
   const fees = settled.flatMap(({ request, id }) => feesOf(request, id));
   await invoices.insertFees(tx, project, fees);

@@ -1,12 +1,19 @@
-// Facts about the whole database: which secret key it belongs to, and the version of its schema.
+// Facts about the whole database: which secret key it belongs to, whether it is held after a
+// restore, and the version of its schema.
 
 import { createHmac } from "node:crypto";
+import { refuse } from "../errors.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { sql } from "./sql.ts";
 
+/** By which a key is recognised, without telling it. */
+export function secretCheck(secret_key: Buffer): Buffer {
+  return createHmac("sha256", secret_key).update("dues secret check").digest();
+}
+
 /** False when the database was set up with another key: its secrets could not be read. */
 export async function belongsTo(tx: Tx, secret_key: Buffer, now: Date): Promise<boolean> {
-  const check = createHmac("sha256", secret_key).update("dues secret check").digest();
+  const check = secretCheck(secret_key);
   await tx.run(sql`
     insert into installation (secret_check, created_at)
     values (${check}, ${now})
@@ -20,6 +27,28 @@ export async function belongsTo(tx: Tx, secret_key: Buffer, now: Date): Promise<
 /** One process at a time sets up an empty database; others wait and then find it set up. */
 export async function lockSetup(tx: Tx): Promise<void> {
   await tx.many(sql`select 1 from installation for update`);
+}
+
+/** Since when the database waits for `dues resume`; null when it does not. */
+export async function heldSince(db: Queryable): Promise<Date | null> {
+  const row = await db.maybeOne<{ held_since: Date | null }>(sql`
+    select held_since
+      from installation`);
+  return row?.held_since ?? null;
+}
+
+/**
+ * Throws while the database is held: invoices that were issued after the backup are not in it, and
+ * their numbers would be given out again.
+ */
+export async function refuseWhileHeld(tx: Tx): Promise<void> {
+  if ((await heldSince(tx)) === null) return;
+  throw refuse(
+    "unavailable",
+    "The service was restored from a backup and issues no invoice until its operator confirms " +
+      "that (dues resume). Nothing was changed. Try again later.",
+    { headers: { "retry-after": "60" } },
+  );
 }
 
 /** The newest migration that this database has. */

@@ -58,6 +58,11 @@ export const oldestUnclosedPeriodSeconds = new Gauge({
   help: "Time since the end of the oldest period that is to be closed, without those set aside.",
   registers,
 });
+export const held = new Gauge({
+  name: "dues_held",
+  help: "1 while the workers wait for dues resume after a restore, else 0.",
+  registers,
+});
 
 let loopDelay: IntervalHistogram | undefined;
 
@@ -71,6 +76,7 @@ const METRICS = [
   webhookOldestDueSeconds,
   subscriptionsSetAside,
   oldestUnclosedPeriodSeconds,
+  held,
   new Gauge({
     name: "dues_worker_heap_used_bytes",
     help: "JavaScript heap in use in the workers' thread.",

@@ -14,6 +14,7 @@ import { includeThread } from "../telemetry.ts";
 import { backlogJob } from "./backlog.ts";
 import { billingJob } from "./billing.ts";
 import { Deliverer } from "./deliver-webhooks.ts";
+import { Hold } from "./hold.ts";
 import { type Job, startLoop } from "./loop.ts";
 import { registerWorkerMetrics } from "./prometheus.ts";
 import { analyticsTotalsJob, idempotencySweepJob, webhookSweepJob } from "./sweep.ts";
@@ -93,16 +94,18 @@ export function startWorkersWithPool(
 export function startWorkers(context: Context, connection: Connection): () => Promise<void> {
   const { log } = context;
   registerWorkerMetrics();
+  const hold = new Hold(context);
   const jobs: Job[] = [
-    billingJob(context),
-    idempotencySweepJob(context),
-    webhookSweepJob(context),
+    hold.over(billingJob(context)),
+    hold.over(idempotencySweepJob(context)),
+    hold.over(webhookSweepJob(context)),
+    // These two change nothing that anybody could see.
     analyticsTotalsJob(context),
     backlogJob(context),
   ];
   const loops = jobs.map((job) => startLoop(job, log));
   const deliverer = new Deliverer(context, new WebhookClient(addressPolicy(context.config)));
-  const claims = startLoop(deliverer.jobs.claims, log);
+  const claims = startLoop(hold.over(deliverer.jobs.claims), log);
   const results = startLoop(deliverer.jobs.results, log);
   deliverer.wakeClaims = claims.wake;
   deliverer.wakeResults = results.wake;

@@ -5,7 +5,7 @@ import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { renderDocs } from "../../pages/docs/reference.ts";
 import { STYLE } from "../../pages/docs/style.ts";
-import { appliedVersion } from "../../store/installation.ts";
+import { appliedVersion, heldSince } from "../../store/installation.ts";
 import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { openApi } from "../openapi/document.ts";
 import { JSON_TYPE } from "../responses.ts";
@@ -69,7 +69,8 @@ function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
     tag,
     summary: "The service can do its work",
     description:
-      "503 while the database is away, its schema is another one, or the process drains.",
+      "503 while the database is away, its schema is another one, or the process drains. " +
+      "The status is held while a restored service waits for dues resume, else ok.",
     scope: "public",
     project: "none",
     reply: [
@@ -88,7 +89,9 @@ function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
         const message = `The schema is at ${found}, this process needs ${schema_version}.`;
         throw refuse("unavailable", message);
       }
-      return { status: "ok", schema_version, ...(warnings && { warnings }) };
+      const held = await within(PING_MS, heldSince(db));
+      const status = held === null ? "ok" : "held";
+      return { status, schema_version, ...(warnings && { warnings }) };
     },
   });
 }
