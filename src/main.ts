@@ -23,7 +23,7 @@ import { type ClusterStatus, readStatus } from "./store/cluster-status.ts";
 import { API_CONNECTION_NAME } from "./store/connection-names.ts";
 import { type Connection, type Db, type PointReads, Pool } from "./store/db.ts";
 import { SHARDS, type Told } from "./store/distribution.ts";
-import { belongsTo, lockSetup } from "./store/installation.ts";
+import { belongsTo, heldSince, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
 import { ClusterPlacement, isSpread, ONE_NODE, type Placement } from "./store/placement.ts";
@@ -54,6 +54,11 @@ const CONNECTIONS_CLOSE_MS = 1_000;
 const CONNECTIONS_POLL_MS = 20;
 const DEFAULT_SLUGS: Slugs = { org: "default", workspace: "default", project: "default" };
 
+const HELD =
+  "This database was restored from a backup and is held: calls are answered, but no period is " +
+  "closed, no invoice issued, no webhook sent and no reminder made. See what is about to happen " +
+  "and let it go on: dues resume";
+
 /** The start failed for a reason that the operator can remedy; the message says how. */
 export class StartError extends Error {}
 
@@ -77,13 +82,19 @@ export function readSecretKey(config: Config): Buffer {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
+  writeSecretKey(config, randomBytes(32));
+  return Buffer.from(readFileSync(file, "utf8").trim(), "hex");
+}
+
+/** Into the key file, unless there is one. */
+export function writeSecretKey(config: Config, secret_key: Buffer): void {
+  const file = join(config.data_folder, "secret.key");
   mkdirSync(config.data_folder, { recursive: true, mode: 0o700 });
   try {
-    writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+    writeFileSync(file, `${secret_key.toString("hex")}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  return Buffer.from(readFileSync(file, "utf8").trim(), "hex");
 }
 
 export type Store = { readonly connection: Connection; stop(): Promise<void> };
@@ -222,6 +233,7 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
       warnings: startWarnings(given),
     };
     for (const warning of readiness.warnings) log.warn(warning);
+    if ((await heldSince(pool)) !== null) say(HELD);
     const spread = await isSpread(pool);
     const { end, ...access } = shareOut(pool, store.connection, given, spread);
     undo.push(end);

@@ -5,6 +5,7 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { readClientSettings } from "../config.ts";
+import { backupCommands } from "./backup-commands.ts";
 import { clusterCommand } from "./cluster-commands.ts";
 import type { Io } from "./io.ts";
 import { runProgram } from "./program.ts";
@@ -44,7 +45,13 @@ const io: Io = {
   ask,
 };
 
-const server = [serveCommand(), initCommand(), migrateCommand(), clusterCommand(io)];
+const server = [
+  serveCommand(),
+  initCommand(),
+  migrateCommand(),
+  ...backupCommands(io),
+  clusterCommand(io),
+];
 const code = await runProgram(io, server, process.argv.slice(2));
 // No process.exit: `serve` keeps running after its command has returned.
 if (code !== 0) process.exitCode = code;

@@ -79,7 +79,7 @@ export async function openCluster(
   }
 }
 
-async function findPackage(): Promise<Package> {
+export async function findPackage(): Promise<Package> {
   const platform = `${process.platform}-${process.arch}`;
   if (!PLATFORMS.includes(platform)) {
     throw new EmbeddedError(`There is no embedded PostgreSQL for ${platform}: ${INSTEAD}.`);
@@ -97,7 +97,7 @@ async function findPackage(): Promise<Package> {
   }
 }
 
-async function clusterOwner(folder: string): Promise<Owner | undefined> {
+export async function clusterOwner(folder: string): Promise<Owner | undefined> {
   const path = join(folder, "postgres");
   try {
     return await stat(path);
@@ -121,7 +121,8 @@ async function makeFolder(folder: string, account: Account): Promise<void> {
   if (!account.switched || (await canEnter(account, folder))) return;
   // A folder with other files in it stays as it is; createCluster then takes a shared folder.
   const names = await readdir(folder);
-  const isOurs = names.length === 0 || names.includes("postgres");
+  // The key may have been put there first, for a restore.
+  const isOurs = names.includes("postgres") || names.every((name) => name === "secret.key");
   if (!isOurs || (await stat(folder)).uid !== 0) return;
   await chown(folder, 0, account.gid);
   await chmod(folder, 0o710);
@@ -309,8 +310,9 @@ async function checkCluster(dataDirectory: string, account: Account, major: stri
   if (version !== major) {
     throw new EmbeddedError(
       `The data in ${dataDirectory} was written by PostgreSQL ${version}, and this dues brings ` +
-        `PostgreSQL ${major}. Dump it with the dues that wrote it (pg_dump) and load the dump ` +
-        `into a new folder, or move ${dataDirectory} away to begin with an empty database.`,
+        `PostgreSQL ${major}. Where the programs of PostgreSQL ${version} are installed, run ` +
+        '"dues upgrade-data". Else run "dues backup FILE" with the version of dues that wrote ' +
+        `it, move ${dataDirectory} away, and run "dues restore FILE" with this one.`,
     );
   }
   if (!account.switched) return;

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { EmbeddedError } from "./child-process.ts";
 import { openCluster } from "./data-folder.ts";
+import { formerCluster } from "./former.ts";
 import {
   type Cluster,
   endServer,
@@ -81,12 +82,17 @@ export function reachEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   return openServer(options, "command");
 }
 
-async function openServer(options: EmbeddedOptions, as: Starter): Promise<Embedded> {
-  const cluster = await openCluster(
-    options.folder,
-    options.settings ?? {},
-    options.say ?? (() => {}),
-  );
+/** For `upgrade-data`: the same with the programs of the version that has written the data. */
+export function reachFormer(options: EmbeddedOptions & { binaries: string }): Promise<Embedded> {
+  return openServer(options, "command", () => formerCluster(options.folder, options.binaries));
+}
+
+async function openServer(
+  options: EmbeddedOptions,
+  as: Starter,
+  open: () => Promise<Cluster> = () => ownCluster(options),
+): Promise<Embedded> {
+  const cluster = await open();
   const waiting = new WaitingForServer(cluster, options.say);
   for (;;) {
     const running = await findRunningServer(cluster.data_directory);
@@ -105,6 +111,10 @@ async function openServer(options: EmbeddedOptions, as: Starter): Promise<Embedd
       await waiting.poll(running, seen);
     }
   }
+}
+
+function ownCluster({ folder, settings = {}, say = () => {} }: EmbeddedOptions): Promise<Cluster> {
+  return openCluster(folder, settings, say);
 }
 
 function inUse(cluster: Cluster, name: string): EmbeddedError {

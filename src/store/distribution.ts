@@ -182,9 +182,9 @@ type Dropped = { readonly drop: string; readonly make: string };
  * Citus takes no key between a table that is distributed and one that is not yet, and its copying
  * would have triggers count every row a second time.
  */
-async function dropKeysAndTriggers(
+export async function dropKeysAndTriggers(
   client: pg.ClientBase,
-  tables: readonly LocalTable[],
+  tables: readonly { readonly name: string }[],
 ): Promise<Dropped[]> {
   const { rows } = await client.query<Dropped>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,

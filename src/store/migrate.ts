@@ -14,7 +14,7 @@ const FILE_NAME = /^(\d{4})_[a-z0-9_-]+\.sql$/;
 const MIGRATION_LOCK = 4_170_511;
 const OLDEST_SERVER = 150_000;
 
-type Migration = { readonly version: number; readonly name: string; readonly text: string };
+export type Migration = { readonly version: number; readonly name: string; readonly text: string };
 
 /** The schema and this code do not fit. The message says what to do. */
 export class SchemaError extends Error {}
@@ -72,26 +72,32 @@ export async function lockMigrations(client: pg.Client): Promise<void> {
   await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
 }
 
-type Applied = { readonly version: number; readonly name: string; readonly checksum: string };
+export type Applied = {
+  readonly version: number;
+  readonly name: string;
+  readonly checksum: string;
+};
 
-async function listApplied(client: pg.Client): Promise<Applied[]> {
+export async function listApplied(client: pg.ClientBase): Promise<Applied[]> {
   const { rows } = await client.query<Applied>(
     "select version, name, checksum from schema_migrations order by version",
   );
   return rows;
 }
 
+export const MIGRATIONS_TABLE = `
+  create table if not exists schema_migrations (
+    version integer primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now())`;
+
 /** Under `lockMigrations`, and not at a worker of a cluster. */
 export async function applyMissing(
   client: pg.Client,
   migrations: readonly Migration[],
 ): Promise<string[]> {
-  await client.query(`
-    create table if not exists schema_migrations (
-      version integer primary key,
-      name text not null,
-      checksum text not null,
-      applied_at timestamptz not null default now())`);
+  await client.query(MIGRATIONS_TABLE);
   const missing = missingOf(migrations, await listApplied(client));
   const place = await placeOf(client);
   for (const migration of missing) await apply(client, migration, place);
@@ -145,12 +151,7 @@ async function apply(client: pg.Client, migration: Migration, place: Place): Pro
   await client.query("begin");
   try {
     if (isDistributed(place)) await prepareTransaction(client);
-    // First, so that two who got here anyway cannot both run it.
-    await client.query(
-      "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",
-      [migration.version, migration.name, checksum(migration)],
-    );
-    await client.query(migration.text);
+    await applyWithin(client, migration);
     if (isDistributed(place)) await distributeLocal(client);
     await client.query("commit");
   } catch (error) {
@@ -159,6 +160,16 @@ async function apply(client: pg.Client, migration: Migration, place: Place): Pro
   }
 }
 
-function checksum(migration: Migration): string {
+/** Inside the caller's transaction, on plain PostgreSQL. */
+export async function applyWithin(client: pg.Client, migration: Migration): Promise<void> {
+  // First, so that two who got here anyway cannot both run it.
+  await client.query(
+    "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",
+    [migration.version, migration.name, checksum(migration)],
+  );
+  await client.query(migration.text);
+}
+
+export function checksum(migration: Migration): string {
   return createHash("sha256").update(migration.text).digest("hex");
 }

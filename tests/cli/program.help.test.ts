@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import type { Command } from "commander";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { backupCommands } from "../../src/cli/backup-commands.ts";
 import { clusterCommand } from "../../src/cli/cluster-commands.ts";
 import { commandWords } from "../../src/cli/completion.ts";
 import { EXIT, type Io } from "../../src/cli/io.ts";
@@ -21,6 +22,7 @@ const program = buildProgram({} as Io, [
   serveCommand(),
   initCommand(),
   migrateCommand(),
+  ...backupCommands({} as Io),
   clusterCommand({} as Io),
 ]);
 const commands = commandWords(program).map(({ path }) => path.split(" ").filter(Boolean));

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { backupCommands } from "../../src/cli/backup-commands.ts";
 import { clusterCommand } from "../../src/cli/cluster-commands.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -109,7 +110,13 @@ export class Shell {
       },
       ask: async () => answers.shift() ?? "",
     };
-    const server = [serveCommand(), initCommand(), migrateCommand(), clusterCommand(io)];
+    const server = [
+      serveCommand(),
+      initCommand(),
+      migrateCommand(),
+      ...backupCommands(io),
+      clusterCommand(io),
+    ];
     const code = await runProgram(io, server, args);
     return { code, out, err };
   }

@@ -80,6 +80,10 @@ export const OWN_CONNECTIONS: Readonly<Record<string, string>> = {
   "src/store/node-health.ts": "asks Citus about one node",
   "src/store/rebalance.ts": "asks Citus about its jobs",
   "src/store/distribution.ts": "runs at the coordinator, while no service runs",
+  "src/store/backup.ts": "reads every table whole, at the operator's word",
+  "src/store/restore.ts": "fills an empty database, before there is a service",
+  "src/store/resume.ts": "counts over all projects, at the operator's word",
+  "src/store/invoice-counters.ts": "lists and moves the counters of all projects, at that word too",
 };
 
 /** Files that ask what plain PostgreSQL does not have. */

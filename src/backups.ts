@@ -1,0 +1,300 @@
+// Wires what an operator does with a whole database: backup, restore, resume, and the move of the
+// embedded one to another major version of PostgreSQL. Uses what `main` opens and reads.
+
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { access, open, rename, rm, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { Writable } from "node:stream";
+import type { Config } from "./config.ts";
+import { findBinaries, majorVersions, putBack, setAside } from "./embedded/former.ts";
+import { reachFormer } from "./embedded/start.ts";
+import { openStore, readSecretKey, StartError, type Store, writeSecretKey } from "./main.ts";
+import { type BackupTold, type TakenBackup, takeBackup } from "./store/backup.ts";
+import { type BackupHeader, verifyBackup } from "./store/backup-format.ts";
+import type { Connection } from "./store/db.ts";
+import { secretCheck } from "./store/installation.ts";
+import type { InvoiceCounter, NextInvoice } from "./store/invoice-counters.ts";
+import { loadBackup, type Restored } from "./store/restore.ts";
+import { endHold, readWaiting, type Waiting } from "./store/resume.ts";
+
+export type { BackupHeader, InvoiceCounter, NextInvoice, Restored, TakenBackup, Waiting };
+
+/** Words for the operator, and the part of the work that is done, from 0 to 1. */
+export type Teller = {
+  say(line: string): void;
+  progress(what: string, part: number): void;
+};
+
+export type BackupFlags = {
+  readonly file: string;
+  readonly force: boolean;
+  readonly with_key: boolean;
+};
+
+export type WrittenBackup = TakenBackup & {
+  readonly file: string;
+  readonly bytes: number;
+  readonly with_key: boolean;
+};
+
+/** Writes a backup into a file, which is there when it is complete, and not before. */
+export async function backUp(
+  config: Config,
+  flags: BackupFlags,
+  teller: Teller,
+  now: Date,
+): Promise<WrittenBackup> {
+  await checkFree(flags);
+  return withStore(config, "backup", teller, ({ connection }) =>
+    writeBackup(config, connection, flags, teller, now),
+  );
+}
+
+/** The same into a stream that is there, such as standard output. */
+export async function backUpTo(
+  config: Config,
+  target: Writable,
+  { with_key }: Pick<BackupFlags, "with_key">,
+  teller: Teller,
+  now: Date,
+): Promise<TakenBackup> {
+  return withStore(config, "backup", teller, ({ connection }) =>
+    takeBackup(connection, target, backupOptions(config, with_key, teller.progress, now)),
+  );
+}
+
+function backupOptions(config: Config, with_key: boolean, told: BackupTold, now: Date) {
+  return { now, told, ...(with_key && { secret_key: readSecretKey(config) }) };
+}
+
+async function checkFree({ file, force }: BackupFlags): Promise<void> {
+  if (force || !(await exists(file))) return;
+  throw new StartError(`${file} is there already. Name another file, or add --force.`);
+}
+
+async function writeBackup(
+  config: Config,
+  connection: Connection,
+  flags: BackupFlags,
+  { progress }: Teller,
+  now: Date,
+): Promise<WrittenBackup> {
+  const file = resolve(flags.file);
+  const fresh = `${file}.new-${process.pid}`;
+  const target = createWriteStream(fresh, { flags: "wx", mode: 0o600, flush: true });
+  try {
+    await once(target, "open");
+    const options = backupOptions(config, flags.with_key, progress, now);
+    const taken = await takeBackup(connection, target, options);
+    await checkFree(flags);
+    await rename(fresh, file);
+    await syncFolder(dirname(file));
+    const { size } = await stat(file);
+    return { ...taken, file, bytes: size, with_key: flags.with_key };
+  } catch (error) {
+    target.destroy();
+    await rm(fresh, { force: true });
+    throw error;
+  }
+}
+
+/** So that the file's name survives a power cut too. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  await handle.sync().finally(() => handle.close());
+}
+
+export type RestoreFlags = {
+  readonly file: string;
+  readonly next_invoices: readonly NextInvoice[];
+};
+
+export type RestoredBackup = Restored & {
+  readonly created_at: string;
+  readonly server_version: string;
+  readonly counters: readonly InvoiceCounter[];
+};
+
+/** Checks the file and the key, then loads it into the configured database, which must be empty. */
+export async function restoreBackup(
+  config: Config,
+  { file, next_invoices }: RestoreFlags,
+  teller: Teller,
+  now: Date,
+): Promise<RestoredBackup> {
+  const header = await verified(file, teller);
+  await checkKey(config, file, header);
+  return withStore(config, "restore", teller, async ({ connection }) => {
+    const options = { header, held_since: now, next_invoices };
+    const told = await partOf(file, "loading", teller);
+    const restored = await loadBackup(connection, file, { ...options, told });
+    keepKey(config, header);
+    const { created_at, server_version } = header;
+    const { counters } = await readWaiting(connection, now);
+    return { ...restored, created_at, server_version, counters };
+  });
+}
+
+async function verified(file: string, teller: Teller): Promise<BackupHeader> {
+  const told = await partOf(file, "checking", teller);
+  return verifyBackup(file, told);
+}
+
+async function partOf(file: string, what: string, { progress }: Teller) {
+  const size = (await stat(file).catch(() => undefined))?.size ?? 1;
+  return (bytes: number) => progress(what, bytes / size);
+}
+
+/** Webhook secrets can be read with one key only: found out before anything is changed. */
+async function checkKey(config: Config, file: string, header: BackupHeader): Promise<void> {
+  if (header.secret_check === null) return;
+  const kept = config.secret_key !== undefined || (await exists(keyFile(config)));
+  if (!kept && header.secret_key !== undefined) return;
+  const isTheirs =
+    kept && secretCheck(readSecretKey(config)).toString("hex") === header.secret_check;
+  if (isTheirs) return;
+  throw new StartError(
+    `${file} belongs to a key that ${kept ? "is another than the one here" : "is not here"}. Set ` +
+      "SECRET_KEY as it was set where the backup was made, or put the file secret.key of its " +
+      `DUES_DATA into ${config.data_folder}. Nothing was changed.`,
+  );
+}
+
+function keepKey(config: Config, { secret_key }: BackupHeader): void {
+  if (secret_key === undefined || config.secret_key !== undefined) return;
+  writeSecretKey(config, Buffer.from(secret_key, "hex"));
+}
+
+function keyFile(config: Config): string {
+  return join(config.data_folder, "secret.key");
+}
+
+/** What waits in a database that is held. */
+export function readHold(config: Config, teller: Teller, now: Date): Promise<Waiting> {
+  return withStore(config, "resume", teller, ({ connection }) => readWaiting(connection, now));
+}
+
+/** Ends the hold. Returns the counters as they then are. */
+export function resume(
+  config: Config,
+  next_invoices: readonly NextInvoice[],
+  teller: Teller,
+): Promise<InvoiceCounter[]> {
+  return withStore(config, "resume", teller, ({ connection }) =>
+    endHold(connection, next_invoices),
+  );
+}
+
+export type UpgradedData = {
+  readonly from: string;
+  readonly to: string;
+  /** Undefined when there was nothing to do. */
+  readonly restored?: Restored;
+  readonly backup?: string;
+  /** The data as it was, which nobody needs any more once the service runs. */
+  readonly former?: string;
+};
+
+/** Moves the data of the embedded PostgreSQL into a new folder of our major version. */
+export async function upgradeData(
+  config: Config,
+  { from_binaries }: { readonly from_binaries: string | undefined },
+  teller: Teller,
+  now: Date,
+): Promise<UpgradedData> {
+  if (config.database_url !== undefined) {
+    throw new StartError("This is for the embedded database, and DATABASE_URL is set.");
+  }
+  const folder = config.data_folder;
+  const { data: from, ours: to } = await majorVersions(folder);
+  if (from === undefined) throw noData(config);
+  if (from === to) return { from, to };
+  const binaries = await findBinaries(from, from_binaries);
+  const backup = await backUpFormer(config, binaries, teller, now);
+  const header = await verified(backup, teller);
+  const former = await setAside(folder, from);
+  try {
+    const restored = await withStore(
+      config,
+      "upgrade-data",
+      teller,
+      async ({ connection }) => {
+        const told = await partOf(backup, "loading", teller);
+        // Nothing happened between the backup and now, so nothing has to be looked at.
+        const options = { header, held_since: null, next_invoices: [], told };
+        return loadBackup(connection, backup, options);
+      },
+      { make: true },
+    );
+    return { from, to, restored, backup, former };
+  } catch (error) {
+    await putBack(folder, former);
+    throw error;
+  }
+}
+
+async function backUpFormer(
+  config: Config,
+  binaries: string,
+  teller: Teller,
+  now: Date,
+): Promise<string> {
+  const stamp = now.toISOString().slice(0, 19).replaceAll(":", "");
+  const file = join(config.data_folder, `before-upgrade-${stamp}.dues.gz`);
+  const server = await reachFormer({
+    folder: config.data_folder,
+    binaries,
+    application_name: `dues upgrade-data (process ${process.pid})`,
+    say: teller.say,
+  });
+  try {
+    if (!server.started) {
+      throw new StartError(`A service uses ${config.data_folder}. Stop it, then run this again.`);
+    }
+    const flags = { file, force: false, with_key: false };
+    return (await writeBackup(config, server.connection, flags, teller, now)).file;
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Opens the configured database as it is, runs `work` on it, and closes it. */
+async function withStore<T>(
+  config: Config,
+  verb: string,
+  { say }: Teller,
+  work: (store: Store) => Promise<T>,
+  { make = verb === "restore" } = {},
+): Promise<T> {
+  const isEmbedded = config.database_url === undefined;
+  if (isEmbedded && !make && !(await exists(join(config.data_folder, "postgres")))) {
+    throw noData(config);
+  }
+  let lost: string | undefined;
+  const onLost = (why: string) => {
+    lost = why;
+  };
+  const store = await openStore(config, { hold: false, verb, say, onLost });
+  try {
+    return await work(store);
+  } catch (error) {
+    throw lost === undefined ? error : new StartError(lost);
+  } finally {
+    await store.stop();
+  }
+}
+
+function noData(config: Config): StartError {
+  return new StartError(
+    `There is no database in ${config.data_folder}. Set DUES_DATA to the folder of the service, ` +
+      "or DATABASE_URL.",
+  );
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

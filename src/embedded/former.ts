@@ -1,0 +1,84 @@
+// Data that another major version of PostgreSQL has written: which one that was, its programs where
+// they are installed, and the folder set aside once its data is in a new one.
+
+import { execFile } from "node:child_process";
+import { readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { chooseAccount, EmbeddedError } from "./child-process.ts";
+import { clusterOwner, findPackage } from "./data-folder.ts";
+import type { Cluster } from "./server.ts";
+
+const execute = promisify(execFile);
+
+/** Where packages of PostgreSQL put a major version: Debian, Red Hat, Homebrew, Postgres.app. */
+const PLACES = [
+  "/usr/lib/postgresql/{}",
+  "/usr/pgsql-{}",
+  "/opt/homebrew/opt/postgresql@{}",
+  "/usr/local/opt/postgresql@{}",
+  "/Applications/Postgres.app/Contents/Versions/{}",
+];
+
+export type Versions = {
+  /** Of the data; undefined where there is none. */
+  readonly data: string | undefined;
+  /** Of the PostgreSQL that we bring. */
+  readonly ours: string;
+};
+
+export async function majorVersions(folder: string): Promise<Versions> {
+  const { major } = await findPackage();
+  const file = join(resolve(folder), "postgres", "PG_VERSION");
+  const data = await readFile(file, "utf8").catch(() => "");
+  return { data: data.trim() || undefined, ours: major };
+}
+
+/** The folder with the bin/ of that version: the given one, or where it is usually installed. */
+export async function findBinaries(major: string, given: string | undefined): Promise<string> {
+  const places =
+    given === undefined
+      ? PLACES.map((place) => place.replace("{}", major))
+      : [resolve(given), dirname(resolve(given))];
+  for (const place of places) {
+    if ((await versionOf(join(place, "bin", "postgres"))) === major) return place;
+  }
+  throw new EmbeddedError(
+    `The data was written by PostgreSQL ${major}, whose programs are not in ${places.join(", ")}. ` +
+      `Install them (Debian: apt install postgresql-${major}) or name their folder with ` +
+      '--from-binaries; or run "dues backup FILE" with the version of dues that wrote the data.',
+  );
+}
+
+async function versionOf(program: string): Promise<string | undefined> {
+  const said = await execute(program, ["--version"]).catch(() => undefined);
+  return / (\d+)(\.|devel|beta|rc)/.exec(said?.stdout ?? "")?.[1];
+}
+
+/** The data as it is, with programs of its own version. */
+export async function formerCluster(folder: string, binaries: string): Promise<Cluster> {
+  const path = resolve(folder);
+  const account = await chooseAccount(await clusterOwner(path));
+  const data_directory = await realpath(join(path, "postgres"));
+  return { folder: path, data_directory, binaries, account };
+}
+
+/** Gives the data another name beside its own, and returns that. */
+export async function setAside(folder: string, major: string): Promise<string> {
+  const path = join(resolve(folder), "postgres");
+  const aside = `${path}-${major}`;
+  if (await stat(aside).catch(() => undefined)) {
+    throw new EmbeddedError(`${aside} is there already. Move it away, then run this again.`);
+  }
+  await rename(path, aside);
+  return aside;
+}
+
+/** Undoes `setAside`, and drops what was made since. */
+export async function putBack(folder: string, aside: string): Promise<void> {
+  const path = join(resolve(folder), "postgres");
+  const made = await realpath(path).catch(() => path);
+  await rm(made, { recursive: true, force: true });
+  await rm(path, { force: true });
+  await rename(aside, path);
+}

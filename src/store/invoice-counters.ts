@@ -1,0 +1,73 @@
+// The counters of invoice numbers as an operator sees and moves them. Invoices take their numbers in
+// invoices.ts.
+
+import type pg from "pg";
+import { BackupError } from "./backup-format.ts";
+
+/** From now on a project, or each of them, gives no number of the year below `next`. */
+export type NextInvoice = {
+  /** An id, or slugs as organization/workspace/project, or only the last of them. */
+  readonly project: string | undefined;
+  readonly year: number;
+  readonly next: number;
+};
+
+export type InvoiceCounter = {
+  /** As organization/workspace/project. */
+  readonly project: string;
+  readonly year: number;
+  readonly last: number;
+};
+
+type Project = { readonly id: string; readonly slug: string; readonly path: string };
+
+/** Never moves back. */
+const RAISE = `
+  insert into invoice_counters as c (project_id, year, last)
+  values ($1, $2, $3)
+  on conflict (project_id, year) do update set last = greatest(c.last, excluded.last)`;
+
+/** Inside the caller's transaction. */
+export async function raiseCounters(
+  client: pg.ClientBase,
+  wanted: readonly NextInvoice[],
+): Promise<void> {
+  if (wanted.length === 0) return;
+  const projects = await listProjects(client);
+  for (const { project, year, next } of wanted) {
+    // Nobody knows which of them went on: a gap does less harm than a number given out twice.
+    const meant = project === undefined ? projects : [find(projects, project)];
+    for (const { id } of meant) {
+      await client.query(RAISE, [id, year, next - 1]);
+    }
+  }
+}
+
+export async function listCounters(client: pg.ClientBase): Promise<InvoiceCounter[]> {
+  const paths = new Map((await listProjects(client)).map(({ id, path }) => [id, path]));
+  const { rows } = await client.query<{ project_id: string; year: number; last: number }>(
+    "select project_id, year, last from invoice_counters order by year",
+  );
+  return rows
+    .map(({ project_id, ...counter }) => ({ project: paths.get(project_id) ?? "", ...counter }))
+    .sort((a, b) => (a.project < b.project ? -1 : 1));
+}
+
+function find(projects: readonly Project[], named: string): Project {
+  const found = projects.filter(({ id, slug, path }) => [id, slug, path].includes(named));
+  const [project] = found;
+  if (project !== undefined && found.length === 1) return project;
+  const names = projects.map(({ path }) => path).join(", ");
+  const fault = found.length === 0 ? "There is no project" : "There are several projects";
+  throw new BackupError(`${fault} ${named}. The projects are: ${names}.`);
+}
+
+async function listProjects(client: pg.ClientBase): Promise<Project[]> {
+  const { rows } = await client.query<Project>(`
+    select p.id, p.slug, o.slug || '/' || w.slug || '/' || p.slug as path
+      from projects p
+      join organizations o on o.id = p.organization_id
+      join workspaces w on w.organization_id = p.organization_id and w.id = p.workspace_id
+     order by path`);
+  return rows;
+}

@@ -1,0 +1,91 @@
+// What waits in a database that is held after a restore, and the end of the hold. An operator's
+// command with a connection of its own.
+
+import pg from "pg";
+import type { Connection } from "./db.ts";
+import {
+  type InvoiceCounter,
+  listCounters,
+  type NextInvoice,
+  raiseCounters,
+} from "./invoice-counters.ts";
+
+export type Waiting = {
+  /** Null when the database is not held. */
+  readonly held_since: Date | null;
+  /** Periods that have ended: each becomes an invoice. */
+  readonly periods: number;
+  /** Webhook messages that were not delivered when the backup was made, or were made since. */
+  readonly messages: number;
+  /** Unpaid invoices that are past their due date, or have a dunning step due. */
+  readonly invoices: number;
+  readonly counters: readonly InvoiceCounter[];
+};
+
+/** What the workers will do once the hold ends. */
+export function readWaiting(connection: Connection, now: Date): Promise<Waiting> {
+  return onClient(connection, async (client) => {
+    const { rows } = await client.query<{ held_since: Date | null }>(
+      "select held_since from installation",
+    );
+    return {
+      held_since: rows[0]?.held_since ?? null,
+      periods: await count(client, ENDED_PERIODS, now),
+      messages: await count(client, WAITING_MESSAGES),
+      invoices: await count(client, DUE_INVOICES, now),
+      counters: await listCounters(client),
+    };
+  });
+}
+
+/** Moves counters forward and ends the hold, both or neither. Returns the counters. */
+export function endHold(
+  connection: Connection,
+  next_invoices: readonly NextInvoice[],
+): Promise<InvoiceCounter[]> {
+  return onClient(connection, async (client) => {
+    await client.query("begin");
+    await raiseCounters(client, next_invoices);
+    await client.query("update installation set held_since = null");
+    await client.query("commit");
+    return listCounters(client);
+  });
+}
+
+/** A sandbox project has the time of its own clock. */
+const ENDED_PERIODS = `
+  select count(*)
+    from subscriptions s
+    join projects p on p.id = s.project_id
+   where s.status in ('active', 'suspended')
+     and s.current_period_next <= coalesce(p.frozen_at, $1)`;
+
+const WAITING_MESSAGES = "select count(*) from webhook_queue";
+
+const DUE_INVOICES = `
+  select count(*)
+    from invoices i
+    join projects p on p.id = i.project_id
+   where (i.status = 'outstanding'
+          and i.due_date < (coalesce(p.frozen_at, $1) at time zone 'UTC')::date)
+      or i.dunning_on <= (coalesce(p.frozen_at, $1) at time zone 'UTC')::date`;
+
+async function count(client: pg.ClientBase, statement: string, now?: Date): Promise<number> {
+  const { rows } = await client.query<{ count: string }>(statement, now && [now]);
+  return Number(rows[0]?.count);
+}
+
+async function onClient<T>(
+  connection: Connection,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ ...connection, application_name: "dues resume" });
+  // When it breaks, the statement that waits for it fails by itself.
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
