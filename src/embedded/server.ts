@@ -2,7 +2,7 @@
 // files are made by data-folder.ts; which process may use it is decided in start.ts.
 
 import { type ChildProcess, execFile } from "node:child_process";
-import { chown, lstat, mkdtemp, readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { chown, lstat, mkdir, mkdtemp, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import { tmpdir, totalmem } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -69,14 +69,18 @@ const SOCKET_FOLDER_FILES = [
 
 const execute = promisify(execFile);
 
-/** Starts the server; undefined when another process has just started one on the cluster. */
+/**
+ * Starts the server; undefined when another process has just started one on the cluster. With a
+ * socket folder it takes the place of one that has ended.
+ */
 export async function startServer(
   cluster: Cluster,
   settings: ServerSettings,
+  socket_folder?: string,
 ): Promise<StartedServer | undefined> {
   const deadline = performance.now() + STILL_ENDING_MAX_MS;
   for (;;) {
-    const started = await tryStart(cluster, settings);
+    const started = await tryStart(cluster, settings, socket_folder);
     if (!("fault" in started)) return started;
     if ((await findRunningServer(cluster.data_directory)) !== undefined) return undefined;
     const { fault, log, said } = started;
@@ -95,9 +99,10 @@ type FailedStart = { readonly fault: string; readonly log: string; readonly said
 async function tryStart(
   cluster: Cluster,
   settings: ServerSettings,
+  former_socket_folder: string | undefined,
 ): Promise<StartedServer | FailedStart> {
   await removeStaleSocketFolder(cluster.data_directory);
-  const socket_folder = await makeSocketFolder(cluster, settings);
+  const socket_folder = await makeSocketFolder(cluster, settings, former_socket_folder);
   const log = await openLog(cluster.folder);
   try {
     const program = join(cluster.binaries, "bin", "postgres");
@@ -244,9 +249,15 @@ async function removeSocketFolder(socketFolder: string): Promise<void> {
 }
 
 /** Makes a private folder for the socket and the three configuration files. */
-async function makeSocketFolder(cluster: Cluster, settings: ServerSettings): Promise<string> {
+async function makeSocketFolder(
+  cluster: Cluster,
+  settings: ServerSettings,
+  former: string | undefined,
+): Promise<string> {
   const { account } = cluster;
-  const path = await makePrivateFolder(account);
+  // Fails where somebody else has taken the name.
+  if (former !== undefined) await mkdir(former, { mode: 0o700 });
+  const path = former ?? (await makePrivateFolder(account));
   const text = {
     "postgresql.conf": await configuration(cluster, path, settings),
     "pg_hba.conf": "local all dues peer map=dues\n",

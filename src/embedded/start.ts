@@ -6,6 +6,7 @@ import pg from "pg";
 import { EmbeddedError } from "./child-process.ts";
 import { openCluster } from "./data-folder.ts";
 import { formerCluster } from "./former.ts";
+import { KeptServer } from "./restarts.ts";
 import {
   type Cluster,
   endServer,
@@ -43,7 +44,7 @@ export type EmbeddedOptions = {
   readonly application_name: string;
   readonly say?: (line: string) => void;
   readonly settings?: ServerSettings;
-  /** Called when the server that this process started ends by itself. */
+  /** Called when the server that this process started ended by itself and is not to be had back. */
   readonly onExit?: (message: string) => void;
 };
 
@@ -98,7 +99,7 @@ async function openServer(
     const running = await findRunningServer(cluster.data_directory);
     if (running === undefined) {
       const server = await startServer(cluster, options.settings ?? {});
-      if (server !== undefined) return lockAsStarter(server, options, as);
+      if (server !== undefined) return lockAsStarter(cluster, server, options, as);
       continue;
     }
     const seen = await stateOf(running);
@@ -228,6 +229,7 @@ async function joinServer(server: RunningServer, name: string): Promise<Embedded
 
 /** Takes the starter's lock on a server that this process started, and keeps it until stop(). */
 async function lockAsStarter(
+  cluster: Cluster,
   server: StartedServer,
   options: EmbeddedOptions,
   as: Starter,
@@ -261,20 +263,25 @@ async function lockAsStarter(
       await take().catch(() => {});
     }
   }
-  void server.ended.then((reason) => {
-    if (stopping) return;
-    stopping = true;
-    const why = reason === "" ? "it was told to stop" : reason;
-    options.onExit?.(
-      `The embedded PostgreSQL ended (${why}). Its log is postgres.log in ${options.folder}.`,
-    );
+  const kept = new KeptServer(server, {
+    start: () => startServer(cluster, options.settings ?? {}, server.socket_folder),
+    say: options.say ?? (() => {}),
+    lost(why) {
+      stopping = true;
+      options.onExit?.(
+        `The embedded PostgreSQL cannot go on: ${why}. Its log is postgres.log in ` +
+          `${options.folder}.`,
+      );
+    },
+    // A command is over before it would be back.
+    ...(as === "command" && { pauses_ms: [] }),
   });
   try {
     await makeDatabase(server.socket_folder);
     await take();
   } catch (error) {
     stopping = true;
-    await server.stop();
+    await kept.stop();
     throw error;
   }
   return {
@@ -284,7 +291,7 @@ async function lockAsStarter(
       stopping = true;
       // The session then keeps the lock until the server is gone, so that nobody joins meanwhile.
       if (client !== undefined) await waitForJoined(client, JOINED_MAX_MS[as]);
-      await server.stop();
+      await kept.stop();
       await client?.end().catch(() => {});
     },
   };

@@ -319,11 +319,27 @@ test("a crash inside the server does not cost the starter its folder", async () 
   expect((await new Child("serve").told()).refused).toContain(`process ${child.pid}`);
 });
 
-test("a starter whose server dies is told so", async () => {
+test("a server that is killed is started again by its starter, on the same socket", async () => {
   const child = new Child("serve");
+  const told = await child.told();
+  await query(told, "create table survived (n integer)");
+  await query(told, "insert into survived values (1)");
+  const killed = postmasterOf(folder);
+  process.kill(killed, "SIGKILL");
+  const count = () =>
+    query<{ count: string }>(told, "select count(*) from survived").catch(() => []);
+  await expect.poll(count, SOON).toEqual([{ count: "1" }]);
+  expect(postmasterOf(folder)).not.toBe(killed);
+  const refused = async () => (await new Child("serve").told()).refused;
+  expect(await refused()).toContain(`process ${child.pid}`);
+  await query(told, "drop table survived");
+});
+
+test("a command whose server dies is told so", async () => {
+  const child = new Child("init");
   await child.told();
   process.kill(postmasterOf(folder), "SIGKILL");
-  expect((await child.told()).exit).toContain("The embedded PostgreSQL ended");
+  expect((await child.told()).exit).toContain("The embedded PostgreSQL cannot go on: it ended");
 });
 
 test("a kill while the database is made leaves nothing half-made", async () => {

@@ -1,0 +1,83 @@
+// Starts a server again that has ended by itself, on the same socket, so that whoever is connected
+// to it only has to connect again. After a few times in vain it gives up and says so.
+
+import { setTimeout as delay } from "node:timers/promises";
+import type { StartedServer } from "./server.ts";
+
+/** How long each try waits: five of them within a minute, for a disk that is full for a moment. */
+const PAUSES_MS = [0, 1_000, 4_000, 15_000, 30_000];
+/** A server that ran for so long has all tries again. */
+const STEADY_MS = 60_000;
+
+export type Restarts = {
+  /** Undefined when another process has a server on the data meanwhile. */
+  start(): Promise<StartedServer | undefined>;
+  say(line: string): void;
+  lost(why: string): void;
+  readonly pauses_ms?: readonly number[];
+};
+
+export class KeptServer {
+  readonly #restarts: Restarts;
+  readonly #pauses_ms: readonly number[];
+  readonly #stopping = new AbortController();
+  readonly #watching: Promise<void>;
+  #server: StartedServer;
+  #tries = 0;
+
+  constructor(server: StartedServer, restarts: Restarts) {
+    this.#server = server;
+    this.#restarts = restarts;
+    this.#pauses_ms = restarts.pauses_ms ?? PAUSES_MS;
+    this.#watching = this.#watch();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#server.stop();
+    await this.#watching;
+  }
+
+  async #watch(): Promise<void> {
+    for (;;) {
+      const started_ms = performance.now();
+      const reason = (await this.#server.ended) || "it was told to stop";
+      if (this.#stopping.signal.aborted) return;
+      if (performance.now() - started_ms > STEADY_MS) this.#tries = 0;
+      const next = await this.#startAgain(reason);
+      if (next === undefined) return;
+      this.#server = next;
+    }
+  }
+
+  /** Undefined when it was given up, or stopped meanwhile. */
+  async #startAgain(reason: string): Promise<StartedServer | undefined> {
+    const { start, say, lost } = this.#restarts;
+    let why = `it ended (${reason})`;
+    while (this.#tries < this.#pauses_ms.length) {
+      const pause_ms = this.#pauses_ms[this.#tries++] ?? 0;
+      say(
+        `The embedded PostgreSQL is away: ${why}. It is started again in ${pause_ms / 1_000} s ` +
+          `(${this.#tries} of ${this.#pauses_ms.length}); calls are answered 503 meanwhile.`,
+      );
+      try {
+        await delay(pause_ms, undefined, { signal: this.#stopping.signal });
+        const next = await start();
+        if (this.#stopping.signal.aborted) {
+          await next?.stop();
+          return undefined;
+        }
+        if (next === undefined) why = "another process has started one on the same folder";
+        else {
+          say("The embedded PostgreSQL runs again.");
+          return next;
+        }
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return undefined;
+        why = error instanceof Error ? error.message : String(error);
+      }
+    }
+    lost(why);
+    return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+// A server that ends by itself is started again, a few times: with made-up servers, so that the
+// pauses are short and the ends come when the test says so.
+
+import { setTimeout as pause } from "node:timers/promises";
+import { beforeEach, expect, test } from "vitest";
+import { KeptServer } from "../../src/embedded/restarts.ts";
+import type { StartedServer } from "../../src/embedded/server.ts";
+
+type Made = StartedServer & { die(reason: string): void; stopped: boolean };
+
+let servers: Made[];
+let said: string[];
+let lost: string[];
+beforeEach(() => {
+  [servers, said, lost] = [[], [], []];
+});
+
+function makeServer(): Made {
+  let end: (reason: string) => void = () => {};
+  const ended = new Promise<string>((resolve) => {
+    end = resolve;
+  });
+  const made: Made = {
+    socket_folder: "",
+    ended,
+    die: (reason) => end(reason),
+    stopped: false,
+    async stop() {
+      made.stopped = true;
+      end("");
+    },
+  };
+  servers.push(made);
+  return made;
+}
+
+function keep(start: () => Promise<StartedServer | undefined>, pauses_ms = [0, 1, 1]) {
+  return new KeptServer(makeServer(), {
+    start,
+    say: (line) => said.push(line),
+    lost: (why) => lost.push(why),
+    pauses_ms,
+  });
+}
+
+test("a server that dies is followed by another, and stopping ends the one that runs", async () => {
+  const kept = keep(async () => makeServer());
+  servers[0]?.die("signal SIGKILL");
+  await expect.poll(() => servers.length).toBe(2);
+  expect(said.join(" ")).toMatch(/signal SIGKILL.*1 of 3.*runs again/s);
+  await pause(5);
+  await kept.stop();
+  expect(servers.map(({ stopped }) => stopped)).toEqual([false, true]);
+  expect(lost).toEqual([]);
+});
+
+test("after the last try in vain it is given up, with the reason", async () => {
+  let tries = 0;
+  keep(async () => {
+    tries += 1;
+    throw new Error("no space left on device");
+  });
+  servers[0]?.die("exit code 1");
+  await expect.poll(() => lost).toEqual(["no space left on device"]);
+  expect(tries).toBe(3);
+});
+
+test("a server that dies again and again at once has no more tries than one that cannot start", async () => {
+  keep(async () => {
+    const next = makeServer();
+    setTimeout(() => next.die("signal SIGKILL"), 1);
+    return next;
+  });
+  servers[0]?.die("signal SIGKILL");
+  await expect.poll(() => lost).toEqual(["it ended (signal SIGKILL)"]);
+  expect(servers.length).toBe(4);
+});
+
+test("it is given up when another process has the folder meanwhile", async () => {
+  keep(async () => undefined, [0]);
+  servers[0]?.die("signal SIGKILL");
+  await expect.poll(() => lost.join()).toContain("another process");
+});
+
+test("a stop during a pause does not wait for it and starts nothing", async () => {
+  let tries = 0;
+  const kept = keep(async () => {
+    tries += 1;
+    return undefined;
+  }, [60_000]);
+  servers[0]?.die("signal SIGKILL");
+  await expect.poll(() => said.length).toBe(1);
+  await kept.stop();
+  expect(tries).toBe(0);
+  expect(lost).toEqual([]);
+});
