@@ -1,0 +1,187 @@
+// `dues backup`, `restore` and `resume` as an operator runs them, on databases of a server.
+
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { InvalidArgumentError } from "commander";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { nextInvoice } from "../../src/cli/backup-commands.ts";
+import { checkSecretKey, readSecretKey } from "../../src/main.ts";
+import { testConfig } from "../support/app.ts";
+import { contentsOf } from "../support/contents.ts";
+import { databaseUrl, emptyDatabase } from "../support/database.ts";
+import { type Shell, startShell } from "./support.ts";
+
+const SECRET_KEY = "the key that this database belongs to";
+
+let shell: Shell;
+let file: string;
+let target: Awaited<ReturnType<typeof emptyDatabase>>;
+
+beforeAll(async () => {
+  shell = await startShell({ at: "2026-01-10T00:00:00Z", env: { SECRET_KEY } });
+  const { app } = shell;
+  await checkSecretKey(app.context.db, app.context.secret_key, new Date());
+  const price = { interval: "monthly", amount_cents: 100, amount_currency: "USD" };
+  const { plan } = await app.post("/v1/plans", { code: "p", name: "P", ...price });
+  const { customer } = await app.post("/v1/customers", { external_id: "c", name: "C" });
+  const ids = { external_id: "s", customer_id: customer.id, plan_id: plan.id };
+  await app.post("/v1/subscriptions", ids);
+  await app.travelTo("2026-03-05T00:00:00.000Z");
+  file = join(shell.folder, "kept.gz");
+  use(databaseUrl(app.connection));
+  expect((await shell.run(["backup", file])).code).toBe(0);
+});
+afterAll(() => shell.close());
+beforeEach(async () => {
+  target = await emptyDatabase();
+  use(databaseUrl(target.connection));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await target.drop();
+});
+
+/** The commands read the environment of the process. */
+function use(url: string, key = SECRET_KEY, folder = join(shell.folder, "data")): void {
+  // The test runner has one of its own.
+  vi.stubEnv("BASE_URL", "");
+  vi.stubEnv("DATABASE_URL", url);
+  vi.stubEnv("SECRET_KEY", key);
+  vi.stubEnv("DUES_DATA", folder);
+}
+
+function useSource(): void {
+  use(databaseUrl(shell.app.connection));
+}
+
+describe("backup", () => {
+  test("writes a file for its owner alone, and tells what is in it", async () => {
+    useSource();
+    const path = join(shell.folder, "one.gz");
+    const { code, out } = await shell.run(["backup", path]);
+    expect(code).toBe(0);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(out).toMatch(/one\.gz: \d+ rows of \d+ tables/);
+    expect(out).toContain("The secret key is not in it");
+  });
+
+  test("does not replace a file unless it is told to", async () => {
+    useSource();
+    const path = shell.file("there.gz", "mine");
+    const { code, err } = await shell.run(["backup", path]);
+    expect([code, readFileSync(path, "utf8")]).toEqual([1, "mine"]);
+    expect(err).toContain("add --force");
+    const forced = await shell.run(["backup", path, "--force", "--json"]);
+    expect(JSON.parse(forced.out)).toMatchObject({ file: path, schema: expect.any(String) });
+    expect(readFileSync(path, "utf8")).not.toBe("mine");
+  });
+
+  test("leaves no file when it fails", async () => {
+    const path = join(shell.folder, "none.gz");
+    const { code, err } = await shell.run(["backup", path]);
+    expect([code, existsSync(path)]).toEqual([1, false]);
+    expect(err).toContain("no tables of dues");
+  });
+
+  test("has no key in it unless that is asked for", async () => {
+    useSource();
+    const key = readSecretKey(testConfig({ SECRET_KEY })).toString("hex");
+    expect(gunzipSync(readFileSync(file)).toString()).not.toContain(key);
+    const path = join(shell.folder, "with-key.gz");
+    await shell.run(["backup", path, "--with-key"]);
+    expect(gunzipSync(readFileSync(path)).toString()).toContain(key);
+  });
+
+  test("of a folder without a database makes none", async () => {
+    const folder = join(shell.folder, "nowhere");
+    use("", "", folder);
+    const { code, err } = await shell.run(["backup", join(shell.folder, "no.gz")]);
+    expect([code, existsSync(folder)]).toEqual([1, false]);
+    expect(err).toContain("There is no database in");
+  });
+});
+
+describe("restore", () => {
+  test("brings back every row, and says what comes next", async () => {
+    const { code, out } = await shell.run(["restore", file]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/Restored \d+ rows/);
+    expect(out).toMatch(/acme\/main\/test +INV-2026-0003/);
+    expect(out.replaceAll("\n", " ")).toContain("let it go on: dues resume");
+    expect(await contentsOf(target.connection)).toEqual(await contentsOf(shell.app.connection));
+  });
+
+  test("raises the counters that it is told", async () => {
+    const told = ["--next-invoice", "2026:1234", "--next-invoice", "test:2025:8"];
+    const { out } = await shell.run(["restore", file, ...told, "--json"]);
+    expect(JSON.parse(out)).toMatchObject({
+      held: true,
+      counters: [
+        { project: "acme/main/test", year: 2025, last: 7 },
+        { project: "acme/main/test", year: 2026, last: 1233 },
+      ],
+    });
+  });
+
+  test("with another key is refused before anything is changed", async () => {
+    use(databaseUrl(target.connection), "another key than the one of the backup");
+    const { code, err } = await shell.run(["restore", file]);
+    expect(code).toBe(1);
+    expect(err).toContain("is another than the one here");
+    expect(await contentsOf(target.connection)).toEqual({});
+  });
+
+  test("takes the key from the file where there is none", async () => {
+    useSource();
+    const path = join(shell.folder, "carries-key.gz");
+    await shell.run(["backup", path, "--with-key"]);
+    const folder = join(shell.folder, "fresh");
+    use(databaseUrl(target.connection), "", folder);
+    expect((await shell.run(["restore", path])).code).toBe(0);
+    const kept = join(folder, "secret.key");
+    expect(statSync(kept).mode & 0o777).toBe(0o600);
+    const key = readSecretKey(testConfig({ SECRET_KEY })).toString("hex");
+    expect(readFileSync(kept, "utf8").trim()).toBe(key);
+  });
+
+  test("of a damaged file changes nothing", async () => {
+    const path = join(shell.folder, "damaged.gz");
+    writeFileSync(path, readFileSync(file).subarray(0, 3_000));
+    const { code, err } = await shell.run(["restore", path]);
+    expect(code).toBe(1);
+    expect(err).toContain("damaged or incomplete");
+    expect(await contentsOf(target.connection)).toEqual({});
+  });
+});
+
+describe("resume", () => {
+  test("shows what is about to happen, and asks", async () => {
+    await shell.run(["restore", file]);
+    const refused = await shell.run(["resume"], { answers: ["n"] });
+    expect(refused.code).toBe(1);
+    expect(refused.out).toMatch(/Held since .*0 periods .*0 webhook messages .*INV-2026-0003/s);
+    const agreed = await shell.run(["resume", "--next-invoice", "2026:50"], { answers: ["y"] });
+    expect(agreed.code).toBe(0);
+    expect(agreed.out).toMatch(/INV-2026-0050.*Resumed/s);
+    expect((await shell.run(["resume"])).out).toBe("Nothing is held.\n");
+  });
+
+  test("does not go on by itself where nobody can be asked", async () => {
+    await shell.run(["restore", file]);
+    const { code, err } = await shell.run(["resume"]);
+    expect(code).toBe(1);
+    expect(err).toContain("--yes");
+    const told = await shell.run(["resume", "--yes", "--json"]);
+    expect(JSON.parse(told.out)).toMatchObject({ resumed: true, periods: 0 });
+  });
+});
+
+test("--next-invoice takes a year and a number, for one project or all, and nothing else", () => {
+  expect(nextInvoice("2026:1234")).toEqual([{ project: undefined, year: 2026, next: 1234 }]);
+  const project = "acme/main/live";
+  expect(nextInvoice(`${project}:2026:2`)).toEqual([{ project, year: 2026, next: 2 }]);
+  for (const text of ["1234", "2026", "2026:", "2026:x", "26:12", "2026:0", "2026:-4", ":2026:5"]) {
+    expect(() => nextInvoice(text), text).toThrow(InvalidArgumentError);
+  }
+});
