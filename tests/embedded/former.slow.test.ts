@@ -1,0 +1,144 @@
+// The drill of an upgrade: data that PostgreSQL 15 wrote is moved to the version that dues brings,
+// by one command. Skipped, with a word, where the programs of PostgreSQL 15 are not installed.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { upgradeData } from "../../src/backups.ts";
+import type { Config } from "../../src/config.ts";
+import { chooseAccount } from "../../src/embedded/child-process.ts";
+import { findBinaries, majorVersions } from "../../src/embedded/former.ts";
+import { reachFormer } from "../../src/embedded/start.ts";
+import { openStore } from "../../src/main.ts";
+import type { Connection } from "../../src/store/db.ts";
+import { testConfig } from "../support/app.ts";
+import { contentsOf, onClient } from "../support/contents.ts";
+import { admin } from "../support/database.ts";
+import { applyUpTo, TENANTS } from "../support/former-versions.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+const OLD = "15";
+const NOW = new Date("2026-05-01T00:00:00.000Z");
+const teller = { say() {}, progress() {} };
+const binaries = await findBinaries(OLD, undefined).catch(() => undefined);
+const drill = test.skipIf(binaries === undefined);
+if (binaries === undefined) {
+  process.stderr.write(`The drill of an upgrade is skipped: PostgreSQL ${OLD} is not installed.\n`);
+}
+
+let folder: string;
+let config: Config;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "dues-former-"));
+  config = testConfig({ DUES_DATA: folder, DATABASE_URL: "" });
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A folder as a dues that brought PostgreSQL 15 would have left it. */
+async function makeFormer(): Promise<Record<string, string>> {
+  const account = await chooseAccount(undefined);
+  const owner = account.switched ? { uid: account.uid, gid: account.gid } : {};
+  if (account.switched) execFileSync("chown", [`${account.uid}:${account.gid}`, folder]);
+  const data = join(folder, "postgres");
+  const how = ["--username=dues", "--auth=peer", "--encoding=UTF8", "--locale=C", "--no-sync"];
+  execFileSync(join(binaries ?? "", "bin", "initdb"), [`--pgdata=${data}`, ...how], {
+    ...owner,
+    cwd: "/",
+    stdio: "ignore",
+  });
+  return onFormer(async (connection) => {
+    await applyUpTo(connection, 11);
+    await admin(connection, TENANTS);
+    return contentsOf(connection);
+  });
+}
+
+async function onFormer<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  const options = { folder, binaries: binaries ?? "", application_name: "the tests" };
+  const server = await reachFormer(options);
+  try {
+    return await work(server.connection);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function onOurs<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  const how = { hold: false, verb: "test", say() {}, onLost() {} };
+  const store = await openStore(config, how);
+  try {
+    return await work(store.connection);
+  } finally {
+    await store.stop();
+  }
+}
+
+drill("data of PostgreSQL 15 is moved by one command, and the old folder is kept", async () => {
+  const before = await makeFormer();
+  await expect(onOurs(async () => {})).rejects.toThrow('run "dues upgrade-data"');
+  const { ours } = await majorVersions(folder);
+  const upgraded = await upgradeData(config, { from_binaries: undefined }, teller, NOW);
+  expect(upgraded).toMatchObject({ from: OLD, to: ours, former: join(folder, `postgres-${OLD}`) });
+  expect(existsSync(join(upgraded.former ?? "", "PG_VERSION"))).toBe(true);
+  expect(existsSync(upgraded.backup ?? "")).toBe(true);
+  await onOurs(async (connection) => {
+    const after = await contentsOf(connection);
+    for (const table of ["organizations", "workspaces"]) expect(after[table]).toBe(before[table]);
+    const state = await onClient(connection, async (client) => {
+      const { rows } = await client.query(
+        "select (select count(*) from projects)::int as projects, max(version) as version," +
+          " (select count(*) from installation where held_since is not null)::int as held" +
+          " from schema_migrations",
+      );
+      return rows[0];
+    });
+    expect(state).toMatchObject({ projects: 2, held: 0 });
+    expect(state.version).toBeGreaterThan(11);
+  });
+  expect(await upgradeData(config, { from_binaries: undefined }, teller, NOW)).toEqual({
+    from: ours,
+    to: ours,
+  });
+});
+
+drill("a move that fails puts the old folder back", async () => {
+  const before = await makeFormer();
+  await onFormer((connection) =>
+    admin(
+      connection,
+      `alter table projects drop constraint projects_organization_id_workspace_id_fkey;
+       delete from workspaces`,
+    ),
+  );
+  const moving = upgradeData(config, { from_binaries: binaries }, teller, NOW);
+  await expect(moving).rejects.toThrow(/foreign key/);
+  expect(readFileSync(join(folder, "postgres", "PG_VERSION"), "utf8").trim()).toBe(OLD);
+  expect(readdirSync(folder)).not.toContain(`postgres-${OLD}`);
+  const { organizations } = await onFormer(contentsOf);
+  expect(organizations).toBe(before.organizations);
+});
+
+drill("an older folder that was kept is not written over", async () => {
+  await makeFormer();
+  writeFileSync(join(folder, `postgres-${OLD}`), "");
+  const moving = upgradeData(config, { from_binaries: undefined }, teller, NOW);
+  await expect(moving).rejects.toThrow("is there already");
+  expect((await majorVersions(folder)).data).toBe(OLD);
+});
+
+test("programs that are not there are named with what to do", async () => {
+  await expect(findBinaries("9", undefined)).rejects.toThrow("--from-binaries");
+  await expect(findBinaries("9", folder)).rejects.toThrow(folder);
+});
+
+test("a folder without data, or a database of one's own, is refused", async () => {
+  const none = upgradeData(config, { from_binaries: undefined }, teller, NOW);
+  await expect(none).rejects.toThrow("There is no database in");
+  const own = { ...config, database_url: "postgres://localhost/dues" };
+  const refused = upgradeData(own, { from_binaries: undefined }, teller, NOW);
+  await expect(refused).rejects.toThrow("DATABASE_URL is set");
+});
