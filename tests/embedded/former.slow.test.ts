@@ -1,33 +1,33 @@
 // The drill of an upgrade: data that PostgreSQL 15 wrote is moved to the version that dues brings,
 // by one command. Skipped, with a word, where the programs of PostgreSQL 15 are not installed.
 
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { upgradeData } from "../../src/backups.ts";
 import type { Config } from "../../src/config.ts";
-import { chooseAccount } from "../../src/embedded/child-process.ts";
 import { findBinaries, majorVersions } from "../../src/embedded/former.ts";
-import { reachFormer } from "../../src/embedded/start.ts";
 import { openStore } from "../../src/main.ts";
 import type { Connection } from "../../src/store/db.ts";
 import { testConfig } from "../support/app.ts";
 import { contentsOf, onClient } from "../support/contents.ts";
 import { admin } from "../support/database.ts";
+import {
+  FORMER_MAJOR,
+  formerBinaries,
+  makeFormerFolder,
+  openFormer,
+} from "../support/former-server.ts";
 import { applyUpTo, TENANTS } from "../support/former-versions.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
-const OLD = "15";
+const OLD = FORMER_MAJOR;
 const NOW = new Date("2026-05-01T00:00:00.000Z");
 const teller = { say() {}, progress() {} };
-const binaries = await findBinaries(OLD, undefined).catch(() => undefined);
+const binaries = await formerBinaries("the drill of an upgrade is skipped");
 const drill = test.skipIf(binaries === undefined);
-if (binaries === undefined) {
-  process.stderr.write(`The drill of an upgrade is skipped: PostgreSQL ${OLD} is not installed.\n`);
-}
 
 let folder: string;
 let config: Config;
@@ -38,18 +38,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A folder as a dues that brought PostgreSQL 15 would have left it. */
+/** What a version with the schema of that time would have left. */
 async function makeFormer(): Promise<Record<string, string>> {
-  const account = await chooseAccount(undefined);
-  const owner = account.switched ? { uid: account.uid, gid: account.gid } : {};
-  if (account.switched) execFileSync("chown", [`${account.uid}:${account.gid}`, folder]);
-  const data = join(folder, "postgres");
-  const how = ["--username=dues", "--auth=peer", "--encoding=UTF8", "--locale=C", "--no-sync"];
-  execFileSync(join(binaries ?? "", "bin", "initdb"), [`--pgdata=${data}`, ...how], {
-    ...owner,
-    cwd: "/",
-    stdio: "ignore",
-  });
+  await makeFormerFolder(folder, binaries ?? "");
   return onFormer(async (connection) => {
     await applyUpTo(connection, 11);
     await admin(connection, TENANTS);
@@ -58,8 +49,7 @@ async function makeFormer(): Promise<Record<string, string>> {
 }
 
 async function onFormer<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-  const options = { folder, binaries: binaries ?? "", application_name: "the tests" };
-  const server = await reachFormer(options);
+  const server = await openFormer(folder, binaries ?? "");
   try {
     return await work(server.connection);
   } finally {
