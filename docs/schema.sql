@@ -259,6 +259,7 @@ create table installation (
   only_row boolean not null default true,
   secret_check bytea not null,
   created_at timestamp with time zone not null,
+  held_since timestamp with time zone,
   constraint installation_pkey PRIMARY KEY (only_row),
   constraint installation_only_row_check CHECK (only_row)
 );

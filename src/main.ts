@@ -145,7 +145,7 @@ function clusterConnection({ database_url }: Config): Connection {
   if (database_url !== undefined) return { connectionString: database_url };
   throw new StartError(
     "A cluster is named by DATABASE_URL, which is not set. To move what the embedded database " +
-      "holds, dump it and restore it there: docs/SCALING.md.",
+      "holds, use dues backup and dues restore: docs/SCALING.md.",
   );
 }
 

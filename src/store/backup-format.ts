@@ -1,6 +1,6 @@
-// The file of a backup: gzip of text, so that what is in it can be read without dues. A line of JSON
-// that says what it is; for each table a line with its columns, its rows as COPY writes them, `\.`
-// and a line with their number; last a line with the SHA-256 of all that came before it.
+// The file of a backup: gzip of text, so that it can be read without dues. A line of JSON that says
+// what it is; for each table a line with its columns, its rows as COPY writes them, `\.` and a line
+// with their number; last a line with the SHA-256 of all that came before it.
 
 import { createHash, type Hash } from "node:crypto";
 import { once } from "node:events";

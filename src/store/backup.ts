@@ -66,7 +66,7 @@ export async function takeBackup(
   }
 }
 
-/** With one connection to each node all statements of the transaction see what the first one saw. */
+/** With one connection to each node all statements of the transaction see what the first saw. */
 const ONE_SNAPSHOT_PER_NODE = "set citus.max_adaptive_executor_pool_size = 1";
 
 async function hasDistributedTables(client: pg.ClientBase): Promise<boolean> {

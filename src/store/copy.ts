@@ -1,5 +1,5 @@
-// COPY to and from the client, on the driver's own protocol: rows go by as bytes, a batch at a time,
-// and whoever is slower makes the other wait.
+// COPY to and from the client, on the driver's own protocol: rows go by as bytes, a batch at a
+// time, and whoever is slower makes the other wait.
 
 import { once } from "node:events";
 import type { Duplex } from "node:stream";

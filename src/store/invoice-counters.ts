@@ -1,5 +1,5 @@
-// The counters of invoice numbers as an operator sees and moves them. Invoices take their numbers in
-// invoices.ts.
+// The counters of invoice numbers as an operator sees and moves them. Invoices take their numbers
+// in invoices.ts.
 
 import type pg from "pg";
 import { BackupError } from "./backup-format.ts";

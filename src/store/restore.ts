@@ -105,7 +105,7 @@ function compare(ours: readonly Migration[], { migrations }: BackupHeader) {
   };
 }
 
-/** Takes a database without tables, or with those of the backup's own schema and nothing in them. */
+/** Takes a database without tables, or with those of the backup's own schema and no rows. */
 async function makeSchema(
   client: pg.Client,
   known: readonly Migration[],
