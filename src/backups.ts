@@ -2,7 +2,7 @@
 // embedded one to another major version of PostgreSQL. Uses what `main` opens and reads.
 
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
+import { createWriteStream, rmSync } from "node:fs";
 import { access, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Writable } from "node:stream";
@@ -59,13 +59,20 @@ export async function backUpTo(
   teller: Teller,
   now: Date,
 ): Promise<TakenBackup> {
+  const options = await backupOptions(config, with_key, teller.progress, now);
   return withStore(config, "backup", teller, ({ connection }) =>
-    takeBackup(connection, target, backupOptions(config, with_key, teller.progress, now)),
+    takeBackup(connection, target, options),
   );
 }
 
-function backupOptions(config: Config, with_key: boolean, told: BackupTold, now: Date) {
-  return { now, told, ...(with_key && { secret_key: readSecretKey(config) }) };
+async function backupOptions(config: Config, with_key: boolean, told: BackupTold, now: Date) {
+  if (!with_key) return { now, told };
+  if (!(await hasKey(config))) {
+    throw new StartError(
+      "There is no key to put into it: set SECRET_KEY, or leave --with-key out.",
+    );
+  }
+  return { now, told, secret_key: readSecretKey(config) };
 }
 
 async function checkFree({ file, force }: BackupFlags): Promise<void> {
@@ -83,9 +90,10 @@ async function writeBackup(
   const file = resolve(flags.file);
   const fresh = `${file}.new-${process.pid}`;
   const target = createWriteStream(fresh, { flags: "wx", mode: 0o600, flush: true });
+  const stopWatching = dropOnSignal(fresh);
   try {
     await once(target, "open");
-    const options = backupOptions(config, flags.with_key, progress, now);
+    const options = await backupOptions(config, flags.with_key, progress, now);
     const taken = await takeBackup(connection, target, options);
     await checkFree(flags);
     await rename(fresh, file);
@@ -96,7 +104,23 @@ async function writeBackup(
     target.destroy();
     await rm(fresh, { force: true });
     throw error;
+  } finally {
+    stopWatching();
   }
+}
+
+const INTERRUPTED = 130;
+
+/** What is not complete does not stay when the command is told to end. */
+function dropOnSignal(path: string): () => void {
+  const drop = () => {
+    rmSync(path, { force: true });
+    process.exit(INTERRUPTED);
+  };
+  process.once("SIGINT", drop).once("SIGTERM", drop);
+  return () => {
+    process.off("SIGINT", drop).off("SIGTERM", drop);
+  };
 }
 
 /** So that the file's name survives a power cut too. */
@@ -149,7 +173,7 @@ async function partOf(file: string, what: string, { progress }: Teller) {
 /** Webhook secrets can be read with one key only: found out before anything is changed. */
 async function checkKey(config: Config, file: string, header: BackupHeader): Promise<void> {
   if (header.secret_check === null) return;
-  const kept = config.secret_key !== undefined || (await exists(keyFile(config)));
+  const kept = await hasKey(config);
   if (!kept && header.secret_key !== undefined) return;
   const isTheirs =
     kept && secretCheck(readSecretKey(config)).toString("hex") === header.secret_check;
@@ -166,8 +190,9 @@ function keepKey(config: Config, { secret_key }: BackupHeader): void {
   writeSecretKey(config, Buffer.from(secret_key, "hex"));
 }
 
-function keyFile(config: Config): string {
-  return join(config.data_folder, "secret.key");
+/** Whether the key is here already: `readSecretKey` would make one. */
+async function hasKey({ secret_key, data_folder }: Config): Promise<boolean> {
+  return secret_key !== undefined || (await exists(join(data_folder, "secret.key")));
 }
 
 /** What waits in a database that is held. */

@@ -7,6 +7,7 @@ import { BackupError, BackupWriter, headerOf } from "./backup-format.ts";
 import { placeOf } from "./cluster-nodes.ts";
 import { copyOut } from "./copy.ts";
 import type { Connection } from "./db.ts";
+import { secretCheck } from "./installation.ts";
 import { listApplied } from "./migrate.ts";
 
 export type BackupOptions = {
@@ -116,11 +117,15 @@ async function readHeader(client: pg.ClientBase, { now, secret_key }: BackupOpti
   const { rows: checks } = await client.query<{ secret_check: Buffer }>(
     "select secret_check from installation",
   );
+  const check = checks[0]?.secret_check;
+  if (secret_key && check && !secretCheck(secret_key).equals(check)) {
+    throw new BackupError("The key here is not the one of this database: set SECRET_KEY to that.");
+  }
   return headerOf({
     created_at: now.toISOString(),
     server_version: versions[0]?.server_version ?? "",
     migrations,
-    secret_check: checks[0]?.secret_check.toString("hex") ?? null,
+    secret_check: check?.toString("hex") ?? null,
     ...(secret_key && { secret_key: secret_key.toString("hex") }),
   });
 }

@@ -2,13 +2,17 @@
 // command with a connection of its own.
 
 import pg from "pg";
-import type { Connection } from "./db.ts";
+import { type Connection, codeOf } from "./db.ts";
 import {
   type InvoiceCounter,
   listCounters,
   type NextInvoice,
   raiseCounters,
 } from "./invoice-counters.ts";
+import { SchemaError } from "./migrate.ts";
+
+/** A table, or a column of one, is not there. */
+const SCHEMA_MISSING = new Set(["42P01", "42703"]);
 
 export type Waiting = {
   /** Null when the database is not held. */
@@ -85,6 +89,9 @@ async function onClient<T>(
   await client.connect();
   try {
     return await work(client);
+  } catch (error) {
+    if (!SCHEMA_MISSING.has(codeOf(error))) throw error;
+    throw new SchemaError("The database does not have the schema of this version: dues migrate");
   } finally {
     await client.end();
   }

@@ -10,6 +10,7 @@ import { checkSecretKey, readSecretKey } from "../../src/main.ts";
 import { testConfig } from "../support/app.ts";
 import { contentsOf } from "../support/contents.ts";
 import { databaseUrl, emptyDatabase } from "../support/database.ts";
+import { applyUpTo } from "../support/former-versions.ts";
 import { type Shell, startShell } from "./support.ts";
 
 const SECRET_KEY = "the key that this database belongs to";
@@ -91,6 +92,20 @@ describe("backup", () => {
     const path = join(shell.folder, "with-key.gz");
     await shell.run(["backup", path, "--with-key"]);
     expect(gunzipSync(readFileSync(path)).toString()).toContain(key);
+  });
+
+  test("puts no other key into it than the one of the database", async () => {
+    const path = join(shell.folder, "wrong-key.gz");
+    use(databaseUrl(shell.app.connection), "another key than the one of the database");
+    const other = await shell.run(["backup", path, "--with-key"]);
+    expect(other.err).toContain("not the one of this database");
+    const folder = join(shell.folder, "no-key");
+    use(databaseUrl(shell.app.connection), "", folder);
+    const none = await shell.run(["backup", path, "--with-key"]);
+    expect(none.err).toContain("There is no key to put into it");
+    expect([other.code, none.code, existsSync(path), existsSync(folder)]).toEqual([
+      ...[1, 1, false, false],
+    ]);
   });
 
   test("of a folder without a database makes none", async () => {
@@ -175,6 +190,13 @@ describe("resume", () => {
     const told = await shell.run(["resume", "--yes", "--json"]);
     expect(JSON.parse(told.out)).toMatchObject({ resumed: true, periods: 0 });
   });
+});
+
+test("resume of a database of an older version says what to do", async () => {
+  await applyUpTo(target.connection, 12);
+  const { code, err } = await shell.run(["resume"]);
+  expect(code).toBe(1);
+  expect(err).toContain("dues migrate");
 });
 
 test("--next-invoice takes a year and a number, for one project or all, and nothing else", () => {
