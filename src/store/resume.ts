@@ -2,7 +2,8 @@
 // command with a connection of its own.
 
 import pg from "pg";
-import { type Connection, codeOf } from "./db.ts";
+import type { Connection } from "./db.ts";
+import { codeOf } from "./failures.ts";
 import {
   type InvoiceCounter,
   listCounters,
