@@ -117,8 +117,8 @@ export async function openStore(
 }
 
 /** Applies the missing migrations and returns their names. */
-export function migrateStore(store: Store): Promise<string[]> {
-  return migrate(store.connection);
+export function migrateStore(store: Store, say: (line: string) => void): Promise<string[]> {
+  return migrate(store.connection, undefined, { say });
 }
 
 export type { ClusterStatus, Distribution, Rebalance, RebalanceProgress, Told };
@@ -221,7 +221,7 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
   const store = await openStore(given, { hold: true, verb: "serve", say, onLost });
   const undo: (() => Promise<unknown>)[] = [() => store.stop()];
   try {
-    await migrate(store.connection);
+    await migrateStore(store, say);
     const pool = requestPool(store.connection, given);
     undo.push(() => pool.end());
     const secret_key = readSecretKey(given);

@@ -158,7 +158,7 @@ async function withStore<T>(
   const config = readConfig();
   const store = await openStore(config, { hold: false, verb, say, onLost });
   try {
-    const applied = await migrateStore(store);
+    const applied = await migrateStore(store, say);
     return await work(config, { ...store, connection: store.connection, applied });
   } finally {
     await store.stop();

@@ -786,8 +786,8 @@ export abstract class Operations extends Calls {
   }
 
   /**
-   * The service can do its work. 503 while the database is away, its schema is another
-   * one, or the process drains.
+   * The service can do its work. 503 while the database is away, its schema is older
+   * than this version needs, or the process drains.
    */
   getReadyz(options?: CallOptions): Promise<GetReadyzReply> {
     return this.call("GET", "/readyz", options, { project: false });

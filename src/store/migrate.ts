@@ -3,16 +3,21 @@
 
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { type Place, placeOf } from "./cluster-nodes.ts";
 import type { Connection } from "./db.ts";
 import { distributeLocal, prepareTransaction, releaseLocalRows } from "./distribution.ts";
+import { holdersOf, isInTheWay, LockOrder, locksOf, takeLocks } from "./migration-locks.ts";
 
 const FOLDER = new URL("./migrations/", import.meta.url);
 const FILE_NAME = /^(\d{4})_[a-z0-9_-]+\.sql$/;
 /** Any number, as long as nobody else uses it: all starters wait for one another on it. */
 const MIGRATION_LOCK = 4_170_511;
 const OLDEST_SERVER = 150_000;
+/** How long a migration is tried again while others use its tables, and the pauses between. */
+const PATIENCE_MS = 120_000;
+const PAUSE_MS = { first: 200, most: 5_000 };
 
 export type Migration = { readonly version: number; readonly name: string; readonly text: string };
 
@@ -34,10 +39,17 @@ export async function schemaVersion(): Promise<number> {
   return (await listMigrations()).at(-1)?.version ?? 0;
 }
 
+export type Patience = {
+  /** Told when a migration has to wait for others, as a sentence. */
+  readonly say?: (line: string) => void;
+  readonly patience_ms?: number;
+};
+
 /** Returns the names of what it applied, of these migrations or those of this code. */
 export async function migrate(
   connection: Connection,
   migrations?: readonly Migration[],
+  patience: Patience = {},
 ): Promise<string[]> {
   const client = new pg.Client({ ...connection, application_name: "dues migrate" });
   // When it breaks, the statement that waits for it fails by itself.
@@ -52,7 +64,7 @@ export async function migrate(
       return [];
     }
     await lockMigrations(client);
-    return await applyMissing(client, files);
+    return await applyMissing(client, files, patience);
   } finally {
     await client.end();
   }
@@ -96,11 +108,13 @@ export const MIGRATIONS_TABLE = `
 export async function applyMissing(
   client: pg.Client,
   migrations: readonly Migration[],
+  patience: Patience = {},
 ): Promise<string[]> {
   await client.query(MIGRATIONS_TABLE);
   const missing = missingOf(migrations, await listApplied(client));
   const place = await placeOf(client);
-  for (const migration of missing) await apply(client, migration, place);
+  const turn = { client, place, order: new LockOrder(), ...patience };
+  for (const migration of missing) await applyPatiently(turn, migration);
   if (missing.length > 0 && isDistributed(place)) await releaseLocalRows(client);
   return missing.map(({ name }) => name);
 }
@@ -147,10 +161,62 @@ function isDistributed(place: Place): boolean {
   return place.kind === "coordinator" && place.is_distributed;
 }
 
-async function apply(client: pg.Client, migration: Migration, place: Place): Promise<void> {
+type Turn = Patience & {
+  readonly client: pg.Client;
+  readonly place: Place;
+  readonly order: LockOrder;
+};
+
+/**
+ * Processes of the version before may be serving. A migration that finds them in its way gives back
+ * what it has locked and tries again, so that they wait for less than a second each time. The pause
+ * grows while it is the same table that somebody holds.
+ */
+async function applyPatiently(turn: Turn, migration: Migration): Promise<void> {
+  const { client, order, say = () => {}, patience_ms = PATIENCE_MS } = turn;
+  const until_ms = performance.now() + patience_ms;
+  let [tries, pause_ms, before] = [0, PAUSE_MS.first, order.front];
+  for (;;) {
+    try {
+      return await apply(turn, migration);
+    } catch (error) {
+      if (!isInTheWay(error)) throw error;
+      if (performance.now() >= until_ms) throw await refusedFor(client, migration, patience_ms);
+    }
+    tries += 1;
+    pause_ms =
+      tries > 1 && order.front === before ? Math.min(pause_ms * 2, PAUSE_MS.most) : PAUSE_MS.first;
+    before = order.front;
+    say(
+      `Migration ${migration.name} waits for others to let go of ${before ?? "its tables"} ` +
+        `(attempt ${tries}); it is tried again in about ${pause_ms} ms.`,
+    );
+    // A part of it is left to chance, so that it does not keep time with what is in its way.
+    await delay(pause_ms * (0.5 + Math.random()));
+  }
+}
+
+async function refusedFor(
+  client: pg.Client,
+  migration: Migration,
+  patience_ms: number,
+): Promise<SchemaError> {
+  const locks = await locksOf(client, migration.text);
+  const holders = await holdersOf(client, locks);
+  const seen = holders.length === 0 ? "nobody just now" : holders.join(", ");
+  return new SchemaError(
+    `Migration ${migration.name} could not lock ${locks.map(({ table }) => table).join(", ")} ` +
+      `for ${Math.round(patience_ms / 1000)} s; nothing of it was applied. In use by: ${seen}. ` +
+      "End what is in the way, with pg_terminate_backend(process) for one, and start again.",
+  );
+}
+
+async function apply(turn: Turn, migration: Migration): Promise<void> {
+  const { client, place, order } = turn;
   await client.query("begin");
   try {
     if (isDistributed(place)) await prepareTransaction(client);
+    await takeLocks(client, await locksOf(client, migration.text), order);
     await applyWithin(client, migration);
     if (isDistributed(place)) await distributeLocal(client);
     await client.query("commit");
@@ -170,6 +236,7 @@ export async function applyWithin(client: pg.Client, migration: Migration): Prom
   await client.query(migration.text);
 }
 
+/** As schema_migrations keeps it. */
 export function checksum(migration: Migration): string {
   return createHash("sha256").update(migration.text).digest("hex");
 }

@@ -1,8 +1,7 @@
 // Databases as earlier versions left them: their schema, and the tenants that their rows belong to.
 
-import { createHash } from "node:crypto";
 import { type Connection, Pool } from "../../src/store/db.ts";
-import { listMigrations } from "../../src/store/migrate.ts";
+import { checksum, listMigrations } from "../../src/store/migrate.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { admin } from "./database.ts";
 
@@ -31,10 +30,11 @@ export async function applyUpTo(connection: Connection, last: number): Promise<v
        checksum text not null,
        applied_at timestamptz not null default now())`,
   );
-  for (const { version, name, text } of await listMigrations()) {
+  for (const migration of await listMigrations()) {
+    const { version, name, text } = migration;
     if (version > last) continue;
-    const checksum = createHash("sha256").update(text).digest("hex");
-    const noted = `insert into schema_migrations values (${version}, '${name}', '${checksum}')`;
+    const sum = checksum(migration);
+    const noted = `insert into schema_migrations values (${version}, '${name}', '${sum}')`;
     await admin(connection, `${text}; ${noted}`);
   }
 }

@@ -38,6 +38,8 @@ export type ProcessOptions = {
   /** How far the process's clock runs ahead of the real one. */
   readonly ahead_ms?: number;
   readonly env?: Record<string, string>;
+  /** The entry of another build than dist/. */
+  readonly main?: string;
 };
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
@@ -99,7 +101,7 @@ export async function spawnService(options: ProcessOptions): Promise<ServiceProc
   const clock = `data:text/javascript,${encodeURIComponent(MOVABLE_CLOCK(options.ahead_ms ?? 0))}`;
   const child = spawn(
     process.execPath,
-    ["--import", clock, MAIN, "serve", "--role", options.role],
+    ["--import", clock, options.main ?? MAIN, "serve", "--role", options.role],
     {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       env: {

@@ -90,9 +90,15 @@ describe("health", () => {
     expect(answer.body.error.retryable).toBe(true);
   });
 
-  test("/readyz is 503 when the schema is another one than the process needs", async () => {
+  test("/readyz is 503 when the schema is older than the process needs", async () => {
     const answer = await statusOf(await serverWith({ schema_version: 9_999 }), "/readyz");
     expectError(answer, 503, "unavailable");
+  });
+
+  test("/readyz stays 200 when a newer version has migrated the database", async () => {
+    const older = (await schemaVersion()) - 1;
+    const answer = await statusOf(await serverWith({ schema_version: older }), "/readyz");
+    expect(answer).toMatchObject({ status: 200, body: { schema_version: older } });
   });
 
   test("without a database everything is 503 and says that it is worth another try", async () => {

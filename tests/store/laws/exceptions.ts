@@ -74,6 +74,7 @@ export const EXCEPTIONS: readonly Exception[] = [
 /** Files with connections of their own, whose plain statements are not held to the laws. */
 export const OWN_CONNECTIONS: Readonly<Record<string, string>> = {
   "src/store/migrate.ts": "runs at the coordinator, before there is a service",
+  "src/store/migration-locks.ts": "runs at the coordinator, for a migration",
   "src/store/cluster.ts": "runs at the coordinator, while no service runs",
   "src/store/cluster-nodes.ts": "asks Citus about its nodes",
   "src/store/cluster-status.ts": "asks one node for its own copies, at the operator's word",

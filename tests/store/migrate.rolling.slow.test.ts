@@ -1,0 +1,132 @@
+// A rolling upgrade with real processes: the new version migrates and starts while the old one
+// serves, both serve for a while, the old one leaves. Callers notice nothing.
+
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schemaVersion } from "../../src/store/migrate.ts";
+import { Fleet } from "../crash/fleet.ts";
+import { onCluster } from "../support/database.ts";
+import { checkInvariants } from "../support/invariants.ts";
+import { type ServiceProcess, startService, until } from "../support/processes.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const CALLERS = 8;
+/** What a call may take, on a machine that other tests keep busy. */
+const ANSWER_MS = 3_000;
+/** Tables that every call and every worker writes or reads. */
+const HOT = [
+  ...["tokens", "projects", "log_heads", "billing_events", "subscriptions", "usage_events"],
+  ...["usage_days", "customers", "invoices", "fees", "webhook_messages", "analytics_deltas"],
+];
+
+let folder: string;
+let fleet: Fleet;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "dues-next-"));
+  fleet = await Fleet.open();
+});
+
+afterAll(async () => {
+  await fleet.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** This build with migrations that this one does not have. Returns its entry. */
+async function nextVersion(): Promise<string> {
+  for (const name of ["dist", "package.json", "bin"]) {
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  const after = await schemaVersion();
+  const name = (n: number) => `${String(after + n).padStart(4, "0")}_next_${n}.sql`;
+  const add = (no: number, text: string) =>
+    writeFileSync(join(folder, "dist/store/migrations", name(no)), text);
+  add(1, HOT.map((table) => `alter table ${table} add column added_1 integer;`).join("\n"));
+  add(
+    2,
+    `create index added_2 on usage_days (project_id, day);
+          create table added (project_id uuid not null references projects, id uuid not null,
+            customer_id uuid not null, primary key (project_id, id),
+            foreign key (project_id, customer_id) references customers (project_id, id));`,
+  );
+  add(
+    3,
+    HOT.toReversed()
+      .map((t) => `alter table ${t} add column added_3 text not null default '';`)
+      .join("\n"),
+  );
+  return join(folder, "dist/cli/main.js");
+}
+
+type Seen = { calls: number; most_ms: number; failed: string[] };
+
+/** Calls whatever serves, one after the other, until told to stop. */
+async function call(no: number, told: { stop: boolean; at: ServiceProcess[] }): Promise<Seen> {
+  const seen: Seen = { calls: 0, most_ms: 0, failed: [] };
+  for (let i = 0; !told.stop; i++) {
+    const id = `${no}-${i}`;
+    const acts = [
+      [
+        "POST",
+        "/v1/events",
+        { transaction_id: id, subscription_id: "ext:s", code: "calls", properties: { n: 1 } },
+      ],
+      ["POST", "/v1/customers", { external_id: id, name: id, email: "x@example.com" }],
+      ["GET", "/v1/subscriptions/ext:s/usage"],
+      ["GET", "/readyz"],
+    ] as const;
+    const [method, path, body] = acts[i % acts.length] ?? acts[0];
+    const service = told.at[i % told.at.length];
+    if (service === undefined) throw new Error("Nobody serves.");
+    const start_ms = performance.now();
+    const { status, body: answer } = await fleet.caller.call(service, method, path, body);
+    seen.calls += 1;
+    seen.most_ms = Math.max(seen.most_ms, performance.now() - start_ms);
+    if (status >= 300) seen.failed.push(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
+  }
+  return seen;
+}
+
+// On a cluster a table is altered shard by shard, and callers may be told to try again.
+test.skipIf(onCluster)(
+  "old and new version serve side by side while the new one migrates",
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const main = await nextVersion();
+    const [before] = await fleet.start("all");
+    const { plan, customer } = await fleet.makePlan(before);
+    await fleet.caller.ok(before, "POST", "/v1/subscriptions", {
+      ...{ external_id: "s", customer_id: customer.id, plan_id: plan.id, properties: { seats: 1 } },
+    });
+    const told = { stop: false, at: [before] };
+    const calls = Array.from({ length: CALLERS }, (_, no) => call(no, told));
+    await pause(500);
+    const after = await startService({ connection: fleet.connection, role: "all", main });
+    try {
+      const schema = async (service: ServiceProcess) =>
+        (await fleet.caller.ok(service, "GET", "/readyz")).schema_version;
+      expect(await schema(after)).toBe((await schema(before)) + 3);
+      told.at = [before, after];
+      await pause(1_000);
+      told.at = [after];
+      await pause(300);
+      expect(await before.signal("SIGTERM")).toEqual({ code: 0, signal: null });
+      await pause(500);
+      told.stop = true;
+      const seen = await Promise.all(calls);
+      expect(seen.flatMap(({ failed }) => failed)).toEqual([]);
+      expect(Math.min(...seen.map((each) => each.calls))).toBeGreaterThan(20);
+      expect(Math.max(...seen.map(({ most_ms }) => most_ms))).toBeLessThan(ANSWER_MS);
+      expect([...before.errors, ...after.errors]).toEqual([]);
+      await until(async () => (await checkInvariants(fleet.db)).length === 0);
+    } finally {
+      await after.signal("SIGKILL");
+    }
+  },
+);
