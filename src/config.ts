@@ -122,6 +122,11 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
   });
 }
 
+/** Where the key is kept that SECRET_KEY would set. */
+export function secretKeyFile({ data_folder }: Pick<Config, "data_folder">): string {
+  return join(data_folder, "secret.key");
+}
+
 /** Further environment variables, read by the command line tool only. */
 export const CLIENT_SETTINGS: readonly Setting[] = [
   { name: "DUES_URL", fallback: "http://127.0.0.1:8080", says: "The service to talk to." },

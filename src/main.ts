@@ -7,8 +7,10 @@ import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { ApiActivity } from "./api-activity.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import type { Config, Role } from "./config.ts";
+import { type Config, type Role, secretKeyFile } from "./config.ts";
 import type { Context } from "./context.ts";
+import { examine } from "./doctor/examine.ts";
+import type { Finding } from "./doctor/finding.ts";
 import { reachEmbedded, startEmbedded } from "./embedded/start.ts";
 import { healthRoutes, type Readiness } from "./http/routes/system.ts";
 import { buildServer, type HttpServer } from "./http/server.ts";
@@ -76,7 +78,7 @@ export function readSecretKey(config: Config): Buffer {
   if (config.secret_key !== undefined) {
     return createHash("sha256").update(config.secret_key).digest();
   }
-  const file = join(config.data_folder, "secret.key");
+  const file = secretKeyFile(config);
   try {
     return Buffer.from(readFileSync(file, "utf8").trim(), "hex");
   } catch (error) {
@@ -121,7 +123,22 @@ export function migrateStore(store: Store, say: (line: string) => void): Promise
   return migrate(store.connection, undefined, { say });
 }
 
-export type { ClusterStatus, Distribution, Rebalance, RebalanceProgress, Told };
+/** Every check of `dues doctor`, on the configured database. */
+export async function examineInstallation(
+  config: Config,
+  say: (line: string) => void,
+): Promise<Finding[]> {
+  return examine({
+    config,
+    schema_version: await schemaVersion(),
+    node_version: process.versions.node,
+    now: () => systemClock.now(),
+    readKey: () => readSecretKey(config),
+    open: () => openStore(config, { hold: false, verb: "doctor", say, onLost: say }),
+  });
+}
+
+export type { ClusterStatus, Distribution, Finding, Rebalance, RebalanceProgress, Told };
 
 export type ClusterOptions = { readonly shards?: number | undefined; readonly told: Told };
 

@@ -7,6 +7,7 @@ import { Writable } from "node:stream";
 import { readClientSettings } from "../config.ts";
 import { backupCommands } from "./backup-commands.ts";
 import { clusterCommand } from "./cluster-commands.ts";
+import { doctorCommand } from "./doctor-command.ts";
 import type { Io } from "./io.ts";
 import { runProgram } from "./program.ts";
 import { initCommand, migrateCommand, serveCommand } from "./server-commands.ts";
@@ -50,6 +51,7 @@ const server = [
   initCommand(),
   migrateCommand(),
   ...backupCommands(io),
+  doctorCommand(io),
   clusterCommand(io),
 ];
 const code = await runProgram(io, server, process.argv.slice(2));

@@ -6,7 +6,7 @@ import { refuse } from "../errors.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { sql } from "./sql.ts";
 
-/** By which a key is recognised, without telling it. */
+/** What the database keeps of its key: enough to tell another one. */
 export function secretCheck(secret_key: Buffer): Buffer {
   return createHmac("sha256", secret_key).update("dues secret check").digest();
 }

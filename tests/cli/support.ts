@@ -8,6 +8,7 @@ import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { backupCommands } from "../../src/cli/backup-commands.ts";
 import { clusterCommand } from "../../src/cli/cluster-commands.ts";
+import { doctorCommand } from "../../src/cli/doctor-command.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { initCommand, migrateCommand, serveCommand } from "../../src/cli/server-commands.ts";
@@ -115,6 +116,7 @@ export class Shell {
       initCommand(),
       migrateCommand(),
       ...backupCommands(io),
+      doctorCommand(io),
       clusterCommand(io),
     ];
     const code = await runProgram(io, server, args);

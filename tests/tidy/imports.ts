@@ -17,6 +17,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   workers: ["operations", "store", "domain", "schema", ...AT_THE_DOORS, "log"],
   client: ["clock"],
   cli: ["client", "schema", "clock", "config"],
+  doctor: ["store", "config"],
   embedded: [],
   errors: [],
   ids: ["clock"],
@@ -33,7 +34,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 const BY_ALL = ["errors", "ids"];
 
 /** The commands that are the service itself and not its client. */
-const SERVER_COMMANDS = /^src\/cli\/(main|(server|cluster|backup)-commands)\.ts$/;
+const SERVER_COMMANDS =
+  /^src\/cli\/(main|(server|cluster|backup)-commands|doctor-command)\.ts$/;
 
 export type Import = {
   readonly from: string;

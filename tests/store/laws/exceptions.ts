@@ -78,6 +78,7 @@ export const OWN_CONNECTIONS: Readonly<Record<string, string>> = {
   "src/store/cluster.ts": "runs at the coordinator, while no service runs",
   "src/store/cluster-nodes.ts": "asks Citus about its nodes",
   "src/store/cluster-status.ts": "asks one node for its own copies, at the operator's word",
+  "src/store/checks.ts": "reads catalogs and figures over all projects, at the operator's word",
   "src/store/node-health.ts": "asks Citus about one node",
   "src/store/rebalance.ts": "asks Citus about its jobs",
   "src/store/distribution.ts": "runs at the coordinator, while no service runs",

@@ -1,0 +1,174 @@
+// Checks of what this machine has: the version of Node, settings, the files of the data folder and
+// the room on its disk.
+
+import { readFileSync, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type Config, secretKeyFile } from "../config.ts";
+import { fail, gigabytes, ok, skipped, type Verdict, warn } from "./finding.ts";
+
+/** What package.json says in `engines`: these lines, and every newer one. */
+const NODE_LEAST: readonly [major: number, minor: number][] = [
+  [20, 15],
+  [22, 2],
+];
+
+export function checkNode(version: string): Verdict {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const newest = NODE_LEAST.at(-1)?.[0] ?? 0;
+  const line = NODE_LEAST.find(([least]) => least === major);
+  const fits = line === undefined ? major > newest : minor >= line[1];
+  if (fits) return ok(`Node ${version}`);
+  return fail(`Node ${version}`, "Run dues with Node 22.2 or newer, or 20.15 of Node 20.");
+}
+
+const READABLE_BY_OTHERS = 0o077;
+
+function modeOf(file: string): number | undefined {
+  try {
+    return statSync(file).mode & 0o777;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function octal(mode: number): string {
+  return `0${mode.toString(8).padStart(3, "0")}`;
+}
+
+/** Whether there is a key, and whether it is one for its owner alone. */
+export function checkKeyFile(config: Config): Verdict {
+  if (config.secret_key !== undefined) return ok("SECRET_KEY is set");
+  const file = secretKeyFile(config);
+  const mode = modeOf(file);
+  if (mode === undefined) {
+    return fail(
+      `SECRET_KEY is not set and there is no ${file}`,
+      "Set SECRET_KEY to the key that this database was set up with, or put the file back. A " +
+        "start on an empty database makes one.",
+    );
+  }
+  if ((mode & READABLE_BY_OTHERS) !== 0) {
+    return fail(
+      `${file} can be used by others than its owner (mode ${octal(mode)})`,
+      `Run chmod 600 ${file}. If others have been on this machine, take the key for known.`,
+    );
+  }
+  try {
+    const text = readFileSync(file, "utf8").trim();
+    if (!/^[0-9a-f]{64}$/.test(text)) {
+      return fail(`${file} does not hold a key`, "Restore it from your backup.");
+    }
+  } catch (error) {
+    const why = (error as Error).message;
+    return fail(`${file} cannot be read: ${why}`, "Run this as the user of the service.");
+  }
+  if (config.database_url === undefined) return ok(`${file}, for its owner alone`);
+  return warn(
+    `${file} is used, because SECRET_KEY is not set`,
+    "Set SECRET_KEY to one value for all processes on this database, and keep it apart from " +
+      "the database's backup.",
+  );
+}
+
+/** The trial's profile holds a token. */
+export function checkProfileFile(config: Config): Verdict {
+  const file = join(config.data_folder, "dev.json");
+  const mode = modeOf(file);
+  if (mode === undefined) return skipped(`there is no ${file}`);
+  if ((mode & READABLE_BY_OTHERS) === 0) return ok(`${file}, for its owner alone`);
+  return fail(
+    `${file} holds a token and can be used by others than its owner (mode ${octal(mode)})`,
+    `Run chmod 600 ${file}; then dues keys revoke the token, and dues init for another one.`,
+  );
+}
+
+const LOOPBACK = /^(127\.|\[?::1\]?$|localhost$)/;
+
+/** Whether strangers can reach the service: by its own address, or through a proxy. */
+export function isPublic({ host, base_url }: Config): boolean {
+  return !LOOPBACK.test(host) || !LOOPBACK.test(new URL(base_url).hostname);
+}
+
+export function checkKeyCreation(config: Config): Verdict {
+  const seen = `KEY_CREATION is ${config.key_creation}`;
+  if (config.key_creation !== "open") return ok(seen);
+  if (!isPublic(config)) return ok(`${seen}, and the service listens on this machine alone`);
+  return fail(
+    `${seen}, and the service listens beyond this machine`,
+    "Set KEY_CREATION=bootstrap: whoever has learned the organization's id can make tokens " +
+      "without one, also after all were revoked.",
+  );
+}
+
+type Recommendation = {
+  readonly setting: string;
+  readonly isMissing: (config: Config) => boolean;
+  readonly says: string;
+};
+
+/** What the contract leaves open, and what is better closed where strangers can call. */
+const RECOMMENDATIONS: readonly Recommendation[] = [
+  {
+    setting: "RATE_READS, RATE_WRITES, RATE_EVENTS",
+    isMissing: (config) =>
+      Math.min(
+        config.rate_reads_per_minute,
+        config.rate_writes_per_minute,
+        config.rate_events_per_minute,
+      ) === 0,
+    says: "limits per token, so that one caller cannot use up what all share",
+  },
+  {
+    setting: "TRUST_PROXY",
+    isMissing: (config) =>
+      !config.trust_proxy &&
+      config.base_url.startsWith("https:") &&
+      new URL(config.base_url).hostname !== config.host,
+    says: "behind a proxy, so that limits per address count callers and not the proxy",
+  },
+];
+
+export function checkPublicAddress(config: Config): Verdict {
+  if (!isPublic(config)) return skipped("the service listens on this machine alone");
+  const missing = RECOMMENDATIONS.filter(({ isMissing }) => isMissing(config));
+  if (missing.length === 0) return ok("what is recommended beyond this machine is set");
+  return warn(
+    `not set, though the service listens beyond this machine: ${missing
+      .map(({ setting }) => setting)
+      .join("; ")}`,
+    `Consider ${missing.map(({ setting, says }) => `${setting} (${says})`).join("; ")}.`,
+  );
+}
+
+const DISK = {
+  fail: { part: 0.05, bytes: 1024 ** 3 },
+  warn: { part: 0.15, bytes: 5 * 1024 ** 3 },
+};
+
+export type Disk = { readonly free_bytes: number; readonly all_bytes: number };
+
+/** The disk of a path; undefined where there is no such path. */
+export function diskOf(path: string): Disk | undefined {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(path);
+    return { free_bytes: bavail * bsize, all_bytes: blocks * bsize };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of the embedded database; how full the disk of another server is cannot be seen from here. */
+export function checkDisk(config: Config, disk: Disk | undefined): Verdict {
+  if (config.database_url !== undefined) {
+    return skipped("the database is on another server: watch its disk there");
+  }
+  if (disk === undefined) return skipped(`there is no ${config.data_folder}`);
+  const { free_bytes, all_bytes } = disk;
+  const seen = `${gigabytes(free_bytes)} of ${gigabytes(all_bytes)} are free for ${config.data_folder}`;
+  const isBelow = ({ part, bytes }: typeof DISK.warn) =>
+    free_bytes < bytes || free_bytes < all_bytes * part;
+  const advice = "Make room, or move the folder: on a full disk every write is answered 503.";
+  if (isBelow(DISK.fail)) return fail(seen, advice);
+  return isBelow(DISK.warn) ? warn(seen, advice) : ok(seen);
+}

@@ -1,0 +1,75 @@
+// What the doctor makes of the work that waits, and of the cluster.
+
+import { expect, test } from "vitest";
+import {
+  checkCluster,
+  checkPeriods,
+  checkSetAside,
+  checkWebhooks,
+  checkWorkers,
+} from "../../src/doctor/work-checks.ts";
+import type { ClusterStatus } from "../../src/store/cluster-status.ts";
+
+const NOW = new Date("2026-05-15T12:00:00Z");
+
+test.each([
+  [{ api: 2, worker: 1, listening: 1 }, "ok"],
+  [{ api: 2, worker: 0, listening: 1 }, "ok"],
+  [{ api: 0, worker: 0, listening: 0 }, "warn"],
+  [{ api: 2, worker: 0, listening: 0 }, "fail"],
+])("connections %o mean workers are %s", (names, status) => {
+  expect(checkWorkers({ used: 9, max: 100, ...names }).status).toBe(status);
+});
+
+test.each([
+  [null, "ok"],
+  [10, "ok"],
+  [901, "warn"],
+  [22_000, "fail"],
+])("a period that ended %s s ago is %s", (age_s, status) => {
+  const oldest_ended_at = age_s === null ? null : new Date(NOW.getTime() - age_s * 1_000);
+  expect(checkPeriods({ set_aside: 0, oldest_ended_at, examples: [] }, NOW).status).toBe(status);
+});
+
+test("subscriptions that cannot be billed are named with their reasons", () => {
+  const none = { set_aside: 0, oldest_ended_at: null, examples: [] };
+  expect(checkSetAside(none).status).toBe("ok");
+  const examples = [{ project: "live", external_id: "acme-pro", reason: "seats is missing" }];
+  expect(checkSetAside({ ...none, set_aside: 2, examples })).toMatchObject({
+    status: "fail",
+    seen: "2 subscription(s) are not billed; acme-pro of live: seats is missing",
+  });
+});
+
+const failing = {
+  id: "e1",
+  url: "https://hooks.example.com/secret-path?key=1",
+  enabled: true,
+  waiting: 4,
+  tries: 2,
+};
+
+test.each([
+  [0, [], "ok"],
+  [59, [], "ok"],
+  [60, [], "warn"],
+  [3_600, [], "fail"],
+  [0, [failing], "warn"],
+  [0, [{ ...failing, enabled: false }], "warn"],
+])("messages due for %d s, with %o in trouble, are %s", (oldest_due_s, waiting, status) => {
+  const found = checkWebhooks({ due: 3, oldest_due_s, waiting });
+  expect(found.status).toBe(status);
+  expect(found.seen).not.toContain("secret");
+});
+
+test("what dues cluster status finds wrong is told", () => {
+  expect(checkCluster({ kind: "plain" }).status).toBe("skipped");
+  expect(checkCluster({ kind: "away", why: "gone" })).toMatchObject({ status: "fail" });
+  const problems = [{ code: "node_away", says: "Node b does not answer." }];
+  const cluster = { kind: "cluster", nodes: [{}, {}], problems } as unknown as ClusterStatus;
+  expect(checkCluster(cluster)).toMatchObject({ status: "fail", seen: "Node b does not answer." });
+  expect(checkCluster({ ...cluster, problems: [] } as ClusterStatus)).toMatchObject({
+    status: "ok",
+    seen: "all 2 nodes answer",
+  });
+});
