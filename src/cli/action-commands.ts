@@ -7,7 +7,7 @@ import type { Dues } from "../client/dues.ts";
 import { type Example, property, remote, wholeNumber, withConnection } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { recordText } from "./list-commands.ts";
-import { money } from "./output.ts";
+import { clean, money } from "./output.ts";
 import type { ConnectionFlags } from "./profile.ts";
 import { addOnId, customerId, invoiceId, pathRef, planId, subscriptionId } from "./refs.ts";
 
@@ -199,7 +199,8 @@ export function usageCommand(io: Io): Command {
       io.out(`${day(usage.period_start)} to ${day(usage.period_end)}\n`);
       for (const charge of usage.charges) {
         const amount = money(charge.amount_cents, usage.currency);
-        io.out(`${charge.billable_metric_code}: ${charge.units} at ${charge.rate} = ${amount}\n`);
+        const metric = clean(charge.billable_metric_code);
+        io.out(`${metric}: ${charge.units} at ${charge.rate} = ${amount}\n`);
       }
       io.out(`Together: ${money(usage.amount_cents, usage.currency)}\n`);
     }),

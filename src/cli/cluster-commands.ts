@@ -8,6 +8,7 @@ import { command, group, wholeNumber } from "./command.ts";
 import { AlreadyReported, type Io, printJson } from "./io.ts";
 import { byteSize, type Column, clean, plural, styled, table, wrapped } from "./output.ts";
 import { bar } from "./progress.ts";
+import { CLEAR_LINE } from "./visible.ts";
 
 /** Loaded on demand, so that the other commands start without loading the server. */
 const service = () => import("../main.ts");
@@ -69,7 +70,7 @@ class CopyProgress implements Told {
   starting({ name, bytes }: { name: string; bytes: number }, before: number, total: number): void {
     if (!this.#io.progress) return;
     const part = total === 0 ? 0 : before / total;
-    this.#io.err(`\r\u001b[K${bar(part)} ${name}, ${byteSize(bytes)}`);
+    this.#io.err(`${CLEAR_LINE}${bar(part)} ${name}, ${byteSize(bytes)}`);
   }
 
   done(table: Distribution["tables"][number]): void {
@@ -80,7 +81,7 @@ class CopyProgress implements Told {
   }
 
   end(): void {
-    if (this.#io.progress) this.#io.err("\r\u001b[K");
+    if (this.#io.progress) this.#io.err(CLEAR_LINE);
   }
 }
 
@@ -244,7 +245,7 @@ export class MoveProgress {
     this.#showFailure(failure);
     const text = `${steps_done} of ${plural(steps, "step")}${copyingWords(state)}`;
     if (this.#io.progress) {
-      this.#io.err(`\r\u001b[K${bar(steps_done / Math.max(steps, 1))} ${text}`);
+      this.#io.err(`${CLEAR_LINE}${bar(steps_done / Math.max(steps, 1))} ${text}`);
     } else if (steps_done !== this.#steps_done) {
       this.#io.err(`${text}\n`);
     }
@@ -265,7 +266,7 @@ export class MoveProgress {
   }
 
   end(): void {
-    if (this.#io.progress) this.#io.err("\r\u001b[K");
+    if (this.#io.progress) this.#io.err(CLEAR_LINE);
   }
 }
 

@@ -1,6 +1,6 @@
 // Writes the present state of a project as a service.yaml; syncing that file changes nothing.
 
-import { stringify } from "yaml";
+import { Document, visit } from "yaml";
 import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";
 import type {
   FileAddOn,
@@ -12,6 +12,7 @@ import type {
 import { urlFault } from "./check-file.ts";
 import type { Present } from "./sync-plan-parts.ts";
 import { fileCharge } from "./sync-plan-plans.ts";
+import { visible, visibleJson } from "./visible.ts";
 
 export type Slugs = Pick<ServiceFile, "org" | "workspace" | "project">;
 
@@ -42,11 +43,20 @@ type FileEvents = NonNullable<ServiceFile["webhooks"]>[number]["events"];
 
 export function exportText(slugs: Slugs, present: Present): string {
   const left = present.webhooks.filter(({ url }) => urlFault(url) !== undefined);
-  const notes = left.map(({ url }) => `# Left out, not https: ${url.replace(/\s/g, "")}\n`);
+  const notes = left.map(({ url }) => `# Left out, not https: ${visible(url)}\n`);
   const head =
     "# yaml-language-server: $schema=./docs/service.schema.json\n" +
     "# Written by dues export. dues sync applies it; dues diff compares.\n\n";
-  const body = stringify(exportFile(slugs, present), { version: "1.2", lineWidth: 0 });
+  const document = new Document(exportFile(slugs, present), { version: "1.2" });
+  // What is escaped below must stand in double quotes, where an escape means the character.
+  visit(document, {
+    Scalar(_key, node) {
+      if (typeof node.value === "string" && visible(node.value) !== node.value) {
+        node.type = "QUOTE_DOUBLE";
+      }
+    },
+  });
+  const body = visibleJson(document.toString({ lineWidth: 0 }));
   return `${head}${notes.join("")}${body}`;
 }
 

@@ -3,6 +3,7 @@
 
 import type { Readable } from "node:stream";
 import type { ClientSettings } from "../config.ts";
+import { printable, visibleJson } from "./visible.ts";
 
 export type Io = {
   readonly settings: ClientSettings;
@@ -13,6 +14,8 @@ export type Io = {
   readonly interactive: boolean;
   /** Whether stderr is a terminal: progress is drawn there, else written line by line. */
   readonly progress: boolean;
+  /** Whether stdout is a terminal, so that what is shown once is not kept by a log. */
+  readonly terminal: boolean;
   readonly color: boolean;
   readonly fetch?: typeof fetch;
   /** Asks on the terminal; `hidden` does not show what is typed. */
@@ -61,6 +64,17 @@ export class AlreadyReported extends Error {
   }
 }
 
-export function printJson(io: Io, value: unknown): void {
-  io.out(`${JSON.stringify(value, null, 2)}\n`);
+/** The streams as commands get them: everything that is printed goes through here. */
+export function guarded(io: Io): Io {
+  return {
+    ...io,
+    out: (text) => io.out(printable(text)),
+    err: (text) => io.err(printable(text)),
+    ask: (question, hidden) => io.ask(printable(question), hidden),
+  };
+}
+
+/** `indent` 0 writes one line. */
+export function printJson(io: Io, value: unknown, indent = 2): void {
+  io.out(`${visibleJson(JSON.stringify(value, null, indent))}\n`);
 }

@@ -8,7 +8,7 @@ import { readClientSettings } from "../config.ts";
 import { backupCommands } from "./backup-commands.ts";
 import { clusterCommand } from "./cluster-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
-import type { Io } from "./io.ts";
+import { guarded } from "./io.ts";
 import { runProgram } from "./program.ts";
 import { initCommand, migrateCommand, serveCommand } from "./server-commands.ts";
 
@@ -35,21 +35,22 @@ process.stdout.on("error", leaveQuietly);
 process.stderr.on("error", leaveQuietly);
 
 const settings = readClientSettings();
-const io: Io = {
+const io = guarded({
   settings,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   stdin: process.stdin,
   interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
   progress: process.stderr.isTTY === true,
+  terminal: process.stdout.isTTY === true,
   color: process.stdout.isTTY === true && !settings.no_color,
   ask,
-};
+});
 
 const server = [
-  serveCommand(),
-  initCommand(),
-  migrateCommand(),
+  serveCommand(io),
+  initCommand(io),
+  migrateCommand(io),
   ...backupCommands(io),
   doctorCommand(io),
   clusterCommand(io),

@@ -2,6 +2,7 @@
 
 import { CURRENCIES } from "../schema/currencies.ts";
 import type { Io } from "./io.ts";
+import { colored, visible } from "./visible.ts";
 
 export type Column<Row> = {
   readonly title: string;
@@ -38,10 +39,10 @@ export function fields(record: object): string {
     .join("");
 }
 
-/** Without control characters: text of a record must not move the cursor or set colours. */
+/** A value as one line. */
 export function clean(value: string | number | boolean | null | undefined): string {
   if (value === null || value === undefined || value === "") return "-";
-  return String(value).replace(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16)}`);
+  return visible(String(value));
 }
 
 function width(text: string): number {
@@ -87,5 +88,5 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 
 export function styled(io: Io, style: keyof typeof STYLES, text: string): string {
-  return io.color ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
+  return io.color ? colored(STYLES[style], text) : text;
 }

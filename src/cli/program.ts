@@ -20,6 +20,7 @@ import { fileCommands } from "./file-commands.ts";
 import { AlreadyReported, CliError, EXIT, EXIT_WORDS, type Io } from "./io.ts";
 import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./list-commands.ts";
 import { addOnReads, catalogReads, metricReads, planReads } from "./price-commands.ts";
+import { visible } from "./visible.ts";
 import { webhookCommands } from "./webhook-commands.ts";
 
 export const VERSION = "0.1.0";
@@ -109,7 +110,8 @@ function failure(io: Io, error: unknown): number {
     return isHelp && error.exitCode === 0 ? EXIT.done : EXIT.usage;
   }
   if (error instanceof CliError) {
-    io.err(`dues: ${error.message}\n${error.hint === undefined ? "" : `${error.hint}\n`}`);
+    const hint = error.hint === undefined ? "" : `${visible(error.hint)}\n`;
+    io.err(`dues: ${visible(error.message)}\n${hint}`);
     return error.exit;
   }
   if (error instanceof DuesError) return refusal(io, error);
@@ -121,9 +123,9 @@ function refusal(io: Io, error: DuesError): number {
   const { status, code, message, details, request_id } = error;
   const more = details
     .slice(1)
-    .map((each) => `  ${each.message ?? `${each.field}: ${each.code}`}\n`);
+    .map((each) => `  ${visible(each.message ?? `${each.field}: ${each.code}`)}\n`);
   const trace = request_id !== undefined && status >= 500 ? ` (request ${request_id})` : "";
-  io.err(`dues: ${message}${trace}\n${more.join("")}`);
+  io.err(`dues: ${visible(message)}${trace}\n${more.join("")}`);
   if (status === 0) {
     io.err("Is the service running there? npm start runs the trial.\n");
     return EXIT.unreachable;

@@ -1,6 +1,7 @@
 // Progress of a long run: a bar on a terminal, else a line every few seconds.
 
 import type { Io } from "./io.ts";
+import { CLEAR_LINE } from "./visible.ts";
 
 const BAR = 24;
 const DRAW_MS = 100;
@@ -33,11 +34,11 @@ export class Progress {
     if (now - this.#shown < (this.#io.progress ? DRAW_MS : LINE_MS)) return;
     this.#shown = now;
     const text = words(state, now - this.#start);
-    this.#io.err(this.#io.progress ? `\r\u001b[K${bar(state.part)} ${text}` : `${text}\n`);
+    this.#io.err(this.#io.progress ? `${CLEAR_LINE}${bar(state.part)} ${text}` : `${text}\n`);
   }
 
   end(): void {
-    if (this.#io.progress) this.#io.err("\r\u001b[K");
+    if (this.#io.progress) this.#io.err(CLEAR_LINE);
   }
 }
 

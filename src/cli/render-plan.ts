@@ -4,6 +4,7 @@ import type { Io } from "./io.ts";
 import { plural, styled } from "./output.ts";
 import type { Fault } from "./read-yaml.ts";
 import type { Change, Step } from "./sync-plan-parts.ts";
+import { visible } from "./visible.ts";
 
 const MARKS = {
   create: ["+", "green"],
@@ -17,7 +18,7 @@ export function renderPlan(io: Io, steps: readonly Step[]): string {
     const [mark, style] = MARKS[step.act];
     const note = step.act === "left" ? "  not in the file: left alone" : "";
     return [
-      styled(io, style, `${mark} ${step.section.padEnd(8)}  ${shownKey(step.key)}${note}`),
+      styled(io, style, `${mark} ${step.section.padEnd(8)}  ${visible(step.key)}${note}`),
       ...step.changes.map((change) => `    ${changeText(step, change)}`),
     ];
   });
@@ -25,15 +26,15 @@ export function renderPlan(io: Io, steps: readonly Step[]): string {
 }
 
 function changeText(step: Step, { field, from, to }: Change): string {
-  if (step.act === "create") return `${field}: ${shown(to)}`;
-  return `${field}: ${shown(from)} → ${shown(to)}`;
-}
-
-function shownKey(key: string): string {
-  return key.replace(/\p{Cc}/gu, "?");
+  if (step.act === "create") return `${visible(field)}: ${shown(to)}`;
+  return `${visible(field)}: ${shown(from)} → ${shown(to)}`;
 }
 
 function shown(value: unknown): string {
+  return visible(plainly(value));
+}
+
+function plainly(value: unknown): string {
   if (value === undefined || value === null) return "none";
   if (Array.isArray(value) && value.every((each) => typeof each === "string")) {
     return value.length === 0 ? "none" : value.join(", ");
@@ -68,8 +69,8 @@ export function renderFaults(io: Io, file: string, faults: readonly Fault[]): st
   const lines = faults.flatMap(({ line, column, field, message, hint }) => {
     const text = field === "" || message.includes(field) ? message : `${field}: ${message}`;
     return [
-      `${styled(io, "red", `${file}:${line}:${column}`)}  ${text}`,
-      ...(hint === undefined ? [] : [`    ${hint}`]),
+      `${styled(io, "red", `${visible(file)}:${line}:${column}`)}  ${visible(text)}`,
+      ...(hint === undefined ? [] : [`    ${visible(hint)}`]),
     ];
   });
   const count = plural(faults.length, "fault");

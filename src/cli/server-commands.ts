@@ -3,18 +3,24 @@
 import { Command, Option } from "commander";
 import { systemClock } from "../clock.ts";
 import { type Config, type Role, readConfig } from "../config.ts";
-import type { Profile, Running, Store } from "../main.ts";
+import type { Running, Store } from "../main.ts";
+import { CliError, type Io, printJson } from "./io.ts";
+import { fields } from "./output.ts";
 
 /** Loaded on demand, so that the other commands start without loading the server. */
 const service = () => import("../main.ts");
 
-const say = (line: string) => process.stderr.write(`${line}\n`);
-const onLost = (why: string) => {
-  say(`dues: the embedded database is gone: ${why}`);
-  process.exit(1);
-};
+/** What opening a database says, and what happens when the embedded one ends. */
+function voices(io: Io) {
+  const say = (line: string) => io.err(`${line}\n`);
+  const onLost = (why: string) => {
+    say(`dues: the embedded database is gone: ${why}`);
+    process.exit(1);
+  };
+  return { say, onLost };
+}
 
-export function serveCommand(): Command {
+export function serveCommand(io: Io): Command {
   return new Command("serve")
     .description("Start the service: API and workers, on an embedded PostgreSQL or DATABASE_URL.")
     .option("--port <port>", "port to listen on (PORT)")
@@ -40,9 +46,11 @@ Examples:
         ...(options.host && { HOST: options.host }),
       });
       const { profileFile, serve } = await service();
-      const running = await serve({ config, role: options.role, say, onLost });
-      stopOnSignal(running);
-      process.stdout.write(banner(profileFile(config), running));
+      const running = await serve({ config, role: options.role, ...voices(io) });
+      stopOnSignal(io, running);
+      // Beside one's own database what is printed is a log, which is kept and read by many.
+      const showsToken = config.database_url === undefined || io.terminal;
+      io.out(banner(profileFile(config), running, showsToken));
     });
 }
 
@@ -50,7 +58,7 @@ Examples:
 const SAME_SIGNAL_MS = 500;
 
 /** The first signal stops in order, a later one leaves at once. */
-function stopOnSignal(running: Running): void {
+function stopOnSignal(io: Io, running: Running): void {
   let first_ms: number | undefined;
   const stop = async () => {
     const now_ms = performance.now();
@@ -59,7 +67,7 @@ function stopOnSignal(running: Running): void {
       return;
     }
     first_ms = now_ms;
-    say("Stopping…");
+    io.err("Stopping…\n");
     await running.stop();
     process.exit(0);
   };
@@ -67,13 +75,14 @@ function stopOnSignal(running: Running): void {
   process.on("SIGTERM", stop);
 }
 
-function banner(profileFile: string, { base_url, profile, first }: Running): string {
-  const token = first ? profile?.token : `kept in ${profileFile}`;
+/** What a start prints. */
+export function banner(profileFile: string, running: Running, showsToken: boolean): string {
+  const { base_url, profile, first } = running;
   const rows: [string, string | undefined][] = [
     ["Base URL", base_url],
     ["Organization", profile?.organization_id],
     ["Project", profile?.project_id],
-    [first ? "Token (shown once)" : "Token", profile && token],
+    ...(profile === undefined ? [] : [tokenRow(profile.token, { profileFile, first, showsToken })]),
     ["API reference", `${base_url}/docs`],
     ["Customer portal", `${base_url}/portal/<customer id>`],
   ];
@@ -83,7 +92,20 @@ function banner(profileFile: string, { base_url, profile, first }: Running): str
   return `\ndues is ready.\n\n${lines.join("\n")}\n\n`;
 }
 
-export function initCommand(): Command {
+type TokenWords = {
+  readonly profileFile: string;
+  readonly first: boolean;
+  readonly showsToken: boolean;
+};
+
+function tokenRow(token: string, words: TokenWords): [string, string] {
+  if (!words.first) return ["Token", `kept in ${words.profileFile}`];
+  if (words.showsToken) return ["Token (shown once)", token];
+  const act = "dues init --org default --workspace default --project default";
+  return ["Token", `not shown, because this is no terminal: run ${act}`];
+}
+
+export function initCommand(io: Io): Command {
   return new Command("init")
     .description("Make an organization, a workspace and a project, as far as missing, and a token.")
     .requiredOption("--org <slug>", "organization")
@@ -104,11 +126,12 @@ Example:
       const { SLUG_PATTERN } = await import("../schema/tenants.ts");
       for (const name of ["org", "workspace", "project"] as const) {
         if (!new RegExp(SLUG_PATTERN).test(options[name])) {
-          throw new Error(`--${name} takes lower-case letters, digits and dashes, at most 63.`);
+          const words = `--${name} takes lower-case letters, digits and dashes, at most 63.`;
+          throw new CliError("failed", words);
         }
       }
       const { checkSecretKey, initTenant, readSecretKey, requestPool } = await service();
-      const profile = await withStore("init", async (config, store) => {
+      const profile = await withStore(io, "init", async (config, store) => {
         const pool = requestPool(store.connection, config);
         try {
           await checkSecretKey(pool, readSecretKey(config), systemClock.now());
@@ -118,7 +141,8 @@ Example:
           await pool.end();
         }
       });
-      process.stdout.write(options.json ? `${JSON.stringify(profile)}\n` : profileTable(profile));
+      if (options.json) printJson(io, profile, 0);
+      else io.out(fields(profile));
     });
 }
 
@@ -130,32 +154,28 @@ type InitOptions = {
   json?: boolean;
 };
 
-function profileTable(profile: Profile): string {
-  return Object.entries(profile)
-    .map(([field, value]) => `${field.padEnd(18)}${value}\n`)
-    .join("");
-}
-
-export function migrateCommand(): Command {
+export function migrateCommand(io: Io): Command {
   return new Command("migrate")
     .description("Bring the database to the schema of this version, and say what was applied.")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  $ DATABASE_URL=postgres://… dues migrate")
     .action(async (options: { json?: boolean }) => {
-      const applied = await withStore("migrate", async (_config, store) => store.applied);
-      if (options.json) process.stdout.write(`${JSON.stringify({ applied })}\n`);
-      else if (applied.length === 0) process.stdout.write("The schema is current.\n");
-      else process.stdout.write(applied.map((name) => `applied ${name}\n`).join(""));
+      const applied = await withStore(io, "migrate", async (_config, store) => store.applied);
+      if (options.json) printJson(io, { applied }, 0);
+      else if (applied.length === 0) io.out("The schema is current.\n");
+      else io.out(applied.map((name) => `applied ${name}\n`).join(""));
     });
 }
 
 /** Opens and migrates the database, runs `work` on it, and closes it. */
 async function withStore<T>(
+  io: Io,
   verb: string,
   work: (config: Config, store: Store & { applied: string[] }) => Promise<T>,
 ): Promise<T> {
   const { migrateStore, openStore } = await service();
   const config = readConfig();
+  const { say, onLost } = voices(io);
   const store = await openStore(config, { hold: false, verb, say, onLost });
   try {
     const applied = await migrateStore(store, say);

@@ -1,8 +1,22 @@
 // What a sync is made of: the present state, steps, changes, and references by code.
 
-import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";
+import type {
+  AddOn,
+  CatalogItem,
+  CreateMetricBody,
+  CreatePlanBody,
+  CreateWebhookBody,
+  Metric,
+  Plan,
+  SetDunningBody,
+  UpdateMetricBody,
+  UpdatePlanBody,
+  UpdateWebhookBody,
+  UpsertAddOnBody,
+  UpsertCatalogItemBody,
+} from "../client/types.ts";
 import { canonicalJson } from "../schema/canonical-json.ts";
-import type { FileWebhook, ServiceFile } from "../schema/service-file.ts";
+import type { ServiceFile } from "../schema/service-file.ts";
 import { nearest } from "./fault-words.ts";
 
 export type PresentEndpoint = {
@@ -14,7 +28,7 @@ export type PresentEndpoint = {
 
 export type PresentDunning = {
   readonly enabled: boolean;
-  readonly steps: readonly { readonly days_after_due: number; readonly webhook_event: string }[];
+  readonly steps: NonNullable<SetDunningBody["steps"]>;
 };
 
 /** What the server has, archived records too. */
@@ -34,22 +48,17 @@ export type Change = { readonly field: string; readonly from: unknown; readonly 
 
 type Body = Readonly<Record<string, unknown>>;
 
+/** What one step sends. Each operation has the body that the client takes for it. */
 export type Request =
-  | {
-      readonly operation:
-        | "upsertCatalogItem"
-        | "createMetric"
-        | "upsertAddOn"
-        | "createPlan"
-        | "setDunning";
-      readonly body: object;
-    }
-  | { readonly operation: "createWebhook"; readonly body: FileWebhook }
-  | {
-      readonly operation: "updateMetric" | "updatePlan" | "updateWebhook";
-      readonly id: string;
-      readonly body: Body;
-    };
+  | { readonly operation: "upsertCatalogItem"; readonly body: UpsertCatalogItemBody }
+  | { readonly operation: "createMetric"; readonly body: CreateMetricBody }
+  | { readonly operation: "upsertAddOn"; readonly body: UpsertAddOnBody }
+  | { readonly operation: "createPlan"; readonly body: CreatePlanBody }
+  | { readonly operation: "setDunning"; readonly body: SetDunningBody }
+  | { readonly operation: "createWebhook"; readonly body: CreateWebhookBody }
+  | { readonly operation: "updateMetric"; readonly id: string; readonly body: UpdateMetricBody }
+  | { readonly operation: "updatePlan"; readonly id: string; readonly body: UpdatePlanBody }
+  | { readonly operation: "updateWebhook"; readonly id: string; readonly body: UpdateWebhookBody };
 
 export type Step = {
   readonly section: Section;

@@ -175,7 +175,7 @@ function addOnSteps(
       addOn.description === undefined ? (found?.description ?? null) : addOn.description;
     const price =
       catalog_ref === undefined
-        ? { amount_cents, currency: addOn.currency ?? "USD" }
+        ? { ...(amount_cents !== undefined && { amount_cents }), currency: addOn.currency ?? "USD" }
         : { catalog_item_code: catalog_ref };
     const body = { code, name, description, ...price };
     const step = { section: "addons", key: code, reprices: [] } as const;

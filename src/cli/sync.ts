@@ -21,6 +21,7 @@ import { FILE_BYTES_MAX } from "./read-yaml.ts";
 import { renderFaults, renderPlan, stepJson, summary } from "./render-plan.ts";
 import { planSync } from "./sync-plan.ts";
 import type { Request, Step } from "./sync-plan-parts.ts";
+import { CLEAR_LINE, visible } from "./visible.ts";
 
 export type SyncFlags = {
   readonly dryRun?: boolean;
@@ -98,17 +99,57 @@ export async function sync(io: Io, dues: Dues, file: string, flags: SyncFlags): 
     return flags.dryRun && todo.length > 0 ? EXIT.drift : EXIT.done;
   }
   await confirm(io, live, flags.yes === true);
-  const secrets = await apply(io, dues, project_id, todo, flags);
-  if (json) printJson(io, { steps: steps.map(stepJson), applied: todo.length, secrets });
+  const run: Run = { applied: 0, secrets: [], file: openSecrets(todo, flags) };
+  try {
+    await apply(io, dues, project_id, todo, flags, run);
+  } catch (error) {
+    // A secret is not shown again, so what there is so far is printed before the failure.
+    if (json) printJson(io, outcome(steps, run, error));
+    throw error;
+  } finally {
+    if (run.file !== undefined) closeSync(run.file);
+  }
+  if (json) printJson(io, outcome(steps, run));
   else io.out(`Done: ${plural(todo.length, "change")} applied.\n`);
   return EXIT.done;
+}
+
+/** What a run has come to so far. */
+type Run = {
+  applied: number;
+  readonly secrets: Secret[];
+  /** Where secrets go, open before the first of them is made. */
+  readonly file: number | undefined;
+};
+
+function outcome(steps: readonly Step[], { applied, secrets }: Run, error?: unknown) {
+  const failed = error instanceof Error ? error.message : undefined;
+  return { steps: steps.map(stepJson), applied, secrets, failed };
+}
+
+/** Opened before anything is changed: a secret that cannot be kept is not made. */
+function openSecrets(todo: readonly Step[], { secretsOut }: SyncFlags): number | undefined {
+  const makesSome = todo.some(({ request }) => request?.operation === "createWebhook");
+  if (secretsOut === undefined || !makesSome) return undefined;
+  try {
+    const file = openSync(secretsOut, "a", 0o600);
+    // The mode above counts for a new file only; an existing one may be readable by others.
+    fchmodSync(file, 0o600);
+    return file;
+  } catch (error) {
+    throw new CliError(
+      "failed",
+      `Secrets cannot be written to ${secretsOut}: ${(error as Error).message}`,
+      "Nothing was changed. Name another file with --secrets-out.",
+    );
+  }
 }
 
 function liveText(live: readonly LivePlan[]): string {
   return live
     .map(({ code, subscriptions, from }) => {
       const count = plural(subscriptions, "live subscription");
-      return `The new price of ${code} (${count}) counts from the period that starts ${from}.\n`;
+      return `The new price of ${visible(code)} (${count}) counts from the period that starts ${from}.\n`;
     })
     .join("");
 }
@@ -117,7 +158,7 @@ function liveText(live: readonly LivePlan[]): string {
 async function confirm(io: Io, live: readonly LivePlan[], yes: boolean): Promise<void> {
   if (yes || live.length === 0) return;
   if (!io.interactive) {
-    const codes = live.map(({ code }) => code).join(", ");
+    const codes = live.map(({ code }) => visible(code)).join(", ");
     throw new CliError(
       "failed",
       `This changes the price of plans with live subscriptions: ${codes}. Nothing was changed.`,
@@ -137,11 +178,11 @@ async function apply(
   project_id: string,
   todo: readonly Step[],
   flags: SyncFlags,
-): Promise<Secret[]> {
-  const secrets: Secret[] = [];
+  run: Run,
+): Promise<void> {
   for (const [i, step] of todo.entries()) {
-    const line = `[${i + 1}/${todo.length}] ${step.act} ${step.section} ${step.key}`;
-    if (io.progress) io.err(`\r\u001b[K${line}`);
+    const line = `[${i + 1}/${todo.length}] ${step.act} ${step.section} ${visible(step.key)}`;
+    if (io.progress) io.err(`${CLEAR_LINE}${line}`);
     else if (!flags.json) io.err(`${line}\n`);
     let made: Secret | undefined;
     try {
@@ -150,38 +191,41 @@ async function apply(
       if (io.progress) io.err("\n");
       throw asCliError(step, i, todo.length, error);
     }
-    if (made === undefined) continue;
-    secrets.push(flags.secretsOut === undefined ? made : { ...made, secret: masked(made.secret) });
-    keepSecret(io, made, flags);
+    run.applied += 1;
+    if (made !== undefined) keepSecret(io, made, flags, run);
   }
-  if (io.progress) io.err("\r\u001b[K");
-  return secrets;
+  if (io.progress) io.err(CLEAR_LINE);
 }
 
 function asCliError(step: Step, done: number, all: number, error: unknown): unknown {
   if (!(error instanceof DuesError)) return error;
-  const words = `${step.act} ${step.section} ${step.key}: ${error.message}`;
+  const words = visible(`${step.act} ${step.section} ${step.key}: ${error.message}`);
   const hint = `${done} of ${all} changes were applied. Run dues sync again to go on from here.`;
   return new CliError(error.status === 0 ? "unreachable" : "failed", words, hint);
 }
 
 /** Called right after the endpoint was made, because the secret is not shown again. */
-function keepSecret(io: Io, { url, id, secret }: Secret, flags: SyncFlags): void {
-  if (flags.secretsOut !== undefined) {
-    const file = openSync(flags.secretsOut, "a", 0o600);
+function keepSecret(io: Io, made: Secret, flags: SyncFlags, run: Run): void {
+  const url = visible(made.url);
+  if (run.file !== undefined) {
     try {
-      // The mode above counts for a new file only; an existing one may be readable by others.
-      fchmodSync(file, 0o600);
-      writeSync(file, `${JSON.stringify({ url, id, secret })}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
+      writeSync(run.file, `${JSON.stringify(made)}\n`);
+      fsyncSync(run.file);
+    } catch (error) {
+      const why = (error as Error).message;
+      io.err(
+        `\n${flags.secretsOut} cannot be written (${why}). Secret of ${url}: ${made.secret}\n`,
+      );
+      throw error;
     }
+    run.secrets.push({ ...made, secret: masked(made.secret) });
     io.err(`${io.progress ? "\n" : ""}The secret of ${url} is in ${flags.secretsOut}.\n`);
-  } else if (!flags.json) {
-    if (io.progress) io.err("\r\u001b[K");
-    io.out(`Secret of ${url} (shown once): ${styled(io, "bold", secret)}\n`);
+    return;
   }
+  run.secrets.push(made);
+  if (flags.json) return;
+  if (io.progress) io.err(CLEAR_LINE);
+  io.out(`Secret of ${url} (shown once): ${styled(io, "bold", made.secret)}\n`);
 }
 
 function masked(secret: string): string {
@@ -190,21 +234,36 @@ function masked(secret: string): string {
 
 async function send(dues: Dues, request: Request, project_id: string): Promise<Secret | undefined> {
   const options = { project_id };
-  // The steps were made of a checked file: their bodies are what the operations take.
-  const body = request.body as never;
   switch (request.operation) {
     case "createWebhook": {
-      const { webhook_endpoint } = await dues.createWebhook(body, options);
+      const { webhook_endpoint } = await dues.createWebhook(request.body, options);
       const { url, id, secret } = webhook_endpoint;
       return { url, id, secret };
     }
     case "updateMetric":
+      await dues.updateMetric(request.id, request.body, options);
+      break;
     case "updatePlan":
+      await dues.updatePlan(request.id, request.body, options);
+      break;
     case "updateWebhook":
-      await dues[request.operation](request.id, body, options);
-      return undefined;
-    default:
-      await dues[request.operation](body, options);
-      return undefined;
+      await dues.updateWebhook(request.id, request.body, options);
+      break;
+    case "upsertCatalogItem":
+      await dues.upsertCatalogItem(request.body, options);
+      break;
+    case "createMetric":
+      await dues.createMetric(request.body, options);
+      break;
+    case "upsertAddOn":
+      await dues.upsertAddOn(request.body, options);
+      break;
+    case "createPlan":
+      await dues.createPlan(request.body, options);
+      break;
+    case "setDunning":
+      await dues.setDunning(request.body, options);
+      break;
   }
+  return undefined;
 }

@@ -1,6 +1,7 @@
 // Makes the organization, workspace and project that slugs name, as far as they are missing. The
 // caller holds the lock of the setup, so that two of these follow one another.
 
+import { refuse } from "../errors.ts";
 import type { Project } from "../schema/tenants.ts";
 import type { Tx } from "../store/db.ts";
 import * as tenants from "../store/tenants.ts";
@@ -25,5 +26,13 @@ export async function setUpTenant(
     (await tenants.insertProject(tx, owner, { slug: slugs.project, mode }, now));
   if (project === undefined)
     throw new Error("The project's slug is taken by a transaction that has not ended.");
+  // Who asked for a sandbox would otherwise try things out on real customers.
+  if (mode === "sandbox" && project.mode === "live") {
+    const name = `${slugs.workspace}/${slugs.project}`;
+    throw refuse(
+      "live_project",
+      `The project ${name} is live and stays so. Name another one for a sandbox; nothing was made.`,
+    );
+  }
   return { organization_id: organization.id, workspace_id: workspace.id, project_id: project.id };
 }

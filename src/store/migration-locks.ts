@@ -2,7 +2,8 @@
 // of the version before: in one order, and given back soon when somebody is in the way.
 
 import pg from "pg";
-import { codeOf, DATABASE_NOW } from "./db.ts";
+import { DATABASE_NOW } from "./db.ts";
+import { codeOf } from "./failures.ts";
 
 type Mode = "access exclusive" | "share row exclusive";
 

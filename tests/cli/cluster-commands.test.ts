@@ -10,6 +10,7 @@ import {
 } from "../../src/cli/cluster-commands.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { byteSize, wrapped } from "../../src/cli/output.ts";
+import { printable } from "../../src/cli/visible.ts";
 import type { ClusterStatus, RebalanceProgress } from "../../src/main.ts";
 import { SHARDS } from "../../src/store/distribution.ts";
 import { databaseUrl, emptyDatabase } from "../support/database.ts";
@@ -123,7 +124,7 @@ const BROKEN: Cluster = {
 function screen(progress = false): Io & { text: string } {
   const shown = { text: "", progress, color: false };
   const write = (text: string) => {
-    shown.text += text;
+    shown.text += printable(text);
   };
   return Object.assign(shown, { out: write, err: write }) as unknown as Io & { text: string };
 }

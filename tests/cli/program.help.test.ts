@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { backupCommands } from "../../src/cli/backup-commands.ts";
 import { clusterCommand } from "../../src/cli/cluster-commands.ts";
 import { commandWords } from "../../src/cli/completion.ts";
+import { doctorCommand } from "../../src/cli/doctor-command.ts";
 import { EXIT, type Io } from "../../src/cli/io.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { initCommand, migrateCommand, serveCommand } from "../../src/cli/server-commands.ts";
@@ -18,12 +19,14 @@ beforeAll(async () => {
 });
 afterAll(() => shell.close());
 
-const program = buildProgram({} as Io, [
-  serveCommand(),
-  initCommand(),
-  migrateCommand(),
-  ...backupCommands({} as Io),
-  clusterCommand({} as Io),
+const io = {} as Io;
+const program = buildProgram(io, [
+  serveCommand(io),
+  initCommand(io),
+  migrateCommand(io),
+  ...backupCommands(io),
+  doctorCommand(io),
+  clusterCommand(io),
 ]);
 const commands = commandWords(program).map(({ path }) => path.split(" ").filter(Boolean));
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { backupCommands } from "../../src/cli/backup-commands.ts";
 import { clusterCommand } from "../../src/cli/cluster-commands.ts";
 import { doctorCommand } from "../../src/cli/doctor-command.ts";
-import type { Io } from "../../src/cli/io.ts";
+import { guarded } from "../../src/cli/io.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { initCommand, migrateCommand, serveCommand } from "../../src/cli/server-commands.ts";
 import { readClientSettings } from "../../src/config.ts";
@@ -30,7 +30,7 @@ export type Given = {
   /** In process only: answers to questions, as if somebody sat there. */
   readonly answers?: readonly string[];
   /** In process only: may throw, as a network does. */
-  readonly onRequest?: () => void;
+  readonly onRequest?: (request: string) => void;
 };
 
 /** A server on a port, a folder for files, and the tool in front of them. */
@@ -92,7 +92,7 @@ export class Shell {
   async run(args: readonly string[], given: Given = {}): Promise<Ran> {
     let [out, err] = ["", ""];
     const answers = [...(given.answers ?? [])];
-    const io: Io = {
+    const io = guarded({
       settings: readClientSettings({ ...this.env, NO_COLOR: "1", ...given.env }),
       out: (text) => {
         out += text;
@@ -103,18 +103,20 @@ export class Shell {
       stdin: Readable.from([given.input ?? ""]),
       interactive: given.answers !== undefined,
       progress: false,
+      terminal: false,
       color: false,
       fetch: async (input, init) => {
-        given.onRequest?.();
-        this.requests.push(`${init?.method} ${new URL(String(input)).pathname}`);
+        const request = `${init?.method} ${new URL(String(input)).pathname}`;
+        given.onRequest?.(request);
+        this.requests.push(request);
         return fetch(input, init);
       },
       ask: async () => answers.shift() ?? "",
-    };
+    });
     const server = [
-      serveCommand(),
-      initCommand(),
-      migrateCommand(),
+      serveCommand(io),
+      initCommand(io),
+      migrateCommand(io),
       ...backupCommands(io),
       doctorCommand(io),
       clusterCommand(io),

@@ -72,6 +72,11 @@ export class ServiceProcess {
     return this.#log.split("\n").filter((line) => line.startsWith("{"));
   }
 
+  /** What it printed. */
+  get output(): string {
+    return this.#output;
+  }
+
   get base_url(): string {
     return /Base URL\s+(\S+)/.exec(this.#output)?.[1] ?? "";
   }

@@ -44,6 +44,7 @@ async function start(terms: { forward?: string; events?: readonly string[] }) {
     stdin: Readable.from([]),
     interactive: false,
     progress: false,
+    terminal: false,
     color: false,
     ask: () => Promise.reject(new Error("Nobody is there.")),
   };
