@@ -35,51 +35,76 @@ const validate = ajv.compile(ServiceFile);
 export function checkFile(bytes: Uint8Array): CheckedFile | Fault[] {
   const source = readYaml(bytes);
   if (Array.isArray(source)) return source;
-  const faults: Fault[] = [];
-  const tell = (path: Path, message: string, hint?: string, part?: "key") =>
-    faults.push({ ...source.at(path, part), field: fieldName(path), message, hint });
+  const marks: Mark[] = [];
+  const mark = (path: Path, words: Words, part?: "key") => {
+    marks.push({ ...source.at(path, part), path, words });
+  };
+  const tell: Tell = (path, message, hint, part) => mark(path, () => ({ message, hint }), part);
   if (!validate(source.value)) {
-    for (const error of validate.errors ?? []) tellShape(source, error, tell);
+    for (const error of validate.errors ?? []) markShape(source, error, mark);
   }
   // The rules about several fields are only checked on entries that fit the schema.
-  const bad = new Set(faults.map(({ field }) => field.replace(/(\[\d+\]).*$/, "$1")));
+  const bad = new Set(marks.map(({ path }) => fieldName(path.slice(0, 2))));
   if (isObject(source.value)) checkMeaning(source.value as Loose, bad, tell);
   checkWriting(source, source.value, [], tell);
-  if (faults.length > 0) return sorted(faults).slice(0, FAULTS_MAX);
+  if (marks.length > 0) return faultsOf(marks);
   return { file: source.value as ServiceFile, source };
 }
 
+/** A message and a hint, made when they are shown: of thousands of faults 100 are. */
+type Words = () => Pick<Fault, "message" | "hint">;
+
+/** Where something is wrong. */
+type Mark = { line: number; column: number; readonly path: Path; readonly words: Words };
+
 export type Tell = (path: Path, message: string, hint?: string, part?: "key") => void;
 
-/** In the order of lines; of several faults at one place only the first. */
-function sorted(faults: readonly Fault[]): Fault[] {
+/** The first in the order of lines; of several at one place only the first. */
+function faultsOf(marks: readonly Mark[]): Fault[] {
+  const ordered = marks.toSorted((a, b) => a.line - b.line || a.column - b.column);
+  const faults: Fault[] = [];
   const seen = new Set<string>();
-  return faults
-    .toSorted((a, b) => a.line - b.line || a.column - b.column)
-    .filter(({ line, column, field }) => {
-      const key = `${line}:${column}:${field}`;
-      return !seen.has(key) && seen.add(key) !== undefined;
-    });
+  for (const { line, column, path, words } of ordered) {
+    const field = fieldName(path);
+    const key = `${line}:${column}:${field}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    faults.push({ line, column, field, ...words() });
+    if (faults.length >= FAULTS_MAX) break;
+  }
+  return faults;
 }
 
-function tellShape(source: Parsed, error: ErrorObject, tell: Tell): void {
+type MarkAt = (path: Path, words: Words, part?: "key") => void;
+
+function markShape(source: Parsed, error: ErrorObject, mark: MarkAt): void {
   const path = pathOf(source.value, error.instancePath);
   const params = error.params as Record<string, unknown>;
   if (error.keyword === "additionalProperties") {
     const key = String(params.additionalProperty);
-    const known = knownFields(error);
-    const near = nearest(key, known);
-    const hint = near === undefined ? `Known here: ${known.join(", ")}.` : `Did you mean ${near}?`;
-    tell([...path, key], `The key ${key} is not known here.`, hint, "key");
+    mark([...path, key], () => unknownKey(error, key), "key");
     return;
   }
   if (error.keyword === "required") {
     const missing = String(params.missingProperty);
-    const field = fieldName([...path, missing]);
-    tell([...path, missing], `${field} is missing.`, wordsOf(error, missing));
+    const at = [...path, missing];
+    mark(at, () => ({
+      message: `${fieldName(at)} is missing.`,
+      hint: wordsOf(error, missing),
+    }));
     return;
   }
-  tell(path, `${fieldName(path) || "The file"} ${messageFor(error)}.`, hintFor(path, error));
+  mark(path, () => ({
+    message: `${fieldName(path) || "The file"} ${messageFor(error)}.`,
+    hint: hintFor(path, error),
+  }));
+}
+
+function unknownKey(error: ErrorObject, key: string): ReturnType<Words> {
+  const known = knownFields(error);
+  const near = nearest(key, known);
+  const hint = near === undefined ? `Known here: ${known.join(", ")}.` : `Did you mean ${near}?`;
+  return { message: `The key ${key} is not known here.`, hint };
 }
 
 /** What the schema says about a field. */

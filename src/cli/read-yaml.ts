@@ -12,10 +12,16 @@ import {
   type Node,
   type Pair,
   parseDocument,
+  type Scalar,
+  visit,
 } from "yaml";
 
 export const FILE_BYTES_MAX = 1024 * 1024;
 const DEPTH_MAX = 32;
+/** In one map: metadata, which is the longest, has 16 KiB of JSON. */
+const KEYS_MAX = 5_000;
+/** In one list: as many as the schema allows plans. */
+const ENTRIES_MAX = 5_000;
 const FAULTS_MAX = 20;
 
 export type Path = readonly (string | number)[];
@@ -56,22 +62,69 @@ export function readYaml(bytes: Uint8Array): Parsed | Fault[] {
     schema: "core",
     version: "1.2",
     merge: false,
-    uniqueKeys: true,
+    // Looked for below: the library compares each key with all before it, and took 10 s for 20,000.
+    uniqueKeys: false,
     prettyErrors: false,
     // "silent" would also hide the error about a second document.
     logLevel: "error",
   });
   const faults = [...document.errors, ...document.warnings].slice(0, FAULTS_MAX).map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
-    const word = /^["']?[\w.-]+/.exec(text.slice(error.pos[0]))?.[0] ?? "";
-    return { line, column: col, field: "", ...wordsFor(error.code, error.message, word) };
+    return { line, column: col, field: "", ...wordsFor(error.code, error.message) };
   });
   if (faults.length > 0) return faults;
-  return parsed(document, lines);
+  const index = new KeyIndex();
+  const twice = repeatedKeys(document.contents as Node | null, index).map((key) => {
+    const { line, col } = lines.linePos(key.range?.[0] ?? 0);
+    return {
+      line,
+      column: col,
+      field: "",
+      message: `The key ${String(key.value)} is there twice.`,
+    };
+  });
+  if (twice.length > 0) return twice;
+  return parsed(document, lines, index);
 }
 
-function wordsFor(code: string, message: string, word: string): { message: string; hint?: string } {
-  if (code === "DUPLICATE_KEY") return { message: `The key ${word} is there twice.` };
+type Entry = Pair<Node, Node | null>;
+
+/** The pairs of a map by their keys, as text: made once for each map that is looked into. */
+class KeyIndex {
+  readonly #pairs = new WeakMap<object, Map<string, Entry>>();
+
+  of(map: { readonly items: readonly unknown[] }): Map<string, Entry> {
+    const known = this.#pairs.get(map);
+    if (known !== undefined) return known;
+    const pairs = new Map<string, Entry>();
+    for (const pair of map.items as readonly Entry[]) {
+      if (!isScalar(pair.key)) continue;
+      const key = String(pair.key.value);
+      if (!pairs.has(key)) pairs.set(key, pair);
+    }
+    this.#pairs.set(map, pairs);
+    return pairs;
+  }
+}
+
+/** Keys of one map that are there before, in the order of the file; not more than are told. */
+function repeatedKeys(whole: Node | null, index: KeyIndex): Scalar[] {
+  const found: Scalar[] = [];
+  visit(whole, {
+    Map(_key, map) {
+      const first = index.of(map);
+      for (const pair of map.items as readonly Entry[]) {
+        if (!isScalar(pair.key) || first.get(String(pair.key.value)) === pair) continue;
+        found.push(pair.key);
+        if (found.length >= FAULTS_MAX) return visit.BREAK;
+      }
+      return undefined;
+    },
+  });
+  return found.toSorted((a, b) => (a.range?.[0] ?? 0) - (b.range?.[0] ?? 0));
+}
+
+function wordsFor(code: string, message: string): { message: string; hint?: string } {
   if (code === "MULTIPLE_DOCS") return { message: "The file holds more than one document." };
   if (code === "TAG_RESOLVE_FAILED") {
     return { message: "Tags of one's own are not read here.", hint: "Write the value without it." };
@@ -81,13 +134,14 @@ function wordsFor(code: string, message: string, word: string): { message: strin
 }
 
 /**
- * Refuses deep nesting and aliases from the tokens alone, before anything is built of them: both
- * let a small file take memory without bound.
+ * Refuses deep nesting, aliases and endless blocks from the tokens alone, before anything is built
+ * of them: they let a small file take memory or time without bound.
  */
 function scan(text: string): Fault | undefined {
-  let [offset, line, lineStart, flow] = [0, 1, 0, 0];
+  let [offset, line, lineStart] = [0, 1, 0];
   let [scalar, fresh] = [false, true];
-  const columns: number[] = [];
+  const blocks: Block[] = [];
+  const flows: Block[] = [];
   for (const token of new Lexer().lex(text)) {
     const type = scalar ? "text" : CST.tokenType(token);
     scalar = type === "scalar";
@@ -97,17 +151,15 @@ function scan(text: string): Fault | undefined {
       const message = "Anchors and aliases are not read here.";
       return { line, column, field: "", message, hint: "Write the value out in each place." };
     }
-    if (type === "flow-seq-start" || type === "flow-map-start") flow++;
-    else if (type === "flow-seq-end" || type === "flow-map-end") flow--;
-    else if (flow === 0 && type !== "space" && type !== "newline" && type !== "comment") {
+    if (type === "flow-seq-start" || type === "flow-map-start") flows.push(opened(column));
+    else if (type === "flow-seq-end" || type === "flow-map-end") flows.pop();
+    else if (flows.length === 0 && type !== "space" && type !== "newline" && type !== "comment") {
       const indicator = type === "seq-item-ind" || type === "explicit-key-ind";
-      if (fresh || indicator) nest(columns, column);
+      if (fresh || indicator) nest(blocks, column);
       fresh = indicator;
     }
-    if (flow + columns.length > DEPTH_MAX + 1) {
-      const message = `The file nests more than ${DEPTH_MAX} levels deep.`;
-      return { line, column, field: "", message };
-    }
+    const message = excess(type, blocks, flows);
+    if (message !== undefined) return { line, column, field: "", message };
     for (let i = token.indexOf("\n"); i >= 0; i = token.indexOf("\n", i + 1)) {
       line++;
       lineStart = offset + i + 1;
@@ -118,13 +170,39 @@ function scan(text: string): Fault | undefined {
   return undefined;
 }
 
-/** `columns` are where open blocks began; a token further left closes those right of it. */
-function nest(columns: number[], column: number): void {
-  while ((columns.at(-1) ?? 0) > column) columns.pop();
-  if ((columns.at(-1) ?? 0) < column) columns.push(column);
+/** An open map or list: where it began, and how many keys and entries it has so far. */
+type Block = { readonly column: number; keys: number; entries: number };
+
+function opened(column: number): Block {
+  return { column, keys: 0, entries: 0 };
 }
 
-function parsed(document: Document, lines: LineCounter): Parsed {
+/** What is too much once this token is counted. */
+function excess(type: string | null, blocks: readonly Block[], flows: readonly Block[]) {
+  if (flows.length + blocks.length > DEPTH_MAX + 1) {
+    return `The file nests more than ${DEPTH_MAX} levels deep.`;
+  }
+  const inner = flows.at(-1) ?? blocks.at(-1);
+  if (inner !== undefined && type === "map-value-ind") {
+    inner.keys += 1;
+    // A list may begin in the column of its key: the next key ends it.
+    inner.entries = 0;
+    if (inner.keys > KEYS_MAX) return `There are more than ${KEYS_MAX} keys in one block.`;
+  }
+  if (inner !== undefined && type === "seq-item-ind") {
+    inner.entries += 1;
+    if (inner.entries > ENTRIES_MAX) return `A list has more than ${ENTRIES_MAX} entries.`;
+  }
+  return undefined;
+}
+
+/** A token further left closes the blocks right of it. */
+function nest(blocks: Block[], column: number): void {
+  while ((blocks.at(-1)?.column ?? 0) > column) blocks.pop();
+  if ((blocks.at(-1)?.column ?? 0) < column) blocks.push(opened(column));
+}
+
+function parsed(document: Document, lines: LineCounter, index: KeyIndex): Parsed {
   const whole = document.contents as Node | null;
   const place = (node: Node | null | undefined) => {
     const { line, col } = lines.linePos(node?.range?.[0] ?? 0);
@@ -133,25 +211,27 @@ function parsed(document: Document, lines: LineCounter): Parsed {
   return {
     value: document.toJS({ maxAliasCount: 0 }),
     at(path, part = "value") {
-      const { node, key } = find(whole, path);
+      const { node, key } = find(whole, path, index);
       return place(part === "key" ? (key ?? node) : (node ?? key));
     },
     sourceOf(path) {
-      const { node } = find(whole, path);
+      const { node } = find(whole, path, index);
       return isScalar(node) ? node.source : undefined;
     },
   };
 }
 
 /** The node at a path, or the last one on the way to it. */
-function find(whole: Node | null, path: Path): { node: Node | null; key: Node | null } {
+function find(
+  whole: Node | null,
+  path: Path,
+  index: KeyIndex,
+): { node: Node | null; key: Node | null } {
   let node = whole;
   let key: Node | null = null;
   for (const step of path) {
     if (isMap(node)) {
-      const pair = (node.items as Pair<Node, Node | null>[]).find(
-        (each) => isScalar(each.key) && String(each.key.value) === String(step),
-      );
+      const pair = index.of(node).get(String(step));
       if (pair === undefined) break;
       key = pair.key;
       node = pair.value;
