@@ -109,7 +109,7 @@ async function throughOurs(stage: Stage, db: Pool, endpoint_id: string): Promise
   const project = stage.profile.project_id as ProjectId;
   await fill(stage, endpoint_id);
   const before = await countAttempts(stage);
-  const room = { total: BATCH, each: BATCH, endpoints: [] };
+  const room = { total: BATCH, each: BATCH, shares: { new: BATCH, failing: 0 }, endpoints: [] };
   const start = performance.now();
   let done = 0;
   let recording = Promise.resolve(0);

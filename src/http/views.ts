@@ -52,6 +52,7 @@ const REASONS: Readonly<Record<string, string>> = {
   tls: "The TLS handshake failed: the certificate is invalid, expired or of another name.",
   connection: "The connection was refused or broke off.",
   blocked_address: "The address is not allowed for webhooks: private, local or reserved.",
+  signing: "Nothing was sent: the endpoint's secret cannot be read with the SECRET_KEY in use.",
   http_410: "The receiver says it is gone for good; the endpoint was disabled.",
 };
 

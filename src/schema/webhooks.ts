@@ -72,7 +72,7 @@ export const WebhookDelivery = Type.Object(
     http_status: Nullable(Type.Integer()),
     error: Nullable(
       Type.String({
-        description: "timeout, dns, tls, connection, blocked_address or http_<status>.",
+        description: "timeout, dns, tls, connection, blocked_address, signing or http_<status>.",
       }),
     ),
     reason: Nullable(Type.String({ description: "The error in words." })),

@@ -54,17 +54,48 @@ export async function listDueProjects(
   return rows.map((row) => row.id);
 }
 
+/** What is known of an endpoint: nothing yet, that its last attempt was delivered, or failed. */
+export type Standing = "new" | "proven" | "failing";
+export const UNPROVEN = ["new", "failing"] as const;
+export type Unproven = (typeof UNPROVEN)[number];
+
 export type Room = {
   readonly total: number;
-  /** The limit of endpoints that are not listed. */
+  /** The limit of endpoints that are not listed, which are new. */
   readonly each: number;
-  readonly endpoints: readonly { readonly endpoint_id: string; readonly limit: number }[];
+  /** The limits of all endpoints together that are new, and of those that fail. */
+  readonly shares: { readonly [standing in Unproven]: number };
+  readonly endpoints: readonly {
+    readonly endpoint_id: string;
+    readonly standing: Standing;
+    readonly limit: number;
+  }[];
 };
+
+export type LastAttempt = {
+  readonly endpoint_id: string;
+  readonly status: AttemptResult["status"];
+};
+
+/** How the last attempt to each endpoint ended. Endpoints that were never tried are left out. */
+export function listLastAttempts(db: Queryable, project: ProjectId): Promise<LastAttempt[]> {
+  return db.many<LastAttempt>(sql`
+    select e.id as endpoint_id, a.status
+      from webhook_endpoints e
+     cross join lateral (
+       select a.status
+         from webhook_attempts a
+        where a.project_id = ${project} and a.endpoint_id = e.id
+        order by a.id desc
+        limit 1) a
+     where e.project_id = ${project} and e.deleted_at is null`);
+}
 
 /**
  * Claims what is due, oldest first. The limit per endpoint keeps one that hangs from filling the
- * room of the others; when there is not room for all, endpoints are taken in another order each
- * time. Rows are locked and then updated by ctid, which cannot change under the lock.
+ * room of the others, and the shares keep many of them from it; when there is not room for all,
+ * endpoints are taken in another order each time. Rows are locked and then updated by ctid, which
+ * cannot change under the lock.
  *
  * Of several rows of one message only the first carries its body. The commit does not wait for the
  * disk: a claim that is lost in a crash of the database leaves the row in the queue, to be sent
@@ -72,24 +103,12 @@ export type Room = {
  */
 export function claim(db: Queryable, project: ProjectId, room: Room) {
   const token = newId();
-  const seed = randomInt(SEED_MAX);
   return db.many<ClaimedRow>(sql`
     with taken as (
       select q.ctid
-        from (select e.id, coalesce(r."limit", ${room.each}) as "limit"
-                from webhook_endpoints e
-                left join json_to_recordset(${json(room.endpoints)}::json)
-                     as r (endpoint_id uuid, "limit" integer) on r.endpoint_id = e.id
-               where e.project_id = ${project} and e.enabled
-               order by hashtextextended(e.id::text, ${seed})) e
-       cross join lateral (
-         select q.ctid
-           from webhook_queue q
-          where q.project_id = ${project} and q.endpoint_id = e.id and q.due_at <= ${DATABASE_NOW}
-            and ${IS_FREE}
-          order by q.due_at
-          limit e."limit"
-            for update skip locked) q
+        from (values ('proven', ${room.total}::integer), ('new', ${room.shares.new}),
+                     ('failing', ${room.shares.failing})) as s (standing, "limit")
+       cross join lateral (${dueOf(project, room)}) q
        limit ${room.total}),
     claimed as (
       update webhook_queue q
@@ -107,6 +126,29 @@ export function claim(db: Queryable, project: ProjectId, room: Room) {
       join webhook_messages m on m.project_id = ${project} and m.id = c.message_id
      cross join (select set_config('synchronous_commit', 'off', true)) as commit_mode
      order by c.message_id`);
+}
+
+/** The queue rows to claim for endpoints of the standing `s`. */
+function dueOf(project: ProjectId, room: Room): Sql {
+  const seed = randomInt(SEED_MAX);
+  return sql`
+    select q.ctid
+      from (select e.id, coalesce(r."limit", ${room.each}) as "limit"
+              from webhook_endpoints e
+              left join json_to_recordset(${json(room.endpoints)}::json)
+                   as r (endpoint_id uuid, standing text, "limit" integer) on r.endpoint_id = e.id
+             where e.project_id = ${project} and e.enabled
+               and coalesce(r.standing, 'new') = s.standing
+             order by hashtextextended(e.id::text, ${seed})) e
+     cross join lateral (
+       select q.ctid
+         from webhook_queue q
+        where q.project_id = ${project} and q.endpoint_id = e.id and q.due_at <= ${DATABASE_NOW}
+          and ${IS_FREE}
+        order by q.due_at
+        limit e."limit"
+          for update skip locked) q
+     limit s."limit"`;
 }
 
 export type AttemptResult = {
@@ -136,7 +178,14 @@ export async function record(
   project: ProjectId,
   results: readonly AttemptResult[],
 ): Promise<Recorded[]> {
-  const moved = await tx.many<Recorded & { next_retry_at: string | null }>(sql`
+  const moved = await moveOn(tx, project, results);
+  await insertAttempts(tx, project, pairsOf(results, moved));
+  return moved;
+}
+
+/** Takes what was tried off the queue, or postpones it; `record` also writes the log. */
+export function moveOn(db: Queryable, project: ProjectId, results: readonly AttemptResult[]) {
+  return db.many<Recorded & { next_retry_at: string | null }>(sql`
     with input as (
       select i.*, w.place,
              case when i.paused then 'infinity'
@@ -162,8 +211,6 @@ export async function record(
     select endpoint_id, message_id, null as next_retry_at from removed
      union all
     select endpoint_id, message_id, nullif(due_at, 'infinity')::text from postponed`);
-  await insertAttempts(tx, project, pairsOf(results, moved));
-  return moved;
 }
 
 /**

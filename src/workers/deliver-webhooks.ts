@@ -12,14 +12,21 @@ import {
   standardSignature,
 } from "../domain/webhooks.ts";
 import { recordDeliveries } from "../operations/record-deliveries.ts";
+import { isUnavailable } from "../store/db.ts";
 import * as deliveries from "../store/deliveries.ts";
 import { decrypt, secretBinding } from "../store/encryption.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
+import { jobFailures } from "../telemetry.ts";
 import { ByNode } from "./by-node.ts";
 import { type EndpointKey, EndpointWindows } from "./endpoint-windows.ts";
 import type { Job } from "./loop.ts";
-import { webhookAttemptSeconds, webhookAttempts } from "./prometheus.ts";
+import {
+  webhookAttemptSeconds,
+  webhookAttempts,
+  webhookClaimsCut,
+  webhookPlaces,
+} from "./prometheus.ts";
 import type { AttemptOutcome } from "./webhook-attempt.ts";
 import type { WebhookClient } from "./webhook-client.ts";
 
@@ -117,6 +124,9 @@ export class Deliverer {
 
   async #claim(project: ProjectId): Promise<number> {
     const db = this.#context.db.forProject(project);
+    if (!this.#windows.knows(project)) {
+      this.#windows.remember(project, await deliveries.listLastAttempts(db, project));
+    }
     const room = this.#windows.room(project);
     // It stays in the set: the next result makes room, and wakes this job.
     if (room.total === 0) return 0;
@@ -132,7 +142,8 @@ export class Deliverer {
     if (rows.length === 0 && polled && this.#windows.isIdle(project)) {
       await webhooks.pauseDisabled(db, project);
     }
-    this.#windows.addClaimed(project, withBodies(rows, claimed_ms), room);
+    const cut = this.#windows.addClaimed(project, withBodies(rows, claimed_ms), room);
+    for (const share of cut) webhookClaimsCut.inc({ share });
     for (const endpoint_id of new Set(rows.map((row) => row.endpoint_id))) {
       this.#startNext({ project_id: project, endpoint_id });
     }
@@ -155,14 +166,15 @@ export class Deliverer {
   }
 
   #startNext(key: EndpointKey): void {
+    const oldest_ms = monotonicMs() - START_MS_MAX;
+    const stale = this.#windows.dropWaiting(key, ({ claimed_ms }) => claimed_ms < oldest_ms);
+    if (stale.length > 0) {
+      this.#toRelease.push(...stale);
+      this.wakeResults();
+    }
     for (const row of this.#windows.startNext(key)) {
-      if (monotonicMs() - row.claimed_ms > START_MS_MAX) {
-        this.#toRelease.push(row);
-        this.#freeWindow(row, false);
-      } else {
-        this.#sending += 1;
-        void this.#send(row).then((outcome) => this.#onOutcome(row, outcome));
-      }
+      this.#sending += 1;
+      void this.#send(row).then((outcome) => this.#onOutcome(row, outcome));
     }
   }
 
@@ -173,7 +185,7 @@ export class Deliverer {
     } catch (error) {
       this.#context.log.error({ err: error, endpoint_id }, "a webhook could not be signed");
       const nothing = { http_status: null, response_excerpt: null, retry_after: null };
-      return Promise.resolve({ ...nothing, error: "connection", duration_ms: 0 });
+      return Promise.resolve({ ...nothing, error: "signing", duration_ms: 0 });
     }
   }
 
@@ -258,6 +270,9 @@ export class Deliverer {
    * Records the results that have come in and releases what was not sent. Returns how many of both.
    */
   async recordResults(): Promise<number> {
+    for (const [share, taken] of Object.entries(this.#windows.places)) {
+      webhookPlaces.set({ share }, taken);
+    }
     const results = this.#toRecord.splice(0, RESULTS_MAX);
     const unsent = this.#toRelease.splice(0, RESULTS_MAX);
     const toRecord = groupBy(results, (result) => result.project_id);
@@ -267,7 +282,7 @@ export class Deliverer {
     const again = (id: ProjectId) => this.#toRecord.push(...(toRecord.get(id) ?? []));
     const record = async (id: ProjectId) => {
       const ofProject = toRecord.get(id) ?? [];
-      if (ofProject.length > 0) await this.#record(id, ofProject);
+      if (ofProject.length > 0) await this.#recordAll(id, ofProject);
       return ofProject.length;
     };
     try {
@@ -293,6 +308,33 @@ export class Deliverer {
     this.#addWork(project);
     await deliveries.release(this.#context.db.forProject(project), project, rows);
     return rows.length;
+  }
+
+  /**
+   * One result that the database refuses does not keep the others from being recorded: they are
+   * written in halves, and what is refused alone leaves the queue, or waits for its retry, without
+   * a row in the log. Its claim would else run out and it would be sent every 30 seconds.
+   */
+  async #recordAll(
+    project: ProjectId,
+    results: readonly deliveries.AttemptResult[],
+  ): Promise<void> {
+    try {
+      await this.#record(project, results);
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      if (results.length > 1) {
+        const half = Math.ceil(results.length / 2);
+        await this.#recordAll(project, results.slice(0, half));
+        await this.#recordAll(project, results.slice(half));
+        return;
+      }
+      const { message_id, endpoint_id } = results[0] ?? {};
+      const about = { err: error, project_id: project, message_id, endpoint_id };
+      this.#context.log.error(about, "a webhook's result could not be written to its log");
+      jobFailures.inc({ job: RESULTS });
+      await deliveries.moveOn(this.#context.db.forProject(project), project, results);
+    }
   }
 
   #record(project: ProjectId, results: readonly deliveries.AttemptResult[]): Promise<unknown> {

@@ -23,7 +23,7 @@ export const closeBatchSeconds = new Histogram({
   buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   registers,
 });
-export const webhookAttempts = new Counter({
+export const webhookAttempts = new Counter<string>({
   name: "dues_webhook_attempts_total",
   help: "Attempts to deliver a webhook, by result: delivered (2xx) or failed.",
   labelNames: ["result"],
@@ -37,6 +37,20 @@ export const webhookAttemptSeconds = new Histogram({
 });
 // From 0, because rate() and increase() do not see the first value of a series.
 for (const result of ["delivered", "failed"]) webhookAttempts.inc({ result }, 0);
+
+export const webhookPlaces = new Gauge<string>({
+  name: "dues_webhook_places",
+  help: "Webhooks claimed by this worker: all (1,024 at most), and of those to endpoints that are new or failing (256 each).",
+  labelNames: ["share"],
+  registers,
+});
+export const webhookClaimsCut = new Counter<string>({
+  name: "dues_webhook_claims_cut_total",
+  help: "Claims that took all the places a project may have for endpoints that are new or failing.",
+  labelNames: ["share"],
+  registers,
+});
+for (const share of ["new", "failing"]) webhookClaimsCut.inc({ share }, 0);
 
 export const webhooksDue = new Gauge({
   name: "dues_webhooks_due",
@@ -72,6 +86,8 @@ const METRICS = [
   closeBatchSeconds,
   webhookAttempts,
   webhookAttemptSeconds,
+  webhookPlaces,
+  webhookClaimsCut,
   webhooksDue,
   webhookOldestDueSeconds,
   subscriptionsSetAside,

@@ -12,7 +12,14 @@ const NO_CONTENT = 204;
 /** Durations are rounded, so that their timing does not tell which internal hosts exist. */
 const DURATION_STEP_MS = 10;
 
-export type AttemptError = "timeout" | "dns" | "tls" | "connection" | "blocked_address";
+export type AttemptError =
+  | "timeout"
+  | "dns"
+  | "tls"
+  | "connection"
+  | "blocked_address"
+  /** Nothing was sent: the endpoint's secret could not be read. */
+  | "signing";
 
 export type AttemptOutcome = {
   readonly http_status: number | null;

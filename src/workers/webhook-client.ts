@@ -15,7 +15,6 @@ import { type AttemptOutcome, DEADLINE_MS, WebhookAttempt } from "./webhook-atte
 const CONNECT_MS = 3_000;
 const DNS_MS = 1_500;
 const KEEP_ALIVE_MS = 10_000;
-const CONNECTIONS_PER_ORIGIN = 64;
 const HEADER_BYTES_MAX = 16 * 1024;
 const URLS_REMEMBERED = 1_000;
 
@@ -48,7 +47,9 @@ export class WebhookClient {
     this.#policy = policy;
     this.#agent = new Agent({
       connect: guardedConnector(policy, resolve),
-      connections: CONNECTIONS_PER_ORIGIN,
+      // No limit by host: many tenants may have the same one, and those that hang there would hold
+      // up the others. How many there are is bounded by endpoint and project: endpoint-windows.ts.
+      connections: null,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,

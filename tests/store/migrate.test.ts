@@ -26,7 +26,7 @@ import {
 /** The last one before rows had to be filled in from others. */
 const THEN = 5;
 const NOW = new Date("2026-05-15T12:00:00.000Z");
-const ROOM = { total: 10, each: 10, endpoints: [] };
+const ROOM = { total: 10, each: 10, shares: { new: 10, failing: 10 }, endpoints: [] };
 
 const plans = { pro: id(11), yearly: id(12), theirs: id(13) };
 const endpoint = id(21);
