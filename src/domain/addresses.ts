@@ -23,17 +23,22 @@ export type AddressPolicy = {
 };
 
 type Sending = {
+  readonly host: string;
   readonly webhook_allow_private: boolean;
   readonly database_url: string | undefined;
   readonly base_url: string;
 };
 
-/** Without DATABASE_URL, on trial, loopback is allowed; private addresses only by the operator. */
+/**
+ * Without DATABASE_URL, on trial, loopback is allowed while only this machine can call: others who
+ * have a token could else read what services of this machine answer, from the log of deliveries.
+ * Private addresses are allowed by the operator alone.
+ */
 export function addressPolicy(config: Sending): AddressPolicy {
   const own = parsedUrl(config.base_url);
   return {
     allow_private: config.webhook_allow_private,
-    allow_loopback: config.database_url === undefined,
+    allow_loopback: config.database_url === undefined && isLoopback(config.host),
     ...(own !== undefined && { own_host: own.host }),
   };
 }
@@ -149,6 +154,11 @@ function refusedHost(url: URL, policy: AddressPolicy): string | undefined {
   return LOCAL_SUFFIXES.some((suffix) => name.endsWith(suffix))
     ? "has a host name of a local network"
     : undefined;
+}
+
+/** Whether a server that listens on this host is called from its own machine only. */
+export function isLoopback(host: string): boolean {
+  return host.toLowerCase() === "localhost" || classifyAddress(host) === "loopback";
 }
 
 function isThisMachine(url: URL): boolean {

@@ -1,12 +1,15 @@
 // Who calls, for which project, with which scopes; and the time it is there.
 
-import type { IncomingHttpHeaders } from "node:http";
 import type { Context } from "../context.ts";
-import { refuse, refuseField } from "../errors.ts";
+import { type Refusal, refuse, refuseField } from "../errors.ts";
 import { canonicalUuid, isWellFormedToken, tokenHash } from "../ids.ts";
 import type { RequiredScope, Scope } from "../schema/keys.ts";
 import * as keys from "../store/keys.ts";
 import { getSettings, type ProjectSettings } from "../store/tenants.ts";
+import { failedAuthentications } from "./prometheus.ts";
+import { RateLimit } from "./rate-limit.ts";
+import type { RouteRequest } from "./route.ts";
+import { ShortCache } from "./short-cache.ts";
 
 /** `via` names the way in when it is not plain HTTP. */
 export type Actor = keys.Caller & { readonly via?: string };
@@ -21,9 +24,11 @@ type Rule = {
   readonly project: "required" | "optional" | "none";
 };
 
-/** A revoked token is refused everywhere within a second, so nothing is cached longer. */
-const CACHED_MS = 900;
-const CACHED_MAX = 10_000;
+/**
+ * Failed authentications of one address: 100 at once, then 20 a second. Beyond that a token that
+ * this process has not seen before is refused without asking the database.
+ */
+const FAILURES = { burst: 100, per_minute: 20 * 60 };
 
 const GRANTED_BY: Record<RequiredScope, readonly Scope[]> = {
   read: ["read", "write", "admin", "*"],
@@ -36,48 +41,15 @@ export function mayDo(actor: Actor, needed: RequiredScope): boolean {
   return actor.scopes.some((scope) => GRANTED_BY[needed].includes(scope));
 }
 
-type Entry<T> = { readonly asked: Promise<T>; value?: T; readonly until_ms: number };
-
-/** Caches answers of the database for less than a second; concurrent misses share one query. */
-class ShortCache<T> {
-  readonly #entries = new Map<string, Entry<T>>();
-
-  get(key: string, now: Date, ask: () => Promise<T>): Promise<T> {
-    const found = this.#fresh(key, now);
-    if (found !== undefined) return found.asked;
-    if (this.#entries.size >= CACHED_MAX) this.#entries.clear();
-    const asked = ask();
-    const entry: Entry<T> = { asked, until_ms: now.getTime() + CACHED_MS };
-    this.#entries.set(key, entry);
-    asked.then(
-      (value) => {
-        entry.value = value;
-      },
-      () => this.#entries.delete(key),
-    );
-    return asked;
-  }
-
-  /** The cached value, without asking; undefined when there is none or it is still asked for. */
-  peek(key: string, now: Date): T | undefined {
-    return this.#fresh(key, now)?.value;
-  }
-
-  clear(): void {
-    this.#entries.clear();
-  }
-
-  #fresh(key: string, now: Date): Entry<T> | undefined {
-    const entry = this.#entries.get(key);
-    return entry !== undefined && entry.until_ms > now.getTime() ? entry : undefined;
-  }
-}
+/** Of a request: its headers and where it comes from. */
+type Asking = Pick<RouteRequest, "headers" | "ip">;
 
 export class Gate {
   readonly #context: Context;
-  /** Keyed by the header as it came, which saves a SHA-256 per request. */
-  readonly #actors = new ShortCache<Actor | undefined>();
-  readonly #projects = new ShortCache<ProjectSettings | undefined>();
+  /** Keyed by the token itself, which saves a SHA-256 per request. */
+  readonly #actors = new ShortCache<Actor>();
+  readonly #projects = new ShortCache<ProjectSettings>();
+  readonly #failures = new RateLimit(FAILURES);
   readonly #used = new Map<string, keys.Use>();
 
   constructor(context: Context) {
@@ -85,10 +57,10 @@ export class Gate {
   }
 
   /** The order of refusals: 401, 400 missing_project, 403, then 404 and 422. */
-  async admit(rule: Rule, headers: IncomingHttpHeaders): Promise<Admission> {
+  async admit(rule: Rule, request: Asking): Promise<Admission> {
     if (rule.scope === "public") return { actor: undefined, settings: undefined };
-    const actor = await this.authenticate(headers.authorization);
-    const header = headers["x-project-id"];
+    const actor = await this.authenticate(request);
+    const header = request.headers["x-project-id"];
     if (rule.project === "required" && (header === undefined || header === "")) {
       throw refuse("missing_project", "Send the project's id in the header X-Project-Id.");
     }
@@ -100,15 +72,15 @@ export class Gate {
   }
 
   /** The same from the cache alone, without a promise; undefined: the database must be asked. */
-  recall(rule: Rule, headers: IncomingHttpHeaders): Admission | undefined {
+  recall(rule: Rule, { headers }: Asking): Admission | undefined {
     if (rule.project !== "required") return undefined;
     const now = this.#context.clock.now();
-    const actor = this.#actors.peek(headers.authorization ?? "", now);
+    const actor = this.#actors.peek(tokenIn(headers.authorization) ?? "");
     const project = headers["x-project-id"];
     if (actor === undefined || hasExpired(actor, now) || typeof project !== "string") {
       return undefined;
     }
-    const settings = this.#projects.peek(projectKey(actor, project), now);
+    const settings = this.#projects.peek(projectKey(actor, project));
     // A sandbox clock may have moved a moment ago, in another process: always asked afresh.
     const isKnown = settings !== undefined && settings.mode !== "sandbox";
     if (!isKnown || rule.scope === "public" || !mayDo(actor, rule.scope)) return undefined;
@@ -116,17 +88,52 @@ export class Gate {
     return { actor, settings };
   }
 
-  /** 401 unless the header carries a live token. */
-  async authenticate(header: string | undefined): Promise<Actor> {
-    const token = /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
-    if (token === undefined || !isWellFormedToken(token)) throw unauthorized();
+  /** 401 unless the header carries a live token; 429 after many failures of one address. */
+  async authenticate(request: Asking): Promise<Actor> {
+    const { authorization } = request.headers;
+    if (authorization === undefined || authorization === "") throw unauthorized();
+    const token = tokenIn(authorization);
+    if (token === undefined || !isWellFormedToken(token)) throw this.#failure(request);
+    const actor = this.#actors.peek(token) ?? (await this.#ask(token, request));
     const now = this.#context.clock.now();
-    const actor = await this.#actors.get(header ?? "", now, () =>
-      keys.getCaller(this.#context.point, tokenHash(token)),
-    );
-    if (actor === undefined || hasExpired(actor, now)) throw unauthorized();
+    if (actor === undefined || hasExpired(actor, now)) throw this.#failure(request);
     this.#noteUse(actor, now);
     return actor;
+  }
+
+  /**
+   * A token that was good before is asked for whatever its address has done. Another one takes from
+   * the address's failures until it turns out to be good, so that many at once do not get past.
+   */
+  async #ask(token: string, request: Asking): Promise<Actor | undefined> {
+    if (this.#actors.isUnknown(token)) return undefined;
+    const isNew = !this.#actors.wasKnown(token);
+    if (isNew) this.#limit(request);
+    try {
+      // A copy: a part of a text keeps all of it in memory, and a header may be 16 KiB long.
+      const key = Buffer.from(token, "latin1").toString("latin1");
+      return await this.#actors.get(key, () =>
+        keys.getCaller(this.#context.point, tokenHash(token)),
+      );
+    } finally {
+      if (isNew) this.#failures.giveBack(request.ip);
+    }
+  }
+
+  /** Counts it. Throws 429 when the address has had too many. */
+  #failure(request: Asking): Refusal {
+    this.#limit(request);
+    failedAuthentications.inc({ answer: "401" });
+    return unauthorized();
+  }
+
+  #limit({ ip }: Asking): void {
+    try {
+      this.#failures.take(ip);
+    } catch (error) {
+      failedAuthentications.inc({ answer: "429" });
+      throw error;
+    }
   }
 
   #noteUse({ organization_id, token_id }: Actor, used_at: Date): void {
@@ -139,9 +146,8 @@ export class Gate {
     if (id === undefined) {
       throw refuseField("X-Project-Id", "format", "The header X-Project-Id must be one UUID.");
     }
-    const { point, clock } = this.#context;
-    const ask = () => getSettings(point, actor.organization_id, id);
-    let settings = await this.#projects.get(projectKey(actor, id), clock.now(), ask);
+    const ask = () => getSettings(this.#context.point, actor.organization_id, id);
+    let settings = await this.#projects.get(projectKey(actor, id), ask);
     // Its clock may have moved a moment ago, in another process.
     if (settings?.mode === "sandbox") settings = await ask();
     if (settings === undefined) throw refuse("not_found", "No project has this id.");
@@ -150,8 +156,8 @@ export class Gate {
 
   /** Called after a commit that revoked or changed something, instead of waiting for expiry. */
   forget(): void {
-    this.#actors.clear();
-    this.#projects.clear();
+    this.#actors.forget();
+    this.#projects.forget();
   }
 
   /** Writes when tokens were last used; called now and then, never by a request. */
@@ -162,6 +168,11 @@ export class Gate {
     await keys.recordUse(this.#context.db, uses);
     return uses.length;
   }
+}
+
+/** Undefined unless the header is of the form `Bearer <token>`. */
+function tokenIn(header: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
 }
 
 function hasExpired({ expires_at }: Actor, now: Date): boolean {

@@ -20,6 +20,14 @@ const requestSeconds = new Histogram({
   registers,
 });
 
+export const failedAuthentications = new Counter({
+  name: "dues_failed_authentications_total",
+  help: "Tokens that were not accepted: told so (401), or refused after many of one address (429).",
+  labelNames: ["answer"],
+  registers,
+});
+for (const answer of ["401", "429"]) failedAuthentications.inc({ answer }, 0);
+
 export function observe(seen: { method: string; route: string; status: number; ms: number }): void {
   const { method, route, status, ms } = seen;
   requests.inc({ method, route, status });

@@ -45,4 +45,10 @@ export class RateLimit {
     if (this.#levels.size >= BUCKETS_MAX) this.#levels.clear();
     this.#levels.set(key, { level: level - 1, at: nowMs });
   }
+
+  /** Undoes a `take`: what it was for need not be counted. */
+  giveBack(key: string): void {
+    const bucket = this.#levels.get(key);
+    if (bucket !== undefined) bucket.level = Math.min(this.#rate.burst, bucket.level + 1);
+  }
 }

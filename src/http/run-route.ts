@@ -49,8 +49,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
     try {
       if (!route.always) load.admit();
       const prepared = prepare(route);
-      const { headers } = request;
-      caller = gate.recall(route, headers) ?? (await gate.admit(route, headers));
+      caller = gate.recall(route, request) ?? (await gate.admit(route, request));
       if (caller.actor !== undefined) prepared.limit?.take(caller.actor.token_id);
       body = await request.readBody(route);
       // From here on: how slowly a body comes is not the service's doing.

@@ -53,7 +53,7 @@ export function keyRoutes(): Route[] {
       if (config.key_creation !== "open") {
         const isStarted = organization !== undefined && (await keys.hasHad(db, organization.id));
         if (config.key_creation === "authenticated" || isStarted) {
-          const actor = await gate.authenticate(request.headers.authorization);
+          const actor = await gate.authenticate(request);
           if (actor.organization_id !== organization_id || !mayDo(actor, "admin")) {
             throw refuse(
               "forbidden",
