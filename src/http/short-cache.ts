@@ -58,6 +58,11 @@ export class ShortCache<T> {
     return this.#known.has(key);
   }
 
+  /** Whether the database is being asked at this moment: `get` would wait for that answer. */
+  isAsking(key: string): boolean {
+    return this.#asking.has(key);
+  }
+
   /** From now on everything is asked for anew, also what is being asked for at this moment. */
   forget(): void {
     this.#round += 1;
