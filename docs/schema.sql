@@ -198,6 +198,7 @@ create table customers (
   currency text not null,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  portal_links_version integer not null default 0,
   constraint customers_pkey PRIMARY KEY (project_id, id),
   constraint customers_external_id_key UNIQUE (project_id, external_id),
   constraint customers_seq_key UNIQUE (project_id, seq),
@@ -355,7 +356,9 @@ create table organizations (
   slug text not null,
   name text not null,
   created_at timestamp with time zone not null,
+  key_creation_id uuid,
   constraint organizations_pkey PRIMARY KEY (id),
+  constraint organizations_key_creation_id_key UNIQUE (key_creation_id),
   constraint organizations_slug_key UNIQUE (slug)
 );
 
@@ -457,6 +460,7 @@ create table projects (
   logo_color text not null default '#3347c4'::text,
   customer_prefix text not null,
   has_older_customers boolean not null default false,
+  portal_access text not null default 'open'::text,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_customer_prefix_key UNIQUE (customer_prefix),
   constraint projects_slug_key UNIQUE (organization_id, workspace_id, slug),
@@ -467,7 +471,8 @@ create table projects (
   constraint projects_late_usage_periods_check CHECK (((late_usage_periods >= 0) AND (late_usage_periods <= 24))),
   constraint projects_logo_color_check CHECK ((logo_color ~ '^#[0-9a-f]{6}$'::text)),
   constraint projects_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
-  constraint projects_net_payment_days_check CHECK (((net_payment_days >= 0) AND (net_payment_days <= 365)))
+  constraint projects_net_payment_days_check CHECK (((net_payment_days >= 0) AND (net_payment_days <= 365))),
+  constraint projects_portal_access_check CHECK ((portal_access = ANY (ARRAY['open'::text, 'signed'::text])))
 );
 
 create table schema_migrations (
@@ -540,10 +545,12 @@ create table tokens (
   last_used_at timestamp with time zone,
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  project_ids uuid[],
   constraint tokens_pkey PRIMARY KEY (organization_id, id),
   constraint tokens_hash_key UNIQUE (hash),
   constraint tokens_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
-  constraint tokens_hash_check CHECK ((octet_length(hash) = 32))
+  constraint tokens_hash_check CHECK ((octet_length(hash) = 32)),
+  constraint tokens_project_ids_check CHECK ((cardinality(project_ids) > 0))
 );
 
 create table usage_cutoffs (

@@ -17,6 +17,7 @@ import { buildServer, type HttpServer } from "./http/server.ts";
 import { routeTable } from "./http/table.ts";
 import { makeLog } from "./log.ts";
 import { createToken } from "./operations/create-token.ts";
+import { renewOrganizationId } from "./operations/renew-organization-id.ts";
 import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
 import { type Distribution, distribute } from "./store/cluster.ts";
@@ -54,6 +55,7 @@ const DRAIN_MS = 8_000;
 /** How long a stop waits for connections to close by themselves, and how often it looks. */
 const CONNECTIONS_CLOSE_MS = 1_000;
 const CONNECTIONS_POLL_MS = 20;
+const FULL_TOKEN = { scopes: DEFAULT_SCOPES, project_ids: null, expires_at: null };
 const DEFAULT_SLUGS: Slugs = { org: "default", workspace: "default", project: "default" };
 
 const HELD =
@@ -196,11 +198,28 @@ export async function initTenant(
 ): Promise<Profile> {
   return db.tx(async (tx) => {
     await lockSetup(tx);
-    const ids = await setUpTenant(tx, slugs, mode, now);
-    const wanted = { name: `${slugs.project} (init)`, scopes: DEFAULT_SCOPES, expires_at: null };
-    const { token } = await createToken(tx, ids.organization_id, wanted, null, now);
+    const { organization, ids } = await setUpTenant(tx, slugs, mode, now);
+    const wanted = { ...FULL_TOKEN, name: `${slugs.project} (init)` };
+    const { token } = await createToken(tx, organization.id, wanted, null, now);
     return { base_url, ...ids, token };
   });
+}
+
+/** Gives the organization another id for POST /v1/keys, also in the trial's own profile. */
+export async function renewOrganization(
+  db: Db,
+  slug: string,
+  config: Config,
+  now: Date,
+): Promise<{ readonly organization_id: string }> {
+  const renewed = await db.tx((tx) => renewOrganizationId(tx, slug, now));
+  if (renewed === undefined) throw new StartError(`No organization has the slug "${slug}".`);
+  const organization_id = renewed.key_creation_id;
+  const profile = config.database_url === undefined ? readProfile(config) : undefined;
+  if (profile !== undefined && slug === DEFAULT_SLUGS.org) {
+    keepProfile(config, profile.base_url, { ...profile, organization_id });
+  }
+  return { organization_id };
 }
 
 /** Creates the default tenant and a token in an empty database; undefined in any other. */
@@ -209,9 +228,9 @@ async function firstTenant(db: Db, config: Config, now: Date): Promise<Profile |
     await lockSetup(tx);
     if ((await countOrganizations(tx)).count > 0) return undefined;
     const mode = config.database_url === undefined ? "sandbox" : "live";
-    const ids = await setUpTenant(tx, DEFAULT_SLUGS, mode, now);
-    const wanted = { name: "first start", scopes: DEFAULT_SCOPES, expires_at: null };
-    const { token } = await createToken(tx, ids.organization_id, wanted, null, now);
+    const { organization, ids } = await setUpTenant(tx, DEFAULT_SLUGS, mode, now);
+    const wanted = { ...FULL_TOKEN, name: "first start" };
+    const { token } = await createToken(tx, organization.id, wanted, null, now);
     return { base_url: config.base_url, ...ids, token };
   });
 }

@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import type { Command } from "commander";
+import type { Dues } from "../client/dues.ts";
 import type { CreateKeyBody } from "../client/types.ts";
 import { command, remote, withConnection } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
@@ -96,16 +97,18 @@ function whoamiCommand(io: Io): Command {
 
 export function keyCommands(io: Io): Command[] {
   type Scopes = NonNullable<CreateKeyBody["scopes"]>;
-  type Create = Flags & { name: string; scopes?: string; expiresAt?: string };
+  type Create = Flags & { name: string; scopes?: string; for?: string; expiresAt?: string };
   const create = remote("create", "Create a token. It is shown once.", [
     ["dues keys create --name reports --scopes read", ""],
+    ["dues keys create --name shop --for main/live", "good for this project only"],
   ])
     .requiredOption("--name <name>", "what it is for")
     .option("--scopes <list>", "of read, write, events, admin; with commas")
+    .option("--for <projects>", "the only projects it is for: ids or slugs, with commas")
     .option("--expires-at <timestamp>", "when it stops working")
     .option("--json", "print JSON")
     .action(
-      withConnection<Create>(io, async ({ dues }, { name, scopes, expiresAt, json }) => {
+      withConnection<Create>(io, async ({ dues }, { name, scopes, for: only, expiresAt, json }) => {
         const { organization } = await dues.getCurrentKey();
         if (organization.id === undefined) {
           throw new CliError("not_allowed", "Tokens are made with a token of the scope admin.");
@@ -114,6 +117,7 @@ export function keyCommands(io: Io): Command[] {
           name,
           organization_id: organization.id,
           ...(scopes !== undefined && { scopes: scopes.split(",") as Scopes }),
+          ...(only !== undefined && { project_ids: await projectIds(dues, only.split(",")) }),
           ...(expiresAt !== undefined && { expires_at: expiresAt }),
         });
         if (json) printJson(io, made);
@@ -130,6 +134,7 @@ export function keyCommands(io: Io): Command[] {
           { title: "PREFIX", of: (row: (typeof tokens)[number]) => row.key_prefix },
           { title: "NAME", of: (row: (typeof tokens)[number]) => row.name },
           { title: "SCOPES", of: (row: (typeof tokens)[number]) => row.scopes.join(",") },
+          { title: "FOR", of: (row: (typeof tokens)[number]) => bindingWords(row.project_ids) },
           { title: "LAST USED", of: (row: (typeof tokens)[number]) => row.last_used_at },
           { title: "ID", of: (row: (typeof tokens)[number]) => row.id },
         ];
@@ -147,6 +152,25 @@ export function keyCommands(io: Io): Command[] {
       }),
     );
   return [create, list, revoke];
+}
+
+function bindingWords(project_ids: readonly string[] | null): string {
+  if (project_ids === null) return "all projects";
+  return project_ids.length === 1 ? "1 project" : `${project_ids.length} projects`;
+}
+
+/** By id, slug, or slugs of workspace and project. */
+async function projectIds(dues: Dues, refs: readonly string[]): Promise<string[]> {
+  const { projects } = await dues.listProjects({});
+  return refs.map((ref) => {
+    const found = projects.filter(({ id, slug, workspace_slug }) =>
+      [id, slug, `${workspace_slug}/${slug}`].includes(ref),
+    );
+    if (found.length === 1 && found[0] !== undefined) return found[0].id;
+    const fault = found.length === 0 ? "There is no project" : "Several projects are called";
+    const names = projects.map((each) => `${each.workspace_slug}/${each.slug}`);
+    throw new CliError("failed", `${fault} ${ref}.`, names.join(", "));
+  });
 }
 
 async function tokenId({ dues }: Connection, ref: string): Promise<string> {

@@ -9,6 +9,7 @@ import { backupCommands } from "./backup-commands.ts";
 import { clusterCommand } from "./cluster-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { guarded } from "./io.ts";
+import { organizationCommand } from "./organization-commands.ts";
 import { runProgram } from "./program.ts";
 import { initCommand, migrateCommand, serveCommand } from "./server-commands.ts";
 
@@ -54,6 +55,7 @@ const server = [
   ...backupCommands(io),
   doctorCommand(io),
   clusterCommand(io),
+  organizationCommand(io),
 ];
 const code = await runProgram(io, server, process.argv.slice(2));
 // No process.exit: `serve` keeps running after its command has returned.

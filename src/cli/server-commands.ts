@@ -168,7 +168,7 @@ export function migrateCommand(io: Io): Command {
 }
 
 /** Opens and migrates the database, runs `work` on it, and closes it. */
-async function withStore<T>(
+export async function withStore<T>(
   io: Io,
   verb: string,
   work: (config: Config, store: Store & { applied: string[] }) => Promise<T>,

@@ -18,6 +18,8 @@ import type {
   CreateKeyReply,
   CreateMetricBody,
   CreatePlanBody,
+  CreatePortalLinkBody,
+  CreatePortalLinkReply,
   CreateProjectBody,
   CreateSubscriptionBody,
   CreateWebhookBody,
@@ -75,6 +77,7 @@ import type {
   PurgePortalCacheReply,
   RecordPaymentBody,
   ReplayWebhookBody,
+  RevokePortalLinksReply,
   SendEventBatchBody,
   SendEventBatchReply,
   SendEventReply,
@@ -102,20 +105,25 @@ export abstract class Operations extends Calls {
 
   /**
    * Create a token. Needs no authentication: the organization's id is the secret.
-   * KEY_CREATION narrows who may.
+   * KEY_CREATION narrows who may. A token that is for some projects makes tokens for no
+   * others.
    */
   createKey(body: CreateKeyBody, options?: CallOptions): Promise<CreateKeyReply> {
     return this.call("POST", "/v1/keys", options, { body, project: false, keyed: false });
   }
 
-  /** List the organization's tokens. */
+  /**
+   * List the organization's tokens. A token that is for some projects sees those that
+   * are for no others.
+   */
   listKeys(options?: CallOptions): Promise<ListKeysReply> {
     return this.call("GET", "/v1/keys", options, { project: false });
   }
 
   /**
    * The current token and its organization. The organization's id is shown to admin
-   * tokens only: whoever knows it can make tokens.
+   * tokens only: whoever knows it can make tokens. One that is for some projects sees it
+   * where KEY_CREATION is not open.
    */
   getCurrentKey(options?: CallOptions): Promise<GetCurrentKeyReply> {
     return this.call("GET", "/v1/keys/me", options, { project: false });
@@ -143,6 +151,7 @@ export abstract class Operations extends Calls {
 
   /**
    * List projects. With workspace and slug: resolves slugs to the one project they name.
+   * A token that is for some projects sees those.
    */
   listProjects(query?: ListProjectsQuery, options?: CallOptions): Promise<ListProjectsReply> {
     return this.call("GET", "/v1/projects", options, { query, project: false });
@@ -724,9 +733,10 @@ export abstract class Operations extends Calls {
   // Portal
 
   /**
-   * A customer's own view. Needs no token: whoever has the id may read. Kept for 30
-   * days; dropped by a change of the customer, a purge, or refresh=1, which is limited
-   * and answers 429 beyond. The header X-Portal-Cache says hit or miss.
+   * A customer's own view. Needs no token: whoever has the id may read, or, where the
+   * setting portal_access is signed, whoever has a link. Kept for 30 days; dropped by a
+   * change of the customer, a purge, or refresh=1, which is limited and answers 429
+   * beyond. The header X-Portal-Cache says hit or miss.
    */
   getPortal(customerId: string, query?: GetPortalQuery, options?: CallOptions): Promise<Portal> {
     return this.call("GET", path`/v1/portal/${customerId}`, options, { query, project: false });
@@ -746,6 +756,27 @@ export abstract class Operations extends Calls {
    */
   purgeAllPortalCache(options?: CallOptions): Promise<PurgeAllPortalCacheReply> {
     return this.call("DELETE", "/v1/portal-cache", options);
+  }
+
+  /**
+   * Make a link to a customer's portal. Good until it expires or the customer's links
+   * are revoked. Needed where the setting portal_access is signed; where it is open the
+   * customer's id alone is enough.
+   */
+  createPortalLink(
+    id: string,
+    body?: CreatePortalLinkBody,
+    options?: CallOptions,
+  ): Promise<CreatePortalLinkReply> {
+    return this.call("POST", path`/v1/customers/${id}/portal-links`, options, { body });
+  }
+
+  /**
+   * Revoke all links to a customer's portal. Those made before are no longer good, at
+   * once. Links made from now on are.
+   */
+  revokePortalLinks(id: string, options?: CallOptions): Promise<RevokePortalLinksReply> {
+    return this.call("DELETE", path`/v1/customers/${id}/portal-links`, options);
   }
 
   // Billing events

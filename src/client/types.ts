@@ -53,6 +53,8 @@ export type CreateKeyBody = {
   readonly name: string;
   readonly organization_id: string;
   readonly scopes?: readonly ("read" | "write" | "events" | "admin" | "*")[];
+  /** The only projects that the token is for. Left out: all of the organization. */
+  readonly project_ids?: readonly string[];
   readonly expires_at?: string;
 };
 
@@ -63,6 +65,7 @@ export type CreateKeyReply = {
   readonly key_prefix: string;
   readonly name: string;
   readonly scopes: readonly ("read" | "write" | "events" | "admin" | "*")[];
+  readonly project_ids: readonly string[] | null;
   readonly expires_at: string | null;
 };
 
@@ -71,6 +74,7 @@ export type Token = {
   readonly name: string;
   readonly key_prefix: string;
   readonly scopes: readonly ("read" | "write" | "events" | "admin" | "*")[];
+  readonly project_ids: readonly string[] | null;
   readonly last_used_at: string | null;
   readonly created_at: string;
   readonly expires_at: string | null;
@@ -710,7 +714,7 @@ export type WebhookDelivery = {
   readonly attempt: number;
   readonly status: "delivered" | "failed";
   readonly http_status: number | null;
-  /** timeout, dns, tls, connection, blocked_address or http_<status>. */
+  /** timeout, dns, tls, connection, blocked_address, signing or http_<status>. */
   readonly error: string | null;
   /** The error in words. */
   readonly reason: string | null;
@@ -807,6 +811,11 @@ export type Settings = {
   readonly default_currency: Currency;
   /** How many closed periods late usage may still correct; 0 for none. */
   readonly late_usage_periods: number;
+  /**
+   * open: whoever has the customer's id sees the portal. signed: only who has a link
+   * from POST /v1/customers/:id/portal-links.
+   */
+  readonly portal_access: "open" | "signed";
 };
 
 export type SetSettingsBody = {
@@ -820,6 +829,11 @@ export type SetSettingsBody = {
   readonly default_currency?: Currency;
   /** How many closed periods late usage may still correct; 0 for none. */
   readonly late_usage_periods?: number;
+  /**
+   * open: whoever has the customer's id sees the portal. signed: only who has a link
+   * from POST /v1/customers/:id/portal-links.
+   */
+  readonly portal_access?: "open" | "signed";
 };
 
 // Portal
@@ -887,6 +901,8 @@ export type Portal = {
 };
 
 export type GetPortalQuery = {
+  /** Of a signed link: needed where the setting portal_access is signed. */
+  readonly access?: string | undefined;
   /** 1 bypasses the kept view and computes a new one. */
   readonly refresh?: "0" | "1" | undefined;
 };
@@ -899,6 +915,22 @@ export type PurgePortalCacheReply = {
 export type PurgeAllPortalCacheReply = {
   readonly purged: boolean;
   readonly count: number;
+};
+
+export type CreatePortalLinkBody = {
+  /** Seconds that the link is good for; a week by default, 366 days at most. */
+  readonly expires_in?: number;
+  readonly expires_at?: string;
+};
+
+export type CreatePortalLinkReply = {
+  readonly url: string;
+  readonly expires_at: string;
+};
+
+export type RevokePortalLinksReply = {
+  readonly revoked: boolean;
+  readonly customer_id: string;
 };
 
 // Billing events

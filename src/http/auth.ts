@@ -41,6 +41,20 @@ export function mayDo(actor: Actor, needed: RequiredScope): boolean {
   return actor.scopes.some((scope) => GRANTED_BY[needed].includes(scope));
 }
 
+/** Whether the token is for this project, if it is one of its organization. */
+export function mayReach({ project_ids }: Actor, project: string): boolean {
+  return project_ids === null || project_ids.includes(project);
+}
+
+/** 403 for a token that is for some projects only. */
+export function requireWholeOrganization({ project_ids }: Actor): void {
+  if (project_ids === null) return;
+  throw refuse(
+    "forbidden",
+    "This token is for some projects only. Use one that is for the whole organization.",
+  );
+}
+
 /** Of a request: its headers and where it comes from. */
 type Asking = Pick<RouteRequest, "headers" | "ip">;
 
@@ -80,6 +94,7 @@ export class Gate {
     if (actor === undefined || hasExpired(actor, now) || typeof project !== "string") {
       return undefined;
     }
+    if (!mayReach(actor, project)) return undefined;
     const settings = this.#projects.peek(projectKey(actor, project));
     // A sandbox clock may have moved a moment ago, in another process: always asked afresh.
     const isKnown = settings !== undefined && settings.mode !== "sandbox";
@@ -140,17 +155,18 @@ export class Gate {
     this.#used.set(token_id, { organization_id, token_id, used_at });
   }
 
-  /** 404 for a project that is unknown, or of another organization: the same answer. */
+  /** 404 for one that is unknown, of another organization, or not the token's: the same answer. */
   async project(actor: Actor, header: string | string[]): Promise<ProjectSettings> {
     const id = typeof header === "string" ? canonicalUuid(header) : undefined;
     if (id === undefined) {
       throw refuseField("X-Project-Id", "format", "The header X-Project-Id must be one UUID.");
     }
+    if (!mayReach(actor, id)) throw noSuchProject();
     const ask = () => getSettings(this.#context.point, actor.organization_id, id);
     let settings = await this.#projects.get(projectKey(actor, id), ask);
     // Its clock may have moved a moment ago, in another process.
     if (settings?.mode === "sandbox") settings = await ask();
-    if (settings === undefined) throw refuse("not_found", "No project has this id.");
+    if (settings === undefined) throw noSuchProject();
     return settings;
   }
 
@@ -185,6 +201,10 @@ function projectKey({ organization_id }: Actor, id: string): string {
 
 export function timeOf(context: Context, settings: ProjectSettings | undefined): Date {
   return settings?.frozen_at ?? context.clock.now();
+}
+
+function noSuchProject() {
+  return refuse("not_found", "No project has this id.");
 }
 
 function unauthorized() {

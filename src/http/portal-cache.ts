@@ -9,6 +9,7 @@ import { readPortal } from "../operations/read-portal.ts";
 import type { PortalPage } from "../schema/portal.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import { isLinkGood } from "./portal-links.ts";
 import { networkOf, RateLimit } from "./rate-limit.ts";
 import { SingleFlight } from "./single-flight.ts";
 
@@ -30,6 +31,12 @@ type Computed = {
   readonly page: PortalPage;
 };
 
+/** What a visitor brings: the customer's id and, in a signed link, the access to it. */
+export type Visit = {
+  readonly customerId: string | undefined;
+  readonly access: string | undefined;
+};
+
 type Known = portal.Found & { readonly id: string; readonly now: Date };
 export type PortalView = Computed & { readonly cache: "hit" | "miss" };
 
@@ -49,17 +56,23 @@ export class PortalCache {
     this.#perAddress.take(networkOf(ip));
   }
 
-  /** Only a canonical UUID: `ext:` without a project could mean another tenant's customer. */
-  async find(segment: string | undefined): Promise<Known> {
-    const id = segment ?? "";
-    const found = canonicalUuid(id) === id ? await portal.find(this.#context.db, id) : undefined;
+  /**
+   * Only a canonical UUID: `ext:` without a project could mean another tenant's customer. Where the
+   * portal is not open, a visitor without a good link is told what one without a customer is.
+   */
+  async find({ customerId: id = "", access }: Visit): Promise<Known> {
+    const { db, clock, secret_key } = this.#context;
+    const now = clock.now();
+    const isHidden = ({ access: rule, links_version }: portal.Found) =>
+      rule === "signed" && !isLinkGood(secret_key, { id, links_version }, access, now);
+    const found = canonicalUuid(id) === id ? await portal.find(db, id, isHidden) : undefined;
     if (found === undefined) throw refuse("not_found", "No customer has this id.");
-    return { ...found, id, now: found.frozen_at ?? this.#context.clock.now() };
+    return { ...found, id, now: found.frozen_at ?? now };
   }
 
-  async read(segment: string | undefined, refresh: boolean): Promise<PortalView> {
-    if (refresh) return this.#refresh(segment ?? "");
-    const found = await this.find(segment);
+  async read(visit: Visit, refresh: boolean): Promise<PortalView> {
+    if (refresh) return this.#refresh(visit);
+    const found = await this.find(visit);
     const { project_id: project, now, body, page, generated_at } = found;
     if (body !== null && page !== null && generated_at !== null) {
       const age_ms = now.getTime() - generated_at.getTime();
@@ -70,11 +83,17 @@ export class PortalCache {
     return { ...view, cache: "miss" };
   }
 
-  /** Whoever shares a refresh, or is refused, costs no query. */
-  async #refresh(id: string): Promise<PortalView> {
-    const admit = () => this.#perCustomer.take(id);
-    const view = await this.#computing.fresh(id, admit, async () => {
-      const found = await this.find(id);
+  /**
+   * Whoever shares a refresh, or is refused, costs no query. It is shared by those who have the same
+   * link, and counted by it first: a visitor without a good one gets nothing of it and takes nothing
+   * away from those who have one.
+   */
+  async #refresh(visit: Visit): Promise<PortalView> {
+    const key = `${visit.customerId} ${visit.access ?? ""}`;
+    const admit = () => this.#perCustomer.take(key);
+    const view = await this.#computing.fresh(key, admit, async () => {
+      const found = await this.find(visit);
+      this.#perCustomer.take(found.id);
       // After the customer is found: ids that nobody has must not use up everybody's share.
       this.#perProcess.take("all");
       return this.#compute(found);

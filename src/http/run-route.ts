@@ -6,7 +6,7 @@ import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import type { Refusal } from "../errors.ts";
 import type { Queryable } from "../store/db.ts";
-import { type Admission, type Gate, timeOf } from "./auth.ts";
+import { type Actor, type Admission, type Gate, timeOf } from "./auth.ts";
 import { keyOf, once } from "./idempotency.ts";
 import { Load } from "./load.ts";
 import { RateLimit } from "./rate-limit.ts";
@@ -144,7 +144,7 @@ async function write(
   const { route, request } = running;
   const { db, ...rest } = call;
   const key = keyOf(request.headers["idempotency-key"]);
-  const scope_id = call.project ?? call.actor?.organization_id;
+  const scope_id = call.project ?? (call.actor && keyScopeOf(call.actor));
   let committed: (() => void)[] = [];
   const response = await db.tx(async (tx) => {
     // Of the attempt that commits: a transaction may be tried again.
@@ -168,6 +168,11 @@ async function write(
   });
   for (const work of committed) work();
   return response;
+}
+
+/** An answer about some projects is not for tokens that are for others. */
+function keyScopeOf({ organization_id, project_ids, token_id }: Actor): string {
+  return project_ids === null ? organization_id : token_id;
 }
 
 function replayed(

@@ -20,6 +20,7 @@ import { metricRoutes } from "./routes/metrics.ts";
 import { paymentRoutes } from "./routes/payments.ts";
 import { planRoutes } from "./routes/plans.ts";
 import { portalRoutes } from "./routes/portal.ts";
+import { portalLinkRoutes } from "./routes/portal-links.ts";
 import { settingsRoutes } from "./routes/settings.ts";
 import { subscriptionRoutes } from "./routes/subscriptions.ts";
 import { type Readiness, systemRoutes } from "./routes/system.ts";
@@ -47,6 +48,7 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...clockRoutes,
     ...settingsRoutes,
     ...portalRoutes(views),
+    ...portalLinkRoutes,
     ...documentRoutes(views, new PdfMaker()),
     ...billingEventRoutes,
     ...mcpRoutes(() => table),

@@ -11,6 +11,7 @@ import { entryOf } from "./emit.ts";
 const TOKENS_MAX = 1_000;
 
 type Wanted = Pick<Token, "name" | "expires_at"> & {
+  readonly project_ids: keys.Binding;
   readonly scopes: readonly Token["scopes"][number][];
 };
 
@@ -31,12 +32,12 @@ export async function createToken(
     { ...wanted, id: newId(), key_prefix: tokenPrefix(token), hash: tokenHash(token) },
     now,
   );
-  const { id, name, key_prefix, scopes, expires_at } = row;
-  const payload = { name, key_prefix, scopes, address };
+  const { id, name, key_prefix, scopes, project_ids, expires_at } = row;
+  const payload = { name, key_prefix, scopes, project_ids, address };
   const entry = entryOf(
     { type: "token.created", resource_id: id, payload },
     { actor_token_id: id },
   );
-  await billingEvents.insertForOrganization(tx, organization_id, entry, now);
-  return { token, id, key_prefix, name, scopes, expires_at };
+  await billingEvents.insertForOrganization(tx, organization_id, project_ids, entry, now);
+  return { token, id, key_prefix, name, scopes, project_ids, expires_at };
 }

@@ -2,18 +2,25 @@
 // caller holds the lock of the setup, so that two of these follow one another.
 
 import { refuse } from "../errors.ts";
-import type { Project } from "../schema/tenants.ts";
+import type { Organization, Project } from "../schema/tenants.ts";
 import type { Tx } from "../store/db.ts";
 import * as tenants from "../store/tenants.ts";
 
 export type Slugs = { readonly org: string; readonly workspace: string; readonly project: string };
+
+/** As callers know them. */
+type Ids = {
+  readonly organization_id: string;
+  readonly workspace_id: string;
+  readonly project_id: string;
+};
 
 export async function setUpTenant(
   tx: Tx,
   slugs: Slugs,
   mode: Project["mode"],
   now: Date,
-): Promise<{ organization_id: string; workspace_id: string; project_id: string }> {
+): Promise<{ readonly organization: Organization; readonly ids: Ids }> {
   const organization = await tenants.upsertOrganization(tx, slugs.org, now);
   const workspace =
     (await tenants.getWorkspace(tx, organization.id, slugs.workspace)) ??
@@ -34,5 +41,7 @@ export async function setUpTenant(
       `The project ${name} is live and stays so. Name another one for a sandbox; nothing was made.`,
     );
   }
-  return { organization_id: organization.id, workspace_id: workspace.id, project_id: project.id };
+  const organization_id = organization.key_creation_id;
+  const ids = { organization_id, workspace_id: workspace.id, project_id: project.id };
+  return { organization, ids };
 }

@@ -21,6 +21,7 @@ export type BillingEvent = Static<typeof BillingEvent>;
 export const EVENT_TYPES = [
   "token.created",
   "token.revoked",
+  "organization.id_renewed",
   "customer.created",
   "customer.updated",
   "metric.created",
@@ -59,6 +60,8 @@ export const EVENT_TYPES = [
   "dunning.updated",
   "dunning.step_fired",
   "portal_cache.purged",
+  "portal_link.created",
+  "portal_link.revoked",
   "settings.updated",
   "clock.frozen",
   "clock.advanced",

@@ -11,12 +11,17 @@ export const DEFAULT_SCOPES: readonly Scope[] = ["read", "write", "admin"];
 
 const Scopes = Type.Array(OneOf(SCOPES), { minItems: 1, maxItems: 10, uniqueItems: true });
 
+const PROJECTS_MAX = 100;
+const ProjectIds = Type.Array(Uuid, { minItems: 1, maxItems: PROJECTS_MAX, uniqueItems: true });
+const BoundTo = Nullable(ProjectIds);
+
 export const Token = Type.Object(
   {
     id: Uuid,
     name: Type.String(),
     key_prefix: Type.String(),
     scopes: Scopes,
+    project_ids: BoundTo,
     last_used_at: Nullable(Timestamp),
     created_at: Timestamp,
     expires_at: Nullable(Timestamp),
@@ -29,6 +34,10 @@ export const TokenCreate = Type.Object({
   name: Text,
   organization_id: Uuid,
   scopes: Type.Optional(Scopes),
+  project_ids: Type.Optional({
+    ...ProjectIds,
+    description: "The only projects that the token is for. Left out: all of the organization.",
+  }),
   expires_at: Type.Optional(TimestampInput),
 });
 export type TokenCreate = Static<typeof TokenCreate>;
@@ -39,6 +48,7 @@ export const TokenCreated = Type.Object({
   key_prefix: Type.String(),
   name: Type.String(),
   scopes: Scopes,
+  project_ids: BoundTo,
   expires_at: Nullable(Timestamp),
 });
 

@@ -1,7 +1,7 @@
 // The customer portal: all that can be read of a customer with its id and without a token.
 
 import Type, { type Static } from "typebox";
-import { CalendarDate, Cents, Currency, OneOf, Timestamp, Uuid } from "./common.ts";
+import { CalendarDate, Cents, Currency, OneOf, Timestamp, TimestampInput, Uuid } from "./common.ts";
 import { INVOICE_STATUSES, INVOICE_TYPES, PAYMENT_STATUSES } from "./invoices.ts";
 import { INTERVALS } from "./plans.ts";
 import { SUBSCRIPTION_STATUSES } from "./subscriptions.ts";
@@ -55,6 +55,24 @@ const PortalPayment = Type.Object({
   status: Type.String(),
   paid_at: Timestamp,
 });
+
+/** Seconds; 366 days. */
+export const LINK_SECONDS_MAX = 31_622_400;
+
+export const PortalLinkCreate = Type.Object({
+  expires_in: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LINK_SECONDS_MAX,
+      description: "Seconds that the link is good for; a week by default, 366 days at most.",
+    }),
+  ),
+  expires_at: Type.Optional(TimestampInput),
+});
+
+export const PortalLink = Type.Object({ url: Type.String(), expires_at: Timestamp });
+
+export const PortalLinksRevoked = Type.Object({ revoked: Type.Boolean(), customer_id: Uuid });
 
 export const Portal = Type.Object(
   {

@@ -1,10 +1,11 @@
 // What a project says about itself on documents, and its rules of billing.
 
 import Type, { type Static } from "typebox";
-import { Currency, TEXT_MAX, Text } from "./common.ts";
+import { Currency, OneOf, TEXT_MAX, Text } from "./common.ts";
 
 export const NET_PAYMENT_DAYS_MAX = 365;
 export const LATE_USAGE_PERIODS_MAX = 24;
+export const PORTAL_ACCESS = ["open", "signed"] as const;
 const ADDRESS_MAX = 1_000;
 
 const fields = {
@@ -19,6 +20,10 @@ const fields = {
     maximum: LATE_USAGE_PERIODS_MAX,
     description: "How many closed periods late usage may still correct; 0 for none.",
   }),
+  portal_access: OneOf(
+    PORTAL_ACCESS,
+    "open: whoever has the customer's id sees the portal. signed: only who has a link from POST /v1/customers/:id/portal-links.",
+  ),
 };
 
 export const Settings = Type.Object(fields, { title: "Settings" });
@@ -34,6 +39,7 @@ export const SettingsPut = Type.Object(
     net_payment_days: Type.Optional(fields.net_payment_days),
     default_currency: Type.Optional(fields.default_currency),
     late_usage_periods: Type.Optional(fields.late_usage_periods),
+    portal_access: Type.Optional(fields.portal_access),
   },
   { "x-at-least-one": true },
 );

@@ -6,7 +6,14 @@ import { Currency, Nullable, OneOf, Text, Timestamp, Uuid } from "./common.ts";
 export const SLUG_PATTERN = "^[a-z0-9][a-z0-9-]{0,62}$";
 export const Slug = Type.String({ pattern: SLUG_PATTERN });
 
-export type Organization = { id: string; slug: string; name: string; created_at: Date };
+export type Organization = {
+  id: string;
+  /** What callers know as the organization's id: POST /v1/keys takes it, and it can be renewed. */
+  key_creation_id: string;
+  slug: string;
+  name: string;
+  created_at: Date;
+};
 
 export const Workspace = Type.Object(
   { id: Uuid, slug: Slug, name: Type.String(), created_at: Timestamp },

@@ -4,6 +4,7 @@ import { newId } from "../ids.ts";
 import type { BillingEvent } from "../schema/billing-events.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { addEntries, fromFormerCursor, type LogEntry } from "./feed.ts";
+import type { Binding } from "./keys.ts";
 import { type PageRequest, page } from "./page.ts";
 import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -17,17 +18,19 @@ export function insert(tx: Tx, project: ProjectId, entries: readonly LogEntry[],
   addEntries(tx, project, rows);
 }
 
-/** What concerns the whole organization is in the log of each of its projects. */
+/** What concerns the organization, or some of its projects, is in the log of each of them. */
 export async function insertForOrganization(
   tx: Tx,
   organization_id: string,
+  within: Binding,
   entry: LogEntry,
   now: Date,
 ): Promise<void> {
   const projects = await tx.many<{ id: ProjectId }>(sql`
     select id
       from projects
-     where organization_id = ${organization_id}`);
+     where organization_id = ${organization_id}
+       and (${within}::uuid[] is null or id = any(${within}::uuid[]))`);
   for (const { id } of projects) insert(tx, id, [entry], now);
 }
 

@@ -74,6 +74,25 @@ export async function insert(
   }
 }
 
+/** What links to the customer's portal are signed with. */
+export function getLinks(db: Queryable, project: ProjectId, ref: string) {
+  return db.maybeOne<CustomerLinks>(sql`
+    select id, portal_links_version as links_version
+      from customers
+     where project_id = ${project} and ${matchesRef(ref)}`);
+}
+
+/** All links that were signed before are no longer good. */
+export function revokeLinks(tx: Tx, project: ProjectId, ref: string) {
+  return tx.maybeOne<CustomerLinks>(sql`
+    update customers
+       set portal_links_version = portal_links_version + 1
+     where project_id = ${project} and ${matchesRef(ref)}
+    returning id, portal_links_version as links_version`);
+}
+
+export type CustomerLinks = { readonly id: string; readonly links_version: number };
+
 /** A field that is absent from `change` keeps its value. */
 export function patch(tx: Tx, project: ProjectId, ref: string, change: CustomerPatch, now: Date) {
   return tx.maybeOne<Customer>(sql`

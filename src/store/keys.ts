@@ -4,27 +4,37 @@ import type { Scope, Token } from "../schema/keys.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
 
-const COLUMNS: Sql = sql`id, name, key_prefix, scopes, last_used_at, created_at, expires_at`;
+const COLUMNS: Sql = sql`id, name, key_prefix, scopes, project_ids, last_used_at, created_at,
+  expires_at`;
+
+/** The projects that a token is for; null is all of its organization. */
+export type Binding = readonly string[] | null;
 
 export type Caller = {
   readonly token_id: string;
   readonly organization_id: string;
   readonly scopes: readonly Scope[];
+  readonly project_ids: Binding;
   readonly expires_at: Date | null;
 };
 
 export function getCaller(db: Queryable, hash: Buffer) {
   return db.maybeOne<Caller>(sql`
-    select id as token_id, organization_id, scopes, expires_at
+    select id as token_id, organization_id, scopes, project_ids, expires_at
       from tokens
      where hash = ${hash} and revoked_at is null`);
 }
 
-export function list(db: Queryable, organization_id: string) {
+/** Of a token that is for some projects only: it is for no others than these. */
+function isWithin(within: Binding): Sql {
+  return within === null ? sql`true` : sql`project_ids <@ ${within}::uuid[]`;
+}
+
+export function list(db: Queryable, organization_id: string, within: Binding) {
   return db.many<Token>(sql`
     select ${COLUMNS}
       from tokens
-     where organization_id = ${organization_id} and revoked_at is null
+     where organization_id = ${organization_id} and revoked_at is null and ${isWithin(within)}
      order by id desc
      limit 1000`);
 }
@@ -57,22 +67,30 @@ export function insert(
   token: Pick<Token, "id" | "name" | "key_prefix" | "expires_at"> & {
     hash: Buffer;
     scopes: readonly Scope[];
+    project_ids: Binding;
   },
   now: Date,
 ) {
   return tx.one<Token>(sql`
-    insert into tokens (organization_id, id, name, key_prefix, hash, scopes, expires_at, created_at)
+    insert into tokens (organization_id, id, name, key_prefix, hash, scopes, project_ids,
+                        expires_at, created_at)
     values (${organization_id}, ${token.id}, ${token.name}, ${token.key_prefix}, ${token.hash},
-            ${token.scopes}, ${token.expires_at}, ${now})
+            ${token.scopes}, ${token.project_ids}, ${token.expires_at}, ${now})
     returning ${COLUMNS}`);
 }
 
-/** Undefined when no live token of this organization has the id. */
-export function revoke(tx: Tx, organization_id: string, id: string, now: Date) {
+/** Undefined when no live token of this organization, within these projects, has the id. */
+export function revoke(
+  tx: Tx,
+  organization_id: string,
+  token: { readonly id: string; readonly within: Binding },
+  now: Date,
+) {
   return tx.maybeOne<Token>(sql`
     update tokens
        set revoked_at = ${now}
-     where organization_id = ${organization_id} and id = ${id} and revoked_at is null
+     where organization_id = ${organization_id} and id = ${token.id} and revoked_at is null
+       and ${isWithin(token.within)}
     returning ${COLUMNS}`);
 }
 

@@ -4,8 +4,10 @@
 import type { UsageDay } from "../domain/aggregation.ts";
 import { customerPrefixOf } from "../ids.ts";
 import type { PortalPage } from "../schema/portal.ts";
+import type { Settings } from "../schema/settings.ts";
 import { DATABASE_NOW, type Db, type Queryable, type Tx } from "./db.ts";
 import { NUMBER } from "./invoices.ts";
+import type { Binding } from "./keys.ts";
 import { columnsOf, rowsOf } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -17,6 +19,8 @@ const ALL_CUSTOMERS = "00000000-0000-0000-0000-000000000000";
 export type Found = {
   readonly project_id: ProjectId;
   readonly organization_id: string;
+  readonly access: Settings["portal_access"];
+  readonly links_version: number;
   readonly frozen_at: Date | null;
   readonly body: string | null;
   readonly page: PortalPage | null;
@@ -28,22 +32,29 @@ type Access = Queryable & Partial<Pick<Db, "forProject" | "forEveryNode">>;
 
 /**
  * The project and cached view of a customer of whom only the id is known; undefined when no
- * customer has this id. The id begins with the prefix of the project.
+ * customer has this id, or when it `isHidden`: after the same statements, so that the time it takes
+ * does not tell the two apart. The id begins with the prefix of the project.
  */
-export async function find(db: Access, customer_id: string): Promise<Found | undefined> {
+export async function find(
+  db: Access,
+  customer_id: string,
+  isHidden: (found: Found) => boolean = () => false,
+): Promise<Found | undefined> {
   const project = await db.maybeOne<{ project_id: ProjectId }>(sql`
     select id as project_id
       from projects
      where customer_prefix = ${customerPrefixOf(customer_id)}`);
   const found = project && (await findIn(db, project.project_id, customer_id));
-  if (found !== undefined) return found;
+  if (found !== undefined && !isHidden(found)) return found;
   const older = await projectOfOlder(db.forEveryNode?.() ?? db, customer_id);
-  return older && findIn(db, older, customer_id);
+  const other = older && (await findIn(db, older, customer_id));
+  return other === undefined || isHidden(other) ? undefined : other;
 }
 
 function findIn(db: Access, project: ProjectId, customer_id: string) {
   return (db.forProject?.(project) ?? db).maybeOne<Found>(sql`
-    select c.project_id, p.organization_id, p.frozen_at, v.body, v.page, v.generated_at
+    select c.project_id, p.organization_id, p.portal_access as access,
+           c.portal_links_version as links_version, p.frozen_at, v.body, v.page, v.generated_at
       from customers c
       join projects p on p.id = ${project}
       left join portal_views v on v.project_id = ${project} and v.customer_id = ${customer_id}
@@ -204,11 +215,12 @@ export async function dropUsed(
   await db.tx((tx) => drop(tx, project, customer_ids));
 }
 
-export function listProjects(db: Queryable, organization_id: string) {
+export function listProjects(db: Queryable, organization_id: string, within: Binding) {
   return db.many<{ id: ProjectId }>(sql`
     select id
       from projects
      where organization_id = ${organization_id}
+       and (${within}::uuid[] is null or id = any(${within}::uuid[]))
      order by id`);
 }
 

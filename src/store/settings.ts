@@ -6,7 +6,8 @@ import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 const COLUMNS: Sql = sql`coalesce(issuer_name, name) as name, issuer_address as address,
-  issuer_tax_id as tax_id, logo_color, net_payment_days, default_currency, late_usage_periods`;
+  issuer_tax_id as tax_id, logo_color, net_payment_days, default_currency, late_usage_periods,
+  portal_access`;
 
 export function get(db: Queryable, project: ProjectId) {
   return db.one<Settings>(sql`
@@ -25,7 +26,8 @@ export function patch(tx: Tx, project: ProjectId, change: SettingsPut) {
            logo_color = coalesce(lower(${change.logo_color}), logo_color),
            net_payment_days = coalesce(${change.net_payment_days}, net_payment_days),
            default_currency = coalesce(${change.default_currency}, default_currency),
-           late_usage_periods = coalesce(${change.late_usage_periods}, late_usage_periods)
+           late_usage_periods = coalesce(${change.late_usage_periods}, late_usage_periods),
+           portal_access = coalesce(${change.portal_access}, portal_access)
      where id = ${project}
     returning ${COLUMNS}`);
 }

@@ -3,10 +3,15 @@
 import { newCustomerPrefix, newId, newSecretId } from "../ids.ts";
 import type { Organization, Project, ProjectCreate, Workspace } from "../schema/tenants.ts";
 import type { Queryable, Tx } from "./db.ts";
+import type { Binding } from "./keys.ts";
 import { type Sql, sql } from "./sql.ts";
 
 declare const projectId: unique symbol;
 export type ProjectId = string & { readonly [projectId]: true };
+
+/** Of organizations whose id was never renewed it is the one they were made with. */
+const ORGANIZATION: Sql = sql`id, coalesce(key_creation_id, id) as key_creation_id, slug, name,
+  created_at`;
 
 /** A project's settings for billing, and the time of its clock when that is frozen. */
 export type ProjectSettings = {
@@ -42,10 +47,28 @@ export function getSettingsById(db: Queryable, project: ProjectId) {
 }
 
 export function getOrganization(db: Queryable, id: string) {
-  return db.maybeOne<Organization>(sql`
-    select id, slug, name, created_at
+  return db.one<Organization>(sql`
+    select ${ORGANIZATION}
       from organizations
      where id = ${id}`);
+}
+
+/** By the id that POST /v1/keys takes, which `renewKeyCreationId` changes. */
+export function findByKeyCreationId(db: Queryable, key_creation_id: string) {
+  return db.maybeOne<Organization>(sql`
+    select ${ORGANIZATION}
+      from organizations
+     where key_creation_id = ${key_creation_id}
+        or (id = ${key_creation_id} and key_creation_id is null)`);
+}
+
+/** Undefined when no organization has the slug. */
+export function renewKeyCreationId(tx: Tx, slug: string) {
+  return tx.maybeOne<Organization>(sql`
+    update organizations
+       set key_creation_id = ${newSecretId()}
+     where slug = ${slug}
+    returning ${ORGANIZATION}`);
 }
 
 export function countOrganizations(db: Queryable) {
@@ -59,16 +82,22 @@ export async function upsertOrganization(tx: Tx, slug: string, now: Date): Promi
     values (${newSecretId()}, ${slug}, ${slug}, ${now})
     on conflict (slug) do nothing`);
   return tx.one<Organization>(sql`
-    select id, slug, name, created_at
+    select ${ORGANIZATION}
       from organizations
      where slug = ${slug}`);
 }
 
-export function listWorkspaces(db: Queryable, organization_id: string) {
+/** `within`: only those that hold one of these projects. */
+export function listWorkspaces(db: Queryable, organization_id: string, within: Binding) {
   return db.many<Workspace>(sql`
     select ${WORKSPACE}
-      from workspaces
+      from workspaces w
      where organization_id = ${organization_id}
+       and (${within}::uuid[] is null or exists (
+         select 1
+           from projects p
+          where p.organization_id = ${organization_id} and p.workspace_id = w.id
+            and p.id = any(${within}::uuid[])))
      order by id desc`);
 }
 
@@ -98,7 +127,7 @@ export function insertWorkspace(
 export function listProjects(
   db: Queryable,
   organization_id: string,
-  filter: { workspace?: string; slug?: string },
+  filter: { workspace?: string; slug?: string; within: Binding },
 ) {
   return db.many<Project>(sql`
     select ${PROJECT}
@@ -108,6 +137,7 @@ export function listProjects(
        and (${filter.workspace ?? null}::text is null
             or w.slug = ${filter.workspace ?? null} or w.id::text = ${filter.workspace ?? null})
        and (${filter.slug ?? null}::text is null or p.slug = ${filter.slug ?? null})
+       and (${filter.within}::uuid[] is null or p.id = any(${filter.within}::uuid[]))
      order by p.id desc`);
 }
 

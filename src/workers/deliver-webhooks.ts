@@ -12,9 +12,9 @@ import {
   standardSignature,
 } from "../domain/webhooks.ts";
 import { recordDeliveries } from "../operations/record-deliveries.ts";
-import { isUnavailable } from "../store/db.ts";
 import * as deliveries from "../store/deliveries.ts";
 import { decrypt, secretBinding } from "../store/encryption.ts";
+import { isUnavailable } from "../store/failures.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
 import { jobFailures } from "../telemetry.ts";

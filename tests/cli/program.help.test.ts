@@ -8,6 +8,7 @@ import { clusterCommand } from "../../src/cli/cluster-commands.ts";
 import { commandWords } from "../../src/cli/completion.ts";
 import { doctorCommand } from "../../src/cli/doctor-command.ts";
 import { EXIT, type Io } from "../../src/cli/io.ts";
+import { organizationCommand } from "../../src/cli/organization-commands.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { initCommand, migrateCommand, serveCommand } from "../../src/cli/server-commands.ts";
 import { type Shell, startShell } from "./support.ts";
@@ -27,6 +28,7 @@ const program = buildProgram(io, [
   ...backupCommands(io),
   doctorCommand(io),
   clusterCommand(io),
+  organizationCommand(io),
 ]);
 const commands = commandWords(program).map(({ path }) => path.split(" ").filter(Boolean));
 

@@ -10,6 +10,7 @@ import { backupCommands } from "../../src/cli/backup-commands.ts";
 import { clusterCommand } from "../../src/cli/cluster-commands.ts";
 import { doctorCommand } from "../../src/cli/doctor-command.ts";
 import { guarded } from "../../src/cli/io.ts";
+import { organizationCommand } from "../../src/cli/organization-commands.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { initCommand, migrateCommand, serveCommand } from "../../src/cli/server-commands.ts";
 import { readClientSettings } from "../../src/config.ts";
@@ -120,6 +121,7 @@ export class Shell {
       ...backupCommands(io),
       doctorCommand(io),
       clusterCommand(io),
+      organizationCommand(io),
     ];
     const code = await runProgram(io, server, args);
     return { code, out, err };

@@ -14,6 +14,7 @@ const ISSUER: DocumentInput["issuer"] = {
   net_payment_days: 14,
   default_currency: "USD",
   late_usage_periods: 2,
+  portal_access: "open",
 };
 
 function usage(name: string, fields: Partial<Fee> = {}): Fee {

@@ -16,16 +16,18 @@ import * as invoices from "../../store/invoices.ts";
 import type { ProjectId } from "../../store/tenants.ts";
 import type { PdfMaker } from "../pdf-maker.ts";
 import type { PortalCache } from "../portal-cache.ts";
+import { accessQuery } from "../portal-links.ts";
 import { RateLimit } from "../rate-limit.ts";
 import { Content, Reply, type Route, read } from "../route.ts";
 import { PAGE_HEADERS, sendPage } from "../send-page.ts";
 import { pathId } from "../views.ts";
-import { answeringPeople } from "./portal.ts";
+import { Access, answeringPeople } from "./portal.ts";
 
 const tag = "Invoices";
 const params = { id: "UUID of the invoice." };
 const portalParams = { customerId: "UUID of the customer.", number: "The invoice's number." };
 const query = Type.Object({ size: Type.Optional(OneOf(PAPER_SIZES, "Paper; a4 by default.")) });
+const portalQuery = Type.Object({ ...query.properties, access: Access });
 /** PDFs that strangers have made: of one customer's invoices ten at once, then one in 2 s. */
 const PUBLIC_PER_CUSTOMER = { burst: 10, per_minute: 30 };
 /** And of all customers. */
@@ -84,7 +86,12 @@ function publicRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
   const perCustomer = new RateLimit(PUBLIC_PER_CUSTOMER);
   const all = new RateLimit(PUBLIC);
   const common = { method: "GET", tag, scope: "public", project: "none" } as const;
-  const shown = { params: portalParams, query, reply: [200, null], hidden: true } as const;
+  const shown = {
+    params: portalParams,
+    query: portalQuery,
+    reply: [200, null],
+    hidden: true,
+  } as const;
 
   const portalDocument = read({
     ...common,
@@ -96,9 +103,12 @@ function publicRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
     async handle({ db, params, query, request }) {
       return answeringPeople(request, async () => {
         views.admit(request.ip);
-        const { found, back } = await publicDocument(db, views, params);
-        const links = { pdf: `${back}/invoices/${found.number}/pdf`, back };
-        return sendHtml(found, query.size, links);
+        const { access } = query;
+        const { found, customer_id } = await publicDocument(db, views, params, access);
+        const path = `/portal/${customer_id}`;
+        const suffix = accessQuery(access);
+        const pdf = `${path}/invoices/${found.number}/pdf${suffix}`;
+        return sendHtml(found, query.size, { pdf, back: path + suffix });
       });
     },
   });
@@ -113,9 +123,9 @@ function publicRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
     async handle({ db, params, query, request }) {
       return answeringPeople(request, async () => {
         views.admit(request.ip);
-        const { found, back } = await publicDocument(db, views, params);
+        const { found, customer_id } = await publicDocument(db, views, params, query.access);
         const admit = () => {
-          perCustomer.take(back);
+          perCustomer.take(customer_id);
           all.take("all");
         };
         return sendPdf(found, await make(pdfs, found, query, admit));
@@ -143,14 +153,15 @@ async function publicDocument(
   db: Db,
   views: PortalCache,
   params: Readonly<Record<string, string>>,
+  access: string | undefined,
 ) {
-  const { id, project_id } = await views.find(params.customerId);
+  const { id, project_id } = await views.find({ customerId: params.customerId, access });
   const found = await db.forProject(project_id).snapshot(async (tx) => {
     const invoice = await invoices.getByNumber(tx, project_id, params.number ?? "");
     if (invoice?.customer_id !== id) throw refuse("not_found", "No invoice has this number.");
     return readDocument(tx, project_id, invoice, "stranger");
   });
-  return { found, back: `/portal/${id}` };
+  return { found, customer_id: id };
 }
 
 function sendHtml(

@@ -7,12 +7,14 @@ import { canonicalUuid } from "../../ids.ts";
 import { createToken } from "../../operations/create-token.ts";
 import { entryOf } from "../../operations/emit.ts";
 import { DEFAULT_SCOPES, Token, TokenCreate, TokenCreated, WhoAmI } from "../../schema/keys.ts";
+import type { Organization } from "../../schema/tenants.ts";
 import * as billingEvents from "../../store/billing-events.ts";
+import type { Queryable } from "../../store/db.ts";
 import * as keys from "../../store/keys.ts";
-import { getOrganization } from "../../store/tenants.ts";
-import { mayDo } from "../auth.ts";
+import { findByKeyCreationId, getOrganization, listProjects } from "../../store/tenants.ts";
+import { type Actor, mayDo } from "../auth.ts";
 import { networkOf, RateLimit } from "../rate-limit.ts";
-import { own, type Route, read, write } from "../route.ts";
+import { type Call, own, type Route, read, write } from "../route.ts";
 
 const RATE = { burst: 300, per_minute: 60 };
 /** It takes no token, so it gets little room. */
@@ -39,7 +41,7 @@ export function keyRoutes(): Route[] {
     tag,
     summary: "Create a token",
     description:
-      "Needs no authentication: the organization's id is the secret. KEY_CREATION narrows who may.",
+      "Needs no authentication: the organization's id is the secret. KEY_CREATION narrows who may. A token that is for some projects makes tokens for no others.",
     scope: "public",
     project: "none",
     body: TokenCreate,
@@ -47,31 +49,62 @@ export function keyRoutes(): Route[] {
     reply: [201, TokenCreated],
     async handle({ context, db, gate, body, now, request }) {
       perAddress.take(networkOf(request.ip));
-      const { config } = context;
-      const organization_id = body.organization_id.toLowerCase();
-      const organization = await getOrganization(db, organization_id);
-      if (config.key_creation !== "open") {
-        const isStarted = organization !== undefined && (await keys.hasHad(db, organization.id));
-        if (config.key_creation === "authenticated" || isStarted) {
-          const actor = await gate.authenticate(request);
-          if (actor.organization_id !== organization_id || !mayDo(actor, "admin")) {
-            throw refuse(
-              "forbidden",
-              'A token with the scope "admin" of this organization is needed.',
-            );
-          }
-        }
-      }
+      const organization = await findByKeyCreationId(db, body.organization_id.toLowerCase());
+      const maker = await makerOf({ context, db, gate, request }, organization);
       if (organization === undefined) {
         throw refuse("not_found", "organization_id: no organization has this id.");
       }
+      const project_ids = await bindingOf(db, organization.id, body.project_ids, maker);
       const expires_at = body.expires_at ? (parseTimestamp(body.expires_at) ?? null) : null;
-      const wanted = { name: body.name, scopes: body.scopes ?? DEFAULT_SCOPES, expires_at };
-      return db.tx((tx) => createToken(tx, organization_id, wanted, request.ip, now));
+      const { name, scopes = DEFAULT_SCOPES } = body;
+      const wanted = { name, scopes, project_ids, expires_at };
+      return db.tx((tx) => createToken(tx, organization.id, wanted, request.ip, now));
     },
   });
 
   return [createKey, listKeys, whoAmI, revokeKey];
+}
+
+type Asked = Pick<Call, "context" | "db" | "gate" | "request">;
+
+/** The token that another one is made with; undefined where KEY_CREATION asks for none. */
+async function makerOf(
+  { context, db, gate, request }: Asked,
+  organization: Organization | undefined,
+): Promise<Actor | undefined> {
+  const { key_creation } = context.config;
+  if (key_creation === "open") return undefined;
+  const isStarted = organization !== undefined && (await keys.hasHad(db, organization.id));
+  if (key_creation === "bootstrap" && !isStarted) return undefined;
+  const actor = await gate.authenticate(request);
+  if (actor.organization_id !== organization?.id || !mayDo(actor, "admin")) {
+    throw refuse("forbidden", 'A token with the scope "admin" of this organization is needed.');
+  }
+  return actor;
+}
+
+/** The projects that a new token is for: of its organization, and no others than its maker's. */
+async function bindingOf(
+  db: Queryable,
+  organization_id: string,
+  wanted: readonly string[] | undefined,
+  maker: Actor | undefined,
+): Promise<keys.Binding> {
+  const within = maker?.project_ids ?? null;
+  if (wanted === undefined) {
+    if (within === null) return null;
+    throw refuse(
+      "forbidden",
+      "This token is for some projects only: name some of them in project_ids.",
+    );
+  }
+  const ids = [...new Set(wanted.map((id) => id.toLowerCase()))];
+  const projects = await listProjects(db, organization_id, { within });
+  const unknown = ids.find((id) => !projects.some((project) => project.id === id));
+  if (unknown !== undefined) {
+    throw refuse("not_found", `project_ids: no project has the id ${unknown}.`);
+  }
+  return ids;
 }
 
 const listKeys = read({
@@ -80,11 +113,13 @@ const listKeys = read({
   id: "listKeys",
   tag,
   summary: "List the organization's tokens",
+  description: "A token that is for some projects sees those that are for no others.",
   scope: "read",
   project: "none",
   reply: [200, Type.Object({ tokens: Type.Array(Token), has_more: Type.Boolean() })],
   async handle({ db, actor }) {
-    return { tokens: await keys.list(db, actor.organization_id), has_more: false };
+    const tokens = await keys.list(db, actor.organization_id, actor.project_ids);
+    return { tokens, has_more: false };
   },
 });
 
@@ -95,16 +130,17 @@ const whoAmI = read({
   tag,
   summary: "The current token and its organization",
   description:
-    "The organization's id is shown to admin tokens only: whoever knows it can make tokens.",
+    "The organization's id is shown to admin tokens only: whoever knows it can make tokens. One that is for some projects sees it where KEY_CREATION is not open.",
   scope: "read",
   project: "none",
   reply: [200, WhoAmI],
-  async handle({ db, actor }) {
+  async handle({ context, db, actor }) {
     const token = await keys.get(db, actor.organization_id, actor.token_id);
-    const organization = await getOrganization(db, actor.organization_id);
-    if (organization === undefined) throw new Error("A token without an organization.");
-    const { id, name, slug } = organization;
-    return { token, organization: { ...(mayDo(actor, "admin") && { id }), name, slug } };
+    const { key_creation_id: id, name, slug } = await getOrganization(db, actor.organization_id);
+    // Where it is enough to make any token, it is not shown to one that is for some projects.
+    const isSafe = actor.project_ids === null || context.config.key_creation !== "open";
+    const isShown = mayDo(actor, "admin") && isSafe;
+    return { token, organization: { ...(isShown && { id }), name, slug } };
   },
 });
 
@@ -120,12 +156,14 @@ const revokeKey = write({
   reply: [204, null],
   async handle({ tx, gate, actor, params, now, afterCommit }) {
     const id = canonicalUuid(params.id ?? "");
-    const revoked = id && (await keys.revoke(tx, actor.organization_id, id, now));
+    const { organization_id, project_ids: within } = actor;
+    const revoked = id && (await keys.revoke(tx, organization_id, { id, within }, now));
     if (!revoked) throw refuse("not_found", "No live token has this id.");
     const payload = { name: revoked.name, key_prefix: revoked.key_prefix };
     const fact = { type: "token.revoked" as const, resource_id: revoked.id, payload };
     const entry = entryOf(fact, { actor_token_id: actor.token_id });
-    await billingEvents.insertForOrganization(tx, actor.organization_id, entry, now);
+    const { project_ids } = revoked;
+    await billingEvents.insertForOrganization(tx, organization_id, project_ids, entry, now);
     afterCommit(() => gate.forget());
   },
 });

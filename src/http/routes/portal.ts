@@ -11,8 +11,9 @@ import type { Tx } from "../../store/db.ts";
 import * as portal from "../../store/portal.ts";
 import * as settingsStore from "../../store/settings.ts";
 import type { ProjectId } from "../../store/tenants.ts";
-import type { Actor } from "../auth.ts";
+import { type Actor, mayReach } from "../auth.ts";
 import type { PortalCache } from "../portal-cache.ts";
+import { ACCESS_CHARS_MAX, accessQuery } from "../portal-links.ts";
 import { JSON_TYPE } from "../responses.ts";
 import { Content, Reply, type Route, type RouteRequest, read, write } from "../route.ts";
 import { PAGE_HEADERS, sendPage } from "../send-page.ts";
@@ -20,7 +21,14 @@ import { byCaller } from "../views.ts";
 
 const tag = "Portal";
 const params = { customerId: "UUID of the customer." };
+export const Access = Type.Optional(
+  Type.String({
+    maxLength: ACCESS_CHARS_MAX,
+    description: "Of a signed link: needed where the setting portal_access is signed.",
+  }),
+);
 const query = Type.Object({
+  access: Access,
   refresh: Type.Optional(OneOf(["0", "1"], "1 bypasses the kept view and computes a new one.")),
 });
 
@@ -37,7 +45,7 @@ function portalData(views: PortalCache): Route {
     tag,
     summary: "A customer's own view",
     description:
-      "Needs no token: whoever has the id may read. Kept for 30 days; dropped by a change of the customer, a purge, or refresh=1, which is limited and answers 429 beyond. The header X-Portal-Cache says hit or miss.",
+      "Needs no token: whoever has the id may read, or, where the setting portal_access is signed, whoever has a link. Kept for 30 days; dropped by a change of the customer, a purge, or refresh=1, which is limited and answers 429 beyond. The header X-Portal-Cache says hit or miss.",
     scope: "public",
     project: "none",
     params,
@@ -51,7 +59,8 @@ function portalData(views: PortalCache): Route {
     },
     async handle({ params, query, request }) {
       views.admit(request.ip);
-      const view = await views.read(params.customerId, query.refresh === "1");
+      const visit = { customerId: params.customerId, access: query.access };
+      const view = await views.read(visit, query.refresh === "1");
       return new Reply(200, new Content(JSON_TYPE, view.body), { "x-portal-cache": view.cache });
     },
   });
@@ -73,7 +82,8 @@ const purgeOne = write({
     if (customer_id === undefined) throw refuse("not_found", "The customer's id must be a UUID.");
     const owner = await portal.find(tx, customer_id);
     const isOurs = owner?.organization_id === actor.organization_id;
-    if (isOurs && (project === undefined || owner.project_id === project)) {
+    const isWanted = project === undefined || owner?.project_id === project;
+    if (isOurs && isWanted && mayReach(actor, owner.project_id)) {
       await portal.drop(tx, owner.project_id, [customer_id]);
       await logPurge(tx, owner.project_id, customer_id, {}, actor, now);
     }
@@ -94,7 +104,7 @@ const purgeAll = write({
   async handle({ tx, project, actor, now }) {
     const projects =
       project === undefined
-        ? await portal.listProjects(tx, actor.organization_id)
+        ? await portal.listProjects(tx, actor.organization_id, actor.project_ids)
         : [{ id: project }];
     let total = 0;
     for (const { id } of projects) {
@@ -135,13 +145,14 @@ function portalPage(views: PortalCache): Route {
     async handle({ db, params, query, request }) {
       return answeringPeople(request, async () => {
         views.admit(request.ip);
+        const { access } = query;
         const { body, page, project, now } = await views.read(
-          params.customerId,
+          { customerId: params.customerId, access },
           query.refresh === "1",
         );
         const data = JSON.parse(body) as StoredPortal;
         const issuer = await settingsStore.get(db, project);
-        return sendPage(renderPortal({ portal: data, page, issuer, now }));
+        return sendPage(renderPortal({ portal: data, page, issuer, access, now }));
       });
     },
   });
@@ -175,6 +186,8 @@ export async function answeringPeople(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const [path = ""] = request.url.split("?");
-    return sendPage(renderPortalError(error.code, path), error.status, error.headers);
+    const { access } = request.query;
+    const again = path + accessQuery(typeof access === "string" ? access : undefined);
+    return sendPage(renderPortalError(error.code, again), error.status, error.headers);
   }
 }

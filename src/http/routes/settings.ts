@@ -46,13 +46,13 @@ const put = write({
   async handle({ tx, project, gate, actor, body, now, afterCommit }) {
     const settings = await settingsStore.patch(tx, project, body);
     const { name, address, tax_id, logo_color } = body;
-    const { net_payment_days, default_currency, late_usage_periods } = body;
+    const { net_payment_days, default_currency, late_usage_periods, portal_access } = body;
     const fact = {
       type: "settings.updated" as const,
       resource_id: project,
       payload: {
         ...{ name, address, tax_id, logo_color },
-        ...{ net_payment_days, default_currency, late_usage_periods },
+        ...{ net_payment_days, default_currency, late_usage_periods, portal_access },
       },
     };
     await emit(tx, project, [fact], byCaller(actor), now);

@@ -4,6 +4,7 @@ import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { Project, ProjectCreate, Workspace, WorkspaceCreate } from "../../schema/tenants.ts";
 import * as tenants from "../../store/tenants.ts";
+import { requireWholeOrganization } from "../auth.ts";
 import { type Route, read, write } from "../route.ts";
 
 const tag = "Workspaces and projects";
@@ -19,7 +20,7 @@ const listWorkspaces = read({
   project: "none",
   reply: [200, Type.Object({ workspaces: Type.Array(Workspace), has_more: Type.Boolean() })],
   async handle({ db, actor }) {
-    const workspaces = await tenants.listWorkspaces(db, actor.organization_id);
+    const workspaces = await tenants.listWorkspaces(db, actor.organization_id, actor.project_ids);
     return { workspaces, has_more: false };
   },
 });
@@ -36,6 +37,7 @@ const createWorkspace = write({
   body: WorkspaceCreate,
   reply: [201, Type.Object({ workspace: Workspace })],
   async handle({ tx, actor, body, now }) {
+    requireWholeOrganization(actor);
     const workspace = await tenants.insertWorkspace(tx, actor.organization_id, body, now);
     if (workspace !== undefined) return { workspace };
     const existing = await tenants.getWorkspace(tx, actor.organization_id, body.slug);
@@ -51,13 +53,15 @@ const listProjects = read({
   id: "listProjects",
   tag,
   summary: "List projects",
-  description: "With workspace and slug: resolves slugs to the one project they name.",
+  description:
+    "With workspace and slug: resolves slugs to the one project they name. A token that is for some projects sees those.",
   scope: "read",
   project: "none",
   query: Type.Object({ workspace: Ref, slug: Ref }),
   reply: [200, Type.Object({ projects: Type.Array(Project), has_more: Type.Boolean() })],
   async handle({ db, actor, query }) {
-    const projects = await tenants.listProjects(db, actor.organization_id, query);
+    const filter = { ...query, within: actor.project_ids };
+    const projects = await tenants.listProjects(db, actor.organization_id, filter);
     return { projects, has_more: false };
   },
 });
@@ -74,6 +78,7 @@ const createProject = write({
   body: ProjectCreate,
   reply: [201, Type.Object({ project: Project })],
   async handle({ tx, actor, body, now }) {
+    requireWholeOrganization(actor);
     const { organization_id } = actor;
     const workspace = await tenants.getWorkspace(tx, organization_id, body.workspace);
     if (workspace === undefined) {

@@ -25,6 +25,8 @@ export type PortalPageInput = {
   readonly portal: StoredPortal;
   readonly page: PortalPage;
   readonly issuer: Settings;
+  /** Of the signed link that was followed; the page's own links carry it on. */
+  readonly access: string | undefined;
   readonly now: Date;
 };
 
@@ -53,7 +55,7 @@ ${
 ${
   portal.invoices.length === 0
     ? empty("No invoice yet. Each one appears here on the day it is issued.")
-    : invoiceTable(portal)
+    : invoiceTable(portal, input.access)
 }
 <h2>Payments</h2>
 ${portal.payments.length === 0 ? empty("No payment yet.") : paymentTable(portal.payments)}
@@ -98,7 +100,11 @@ for (const form of document.querySelectorAll("form")) {
   });
 }
 // A refreshed page is an ordinary one: reloading it should not compute it again.
-if (location.search !== "") history.replaceState(null, "", location.pathname);
+const shown = new URL(location.href);
+if (shown.searchParams.has("refresh")) {
+  shown.searchParams.delete("refresh");
+  history.replaceState(null, "", shown);
+}
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });
@@ -109,7 +115,7 @@ function initial(name: string): string {
   return first.toUpperCase();
 }
 
-function summary({ portal, page, now }: PortalPageInput): Html {
+function summary({ portal, page, access, now }: PortalPageInput): Html {
   const { totals, generated_at } = portal;
   const none = [{ currency: totals.currency, outstanding_cents: 0, overdue_cents: 0 }];
   const due = page.due.length === 0 ? none : page.due;
@@ -128,7 +134,9 @@ ${
 }
 </dl>
 <div class="asof"><span>As of <time datetime="${generated_at}">${formatInstant(generated_at)}</time>
-</span><form method="get"><input type="hidden" name="refresh" value="1">
+</span><form method="get"><input type="hidden" name="refresh" value="1">${
+    access !== undefined && html`<input type="hidden" name="access" value="${access}">`
+  }
 <button type="submit">Refresh</button></form></div>
 </section>
 ${
@@ -211,14 +219,15 @@ function invoiceState(invoice: Invoice): readonly [string, string] {
   return invoice.payment_status === "partially_paid" ? ["Partly paid", "warn"] : ["Open", "warn"];
 }
 
-function invoiceTable({ customer, invoices }: StoredPortal): Html {
+function invoiceTable({ customer, invoices }: StoredPortal, access: string | undefined): Html {
+  const query = access === undefined ? "" : `?access=${encodeURIComponent(access)}`;
   const rows = invoices.map((invoice) => {
     const [state, tone] = invoiceState(invoice);
     const open = invoice.status === "outstanding" || invoice.status === "overdue";
     const partly = open && invoice.amount_due_cents !== invoice.total_cents;
     return html`<tr><th scope="row"><a href="/portal/${customer.id}/invoices/${
       invoice.number
-    }">${invoice.number}</a></th>
+    }${query}">${invoice.number}</a></th>
 <td class="wide">${formatDate(invoice.issuing_date)}</td>
 ${
   open
