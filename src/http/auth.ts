@@ -1,5 +1,6 @@
 // Who calls, for which project, with which scopes; and the time it is there.
 
+import type { IncomingHttpHeaders } from "node:http";
 import type { Context } from "../context.ts";
 import { type Refusal, refuse, refuseField } from "../errors.ts";
 import { canonicalUuid, isWellFormedToken, tokenHash } from "../ids.ts";
@@ -7,8 +8,7 @@ import type { RequiredScope, Scope } from "../schema/keys.ts";
 import * as keys from "../store/keys.ts";
 import { getSettings, type ProjectSettings } from "../store/tenants.ts";
 import { failedAuthentications } from "./prometheus.ts";
-import { RateLimit } from "./rate-limit.ts";
-import type { RouteRequest } from "./route.ts";
+import { networkOf, RateLimit } from "./rate-limit.ts";
 import { ShortCache } from "./short-cache.ts";
 
 /** `via` names the way in when it is not plain HTTP. */
@@ -56,7 +56,7 @@ export function requireWholeOrganization({ project_ids }: Actor): void {
 }
 
 /** Of a request: its headers and where it comes from. */
-type Asking = Pick<RouteRequest, "headers" | "ip">;
+type Asking = { readonly headers: IncomingHttpHeaders; readonly ip: string };
 
 export class Gate {
   readonly #context: Context;
@@ -131,7 +131,7 @@ export class Gate {
         keys.getCaller(this.#context.point, tokenHash(token)),
       );
     } finally {
-      if (isNew) this.#failures.giveBack(request.ip);
+      if (isNew) this.#failures.giveBack(networkOf(request.ip));
     }
   }
 
@@ -144,7 +144,7 @@ export class Gate {
 
   #limit({ ip }: Asking): void {
     try {
-      this.#failures.take(ip);
+      this.#failures.take(networkOf(ip));
     } catch (error) {
       failedAuthentications.inc({ answer: "429" });
       throw error;

@@ -84,9 +84,9 @@ export class PortalCache {
   }
 
   /**
-   * Whoever shares a refresh, or is refused, costs no query. It is shared by those who have the same
-   * link, and counted by it first: a visitor without a good one gets nothing of it and takes nothing
-   * away from those who have one.
+   * Whoever shares a refresh, or is refused, costs no query. It is shared by those who have the
+   * same link, and counted by it first: a visitor without a good one gets nothing of it, and takes
+   * nothing away from those who have one.
    */
   async #refresh(visit: Visit): Promise<PortalView> {
     const key = `${visit.customerId} ${visit.access ?? ""}`;

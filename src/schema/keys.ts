@@ -11,7 +11,7 @@ export const DEFAULT_SCOPES: readonly Scope[] = ["read", "write", "admin"];
 
 const Scopes = Type.Array(OneOf(SCOPES), { minItems: 1, maxItems: 10, uniqueItems: true });
 
-const PROJECTS_MAX = 100;
+const PROJECTS_MAX = 50;
 const ProjectIds = Type.Array(Uuid, { minItems: 1, maxItems: PROJECTS_MAX, uniqueItems: true });
 const BoundTo = Nullable(ProjectIds);
 

@@ -35,7 +35,7 @@ const BY_ALL = ["errors", "ids"];
 
 /** The commands that are the service itself and not its client. */
 const SERVER_COMMANDS =
-  /^src\/cli\/(main|(server|cluster|backup)-commands|doctor-command)\.ts$/;
+  /^src\/cli\/(main|(server|cluster|backup|organization)-commands|doctor-command)\.ts$/;
 
 export type Import = {
   readonly from: string;

@@ -21,6 +21,7 @@ test("a new project has its own name and the usual terms", async () => {
     net_payment_days: 14,
     default_currency: "USD",
     late_usage_periods: 2,
+    portal_access: "open",
   });
 });
 

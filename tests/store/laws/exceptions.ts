@@ -53,6 +53,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   { text: "insert into projects", law: "copies", reason: TENANTS },
   { text: "insert into tokens", law: "copies", reason: TENANTS },
   { text: "update tokens set revoked_at", law: "copies", reason: TENANTS },
+  { text: "update organizations set key_creation_id", law: "copies", reason: TENANTS },
   { text: "update projects set issuer_name", law: "copies", reason: TENANTS },
   {
     text: "update projects set frozen_at",
