@@ -43,6 +43,8 @@ const CATALOG_ENDS: readonly Write[] = [
   request("archive an add-on", "DELETE", ({ unused_addon }) => `/v1/addons/${unused_addon}`),
   request("purge a customer's view", "DELETE", ({ c2 }) => `/v1/portal-cache/${c2}`),
   request("purge all views", "DELETE", () => "/v1/portal-cache"),
+  request("make a portal link", "POST", ({ c2 }) => `/v1/customers/${c2}/portal-links`),
+  request("revoke portal links", "DELETE", ({ c2 }) => `/v1/customers/${c2}/portal-links`),
   request(
     "change the settings",
     "PUT",

@@ -119,6 +119,7 @@ test("with the role api, nothing is said of workers", { timeout: TEST_MS }, asyn
     "dues_bound_level",
     "dues_bound_refusals_total",
     "dues_event_loop_delay_p99_seconds",
+    "dues_failed_authentications_total",
     "dues_http_request_seconds",
     "dues_http_requests_total",
     "dues_job_failures_total",
