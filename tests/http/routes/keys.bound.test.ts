@@ -10,7 +10,7 @@ let mine: string;
 let other: string;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await startApp({ mode: "live" });
   mine = app.profile.project_id;
   await app.post("/v1/workspaces", { slug: "second" });
   const made = await app.post("/v1/projects", { workspace: "second", slug: "other" });
