@@ -9,6 +9,7 @@ import { type Place, placeOf } from "./cluster-nodes.ts";
 import type { Connection } from "./db.ts";
 import { distributeLocal, prepareTransaction, releaseLocalRows } from "./distribution.ts";
 import { holdersOf, isInTheWay, LockOrder, locksOf, takeLocks } from "./migration-locks.ts";
+import { statementsOf } from "./sql-statements.ts";
 
 const FOLDER = new URL("./migrations/", import.meta.url);
 const FILE_NAME = /^(\d{4})_[a-z0-9_-]+\.sql$/;
@@ -233,7 +234,7 @@ export async function applyWithin(client: pg.Client, migration: Migration): Prom
     "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",
     [migration.version, migration.name, checksum(migration)],
   );
-  await client.query(migration.text);
+  for (const statement of statementsOf(migration.text)) await client.query(statement);
 }
 
 /** As schema_migrations keeps it. */
