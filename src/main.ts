@@ -206,19 +206,12 @@ export async function initTenant(
 }
 
 /** Gives the organization another id for POST /v1/keys, also in the trial's own profile. */
-export async function renewOrganization(
-  db: Db,
-  slug: string,
-  config: Config,
-  now: Date,
-): Promise<{ readonly organization_id: string }> {
+export async function renewOrganization(db: Db, slug: string, config: Config, now: Date) {
   const renewed = await db.tx((tx) => renewOrganizationId(tx, slug, now));
   if (renewed === undefined) throw new StartError(`No organization has the slug "${slug}".`);
-  const organization_id = renewed.key_creation_id;
-  const profile = config.database_url === undefined ? readProfile(config) : undefined;
-  if (profile !== undefined && slug === DEFAULT_SLUGS.org) {
-    keepProfile(config, profile.base_url, { ...profile, organization_id });
-  }
+  const { key_creation_id: organization_id } = renewed;
+  const profile = slug === DEFAULT_SLUGS.org ? readProfile(config) : undefined;
+  if (profile) keepProfile(config, profile.base_url, { ...profile, organization_id });
   return { organization_id };
 }
 

@@ -1,5 +1,5 @@
-// The statements of a migration's file, one by one: Citus hands the text of a change on to the nodes
-// as it came, and takes no more than one statement in it.
+// The statements of a migration's file, one by one: Citus hands the text of a change on to the
+// nodes as it came, and takes no more than one statement in it.
 
 /** A comment, a quoted text or name, a body between dollars, or what lies between those. */
 const PIECE = /--[^\n]*|'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\1|[^-'"$;]+|[-$]|;/g;

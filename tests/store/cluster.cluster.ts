@@ -4,12 +4,7 @@ import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { distribute } from "../../src/store/cluster.ts";
 import type { Connection } from "../../src/store/db.ts";
-import {
-  distributeLocal,
-  prepareTransaction,
-  releaseLocalRows,
-} from "../../src/store/distribution.ts";
-import { applyMissing, listMigrations, migrate, SchemaError } from "../../src/store/migrate.ts";
+import { listMigrations, migrate, SchemaError } from "../../src/store/migrate.ts";
 import { emptyCluster } from "../support/cluster.ts";
 import { admin, emptyDatabase } from "../support/database.ts";
 
@@ -356,35 +351,6 @@ const LATER = {
     create function try_lock(scope uuid, key text, wide boolean) returns boolean
     language plpgsql as $$ begin return true; end $$;`,
 };
-
-/** A database that was distributed when the cluster came, at migration 12, and has rows. */
-async function distributeThen(): Promise<void> {
-  const client = new pg.Client({ ...cluster.connection });
-  await client.connect();
-  try {
-    const then = (await listMigrations()).filter(({ version }) => version <= 12);
-    await applyMissing(client, then);
-    await client.query("begin");
-    await prepareTransaction(client);
-    await distributeLocal(client, { shards: SHARDS });
-    await client.query("commit");
-    await releaseLocalRows(client);
-  } finally {
-    await client.end();
-  }
-  await admin(cluster.connection, ROWS);
-}
-
-test("what came since runs on a database that was distributed before it", async () => {
-  await distributeThen();
-  const later = (await listMigrations()).filter(({ version }) => version > 12);
-  expect(await migrate(cluster.connection)).toEqual(later.map(({ name }) => name));
-  const schema = await schemaOf(cluster.connection);
-  for (const worker of cluster.workers) {
-    expect(await schemaOf(worker)).toEqual(schema);
-    expect(await migrate(worker)).toEqual([]);
-  }
-});
 
 describe("a later migration", () => {
   test("distributes the tables and functions that it makes", async () => {

@@ -1,0 +1,82 @@
+// Migrations on a database that is spread over a cluster already.
+
+import pg from "pg";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Connection } from "../../src/store/db.ts";
+import {
+  distributeLocal,
+  prepareTransaction,
+  releaseLocalRows,
+} from "../../src/store/distribution.ts";
+import { applyMissing, listMigrations, migrate } from "../../src/store/migrate.ts";
+import { emptyCluster } from "../support/cluster.ts";
+
+const SHARDS = 4;
+/** The first with which a database could be distributed. */
+const THEN = 12;
+
+let cluster: Awaited<ReturnType<typeof emptyCluster>>;
+beforeEach(async () => {
+  cluster = await emptyCluster();
+});
+afterEach(() => cluster.drop());
+
+async function connected<T>(
+  connection: Connection,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ ...connection });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A database as it was distributed when the cluster came, with rows in what later ones change. */
+async function distributeThen(client: pg.Client): Promise<void> {
+  const then = (await listMigrations()).filter(({ version }) => version <= THEN);
+  await applyMissing(client, then);
+  await client.query("begin");
+  await prepareTransaction(client);
+  await distributeLocal(client, { shards: SHARDS });
+  await client.query("commit");
+  await releaseLocalRows(client);
+  for (const statement of ROWS) await client.query(statement);
+}
+
+const ROWS = [
+  "insert into organizations values (md5('o')::uuid, 'acme', 'Acme', '2026-01-01')",
+  "insert into workspaces values (md5('o')::uuid, md5('w')::uuid, 'main', 'M', '2026-01-01')",
+  `insert into projects (id, organization_id, workspace_id, slug, name, mode, created_at,
+                         customer_prefix)
+   select md5('p' || n)::uuid, md5('o')::uuid, md5('w')::uuid, 'p' || n, 'P', 'live', '2026-01-01',
+          lpad(to_hex(n), 8, '0')
+     from generate_series(1, 8) as n`,
+  "insert into project_anchors select id from projects",
+  `insert into customers (project_id, id, seq, short_id, external_id, name, email, currency,
+                          created_at, updated_at)
+   select p.id, md5(p.id::text)::uuid, 1, 'cust_0001', 'c', 'C', 'c@example.com', 'USD',
+          '2026-01-01', '2026-01-01'
+     from projects p`,
+];
+
+const columnsOf = (client: pg.Client) =>
+  client.query(`
+    select table_name, column_name, data_type, is_nullable, column_default
+      from information_schema.columns
+     where table_schema = 'public'
+       and table_name in (select relname from pg_class join pg_dist_partition on oid = logicalrelid)
+     order by 1, 2`);
+
+test("what came since runs on a database that was distributed before it", async () => {
+  await connected(cluster.connection, distributeThen);
+  const later = (await listMigrations()).filter(({ version }) => version > THEN);
+  expect(await migrate(cluster.connection)).toEqual(later.map(({ name }) => name));
+  const { rows } = await connected(cluster.connection, columnsOf);
+  for (const worker of cluster.workers) {
+    expect((await connected(worker, columnsOf)).rows).toEqual(rows);
+    expect(await migrate(worker)).toEqual([]);
+  }
+});
