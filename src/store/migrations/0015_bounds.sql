@@ -12,7 +12,7 @@ alter table invoices add constraint invoices_amount_bound
 -- get a digest.
 update usage_events
    set transaction_id = key::text,
-       key = encode(substr(sha256(convert_to(key::text, 'UTF8')), 1, 16), 'hex')::uuid
+       key = encode(substr(sha256(key::text::bytea), 1, 16), 'hex')::uuid
  where transaction_id is null and substr(key::text, 15, 1) = '8';
 update usage_events
    set key = overlay(
