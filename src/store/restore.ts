@@ -82,9 +82,21 @@ async function loadWithin(
   await makeSchema(client, known, newer, is_distributed);
   const loaded = await loadTables(client, file, told);
   for (const migration of newer) await applyWithin(client, migration);
-  await client.query("update installation set held_since = $1", [held_since]);
+  if (held_since !== null) await hold(client, held_since);
   await raiseCounters(client, next_invoices);
   return { ...loaded, applied: newer.map(({ name }) => name) };
+}
+
+/** More entries than a project can have made between a backup and its restore. */
+const POSITIONS_LEFT_OUT = 1_000_000_000;
+
+/**
+ * The log goes on behind every position that was given out since the backup: a reader who has seen
+ * entries that are lost would else miss as many of the new ones.
+ */
+async function hold(client: pg.ClientBase, held_since: Date): Promise<void> {
+  await client.query("update installation set held_since = $1", [held_since]);
+  await client.query("update log_heads set last = last + $1", [POSITIONS_LEFT_OUT]);
 }
 
 /** Which of our migrations the backup has, and which came later. */

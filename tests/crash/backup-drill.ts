@@ -33,6 +33,8 @@ const NOW = new Date("2026-01-10T12:00:00.000Z");
 const DAYS = 5;
 const ADD_ONS = { before: 10, after: 5 };
 const PAGE = 50;
+/** Entries of the log about an add-on that is applied: itself, and its invoice. */
+const FACTS_EACH = 2;
 /** For so long a service that is held is watched doing nothing. */
 const HELD_MS = 2_500;
 
@@ -80,6 +82,8 @@ class World {
   readonly #file = join(this.#folder, "kept.gz");
   readonly #closing: (() => Promise<unknown>)[] = [];
   readonly #log = new LogReader();
+  /** It has seen what is lost with the database. */
+  readonly #late = new LogReader();
   #loaded = 0;
   #add_on = "";
   #customer = "";
@@ -123,6 +127,7 @@ class World {
     );
     // Seen by customers, and not in the backup.
     const lost = await this.#applyAddOns(before, ADD_ONS.after);
+    await this.#late.follow(this.#caller, before);
     await before.signal("SIGKILL");
 
     const { connection: target, into } = await this.#emptyTarget();
@@ -257,6 +262,9 @@ class World {
     expect(this.#receiver.received.length).toBe(told + 3);
     const ids = this.#receiver.received.map(({ headers }) => headers["webhook-id"]);
     expect(new Set(ids).size).toBe(ids.length);
+    // The three, and the hold has let nothing else through.
+    const facts = (await this.#late.follow(this.#caller, service)) / 3;
+    expect(facts).toBe(FACTS_EACH);
     const seen = await this.#log.follow(this.#caller, service);
     await this.#log.expectWhole(this.#caller, service);
     return seen;

@@ -98,6 +98,17 @@ test("the database is held until the hold is ended, and shows what waits", async
   expect((await readWaiting(target.connection, NOW)).held_since).toBeNull();
 });
 
+test("the log goes on behind every position that was given out since the backup", async () => {
+  await load();
+  const heads = `select project_id, last from log_heads order by project_id`;
+  const before = await onClient(app.connection, async (client) => (await client.query(heads)).rows);
+  const after = await ask<{ project_id: string; last: string }>(heads);
+  const moved = before.map(({ project_id, last }) => {
+    return { project_id, last: String(Number(last) + 1_000_000_000) };
+  });
+  expect(after).toEqual(moved);
+});
+
 test("counters are raised and never lowered, for one project or for all", async () => {
   const counters = async () => (await readWaiting(target.connection, NOW)).counters;
   const project = app.profile.project_id;

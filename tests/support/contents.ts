@@ -3,8 +3,8 @@
 import pg from "pg";
 import type { Connection } from "../../src/store/db.ts";
 
-/** Written by a restore itself: when migrations were applied, and since when it is held. */
-const OWN = ["schema_migrations", "installation"];
+/** Written by a restore itself: when migrations were applied, the hold, where the log goes on. */
+const OWN = ["schema_migrations", "installation", "log_heads"];
 
 /** Of each table the number of its rows and a digest of them. */
 export async function contentsOf(connection: Connection): Promise<Record<string, string>> {
