@@ -6,7 +6,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { readConfig } from "../src/config.ts";
-import { readSecretKey, testContext } from "../src/main.ts";
+import { readSecretKey } from "../src/key-file.ts";
+import { testContext } from "../src/main.ts";
 import { sql } from "../src/store/sql.ts";
 import { startWorkers } from "../src/workers/start.ts";
 import {

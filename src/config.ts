@@ -122,9 +122,23 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
   });
 }
 
-/** Where the key is kept that SECRET_KEY would set. */
-export function secretKeyFile({ data_folder }: Pick<Config, "data_folder">): string {
-  return join(data_folder, "secret.key");
+/** What is unsafe about them, in words for the operator. */
+export function warningsOf(config: Config): string[] {
+  const loopback = /^(127\.|::1$|localhost$)/.test(config.host);
+  const warnings: string[] = [];
+  if (config.key_creation === "open" && !loopback) {
+    warnings.push(
+      "KEY_CREATION is open and the service listens on a public address: whoever knows the " +
+        "organization id can make tokens. Set KEY_CREATION=bootstrap.",
+    );
+  }
+  if (config.database_url !== undefined && config.secret_key === undefined) {
+    warnings.push(
+      `SECRET_KEY is not set: the key file in ${config.data_folder} is used. ` +
+        "Processes on other machines need the same key.",
+    );
+  }
+  return warnings;
 }
 
 /** Further environment variables, read by the command line tool only. */

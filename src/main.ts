@@ -1,13 +1,12 @@
 // Wires everything together: configuration, database, clock, HTTP server, workers, shutdown. The
 // only file that may import from every folder.
 
-import { createHash, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { ApiActivity } from "./api-activity.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { type Config, type Role, secretKeyFile } from "./config.ts";
+import { type Config, type Role, warningsOf } from "./config.ts";
 import type { Context } from "./context.ts";
 import { examine } from "./doctor/examine.ts";
 import type { Finding } from "./doctor/finding.ts";
@@ -15,6 +14,7 @@ import { reachEmbedded, startEmbedded } from "./embedded/start.ts";
 import { healthRoutes, type Readiness } from "./http/routes/system.ts";
 import { buildServer, type HttpServer } from "./http/server.ts";
 import { routeTable } from "./http/table.ts";
+import { readSecretKey } from "./key-file.ts";
 import { makeLog } from "./log.ts";
 import { createToken } from "./operations/create-token.ts";
 import { renewOrganizationId } from "./operations/renew-organization-id.ts";
@@ -74,32 +74,6 @@ export type Profile = {
   readonly project_id: string;
   readonly token: string;
 };
-
-/** Signs cursors and encrypts secrets: from SECRET_KEY, else a file that is made if missing. */
-export function readSecretKey(config: Config): Buffer {
-  if (config.secret_key !== undefined) {
-    return createHash("sha256").update(config.secret_key).digest();
-  }
-  const file = secretKeyFile(config);
-  try {
-    return Buffer.from(readFileSync(file, "utf8").trim(), "hex");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  }
-  writeSecretKey(config, randomBytes(32));
-  return Buffer.from(readFileSync(file, "utf8").trim(), "hex");
-}
-
-/** Into the key file, unless there is one. */
-export function writeSecretKey(config: Config, secret_key: Buffer): void {
-  const file = join(config.data_folder, "secret.key");
-  mkdirSync(config.data_folder, { recursive: true, mode: 0o700 });
-  try {
-    writeFileSync(file, `${secret_key.toString("hex")}\n`, { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-}
 
 export type Store = { readonly connection: Connection; stop(): Promise<void> };
 
@@ -259,7 +233,7 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     const readiness = {
       draining: false,
       schema_version: await schemaVersion(),
-      warnings: startWarnings(given),
+      warnings: warningsOf(given),
     };
     for (const warning of readiness.warnings) log.warn(warning);
     if ((await heldSince(pool)) !== null) say(HELD);
@@ -384,24 +358,6 @@ async function waitForConnections(server: HttpServer["fastify"]["server"]): Prom
 /** Runs the clean-up steps in reverse order of the start. */
 async function unwind(undo: (() => Promise<unknown>)[]): Promise<void> {
   for (const step of undo.splice(0).reverse()) await step();
-}
-
-function startWarnings(config: Config): string[] {
-  const loopback = /^(127\.|::1$|localhost$)/.test(config.host);
-  const warnings: string[] = [];
-  if (config.key_creation === "open" && !loopback) {
-    warnings.push(
-      "KEY_CREATION is open and the service listens on a public address: whoever knows the " +
-        "organization id can make tokens. Set KEY_CREATION=bootstrap.",
-    );
-  }
-  if (config.database_url !== undefined && config.secret_key === undefined) {
-    warnings.push(
-      `SECRET_KEY is not set: the key file in ${config.data_folder} is used. ` +
-        "Processes on other machines need the same key.",
-    );
-  }
-  return warnings;
 }
 
 /** With the embedded database the profile is kept in `dev.json`, so that the CLI needs no flags. */

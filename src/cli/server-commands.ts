@@ -130,7 +130,8 @@ Example:
           throw new CliError("failed", words);
         }
       }
-      const { checkSecretKey, initTenant, readSecretKey, requestPool } = await service();
+      const { checkSecretKey, initTenant, requestPool } = await service();
+      const { readSecretKey } = await import("../key-file.ts");
       const profile = await withStore(io, "init", async (config, store) => {
         const pool = requestPool(store.connection, config);
         try {

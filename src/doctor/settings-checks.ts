@@ -3,7 +3,8 @@
 
 import { readFileSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Config, secretKeyFile } from "../config.ts";
+import type { Config } from "../config.ts";
+import { secretKeyFile } from "../key-file.ts";
 import { fail, gigabytes, ok, skipped, type Verdict, warn } from "./finding.ts";
 
 /** What package.json says in `engines`: these lines, and every newer one. */

@@ -15,7 +15,8 @@ import {
   openBooks,
 } from "../../bench/books.ts";
 import { furnish, type Stage } from "../../bench/stage.ts";
-import { checkSecretKey, readSecretKey } from "../../src/main.ts";
+import { readSecretKey } from "../../src/key-file.ts";
+import { checkSecretKey } from "../../src/main.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
 import { type Json, testConfig } from "../support/app.ts";

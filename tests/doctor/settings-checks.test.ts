@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { readConfig, secretKeyFile } from "../../src/config.ts";
+import { readConfig } from "../../src/config.ts";
 import {
   checkDisk,
   checkKeyCreation,
@@ -14,6 +14,7 @@ import {
   checkPublicAddress,
   diskOf,
 } from "../../src/doctor/settings-checks.ts";
+import { secretKeyFile } from "../../src/key-file.ts";
 
 const KEY = "0".repeat(64);
 const folders: string[] = [];

@@ -6,13 +6,8 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import type { Context } from "../../src/context.ts";
 import type { HttpServer } from "../../src/http/server.ts";
-import {
-  httpServer,
-  initTenant,
-  type Profile,
-  readSecretKey,
-  testContext,
-} from "../../src/main.ts";
+import { readSecretKey } from "../../src/key-file.ts";
+import { httpServer, initTenant, type Profile, testContext } from "../../src/main.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
 import { Pipeline } from "../../src/store/pipeline.ts";

@@ -17,18 +17,19 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   workers: ["operations", "store", "domain", "schema", ...AT_THE_DOORS, "log"],
   client: ["clock"],
   cli: ["client", "schema", "clock", "config"],
-  doctor: ["store", "config"],
+  doctor: ["store", "config", "key-file"],
   embedded: [],
   errors: [],
   ids: ["clock"],
   "api-activity": ["clock"],
   clock: [],
   config: [],
+  "key-file": ["config"],
   log: ["config"],
   telemetry: [],
   context: ["api-activity", "clock", "config", "store"],
   // Wires an operator's work on a whole database, with what `main` opens.
-  backups: ["main", "store", "embedded", "config"],
+  backups: ["main", "store", "embedded", "config", "key-file"],
 };
 
 const BY_ALL = ["errors", "ids"];
@@ -86,7 +87,7 @@ export function lawFaults(source: Source): Fault[] {
     if (wanted === undefined || allowed.includes(wanted)) return [];
     if (
       SERVER_COMMANDS.test(source.path) &&
-      ["main", "backups", "config", "clock"].includes(wanted)
+      ["main", "backups", "key-file", "config", "clock"].includes(wanted)
     )
       return [];
     const may = allowed.slice(1).join(", ");
