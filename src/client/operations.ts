@@ -818,7 +818,8 @@ export abstract class Operations extends Calls {
 
   /**
    * The service can do its work. 503 while the database is away, its schema is older
-   * than this version needs, or the process drains.
+   * than this version needs, or the process drains. The status is held while a restored
+   * service waits for dues resume, else ok.
    */
   getReadyz(options?: CallOptions): Promise<GetReadyzReply> {
     return this.call("GET", "/readyz", options, { project: false });
