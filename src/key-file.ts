@@ -1,4 +1,4 @@
-// The key that signs cursors and encrypts secrets: from SECRET_KEY, else from a file beside the data.
+// The key that signs cursors and encrypts secrets: from SECRET_KEY, else from a file in DUES_DATA.
 
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

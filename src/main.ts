@@ -47,7 +47,7 @@ import { startWorkersWithPool, startWorkerThread } from "./workers/start.ts";
 const STATEMENT_MS = 2_300;
 const LOCK_MS = 2_000;
 /** When somebody has waited so long for a connection, whoever comes is refused at once. */
-const QUEUE_MS = 500;
+const QUEUE_MS = 1_000;
 const PIPELINES = 2;
 const LAST_USED_PAUSE_MS = 30_000;
 /** A stop takes 10 s at most: who sends a body byte by byte is cut off after this. */

@@ -70,11 +70,11 @@ export class Fleet {
   }
 
   /**
-   * One of hundreds of calls at once. On a cluster they can wait longer for a connection than a
-   * process lets them; who then hears 503 tries again, and whatever came of it shows in the answer.
+   * One of hundreds of calls at once. They may wait longer for a connection than a process lets
+   * them; who then hears 503 tries again, and whatever came of it shows in the answer.
    */
   answer(api: ServiceProcess, method: string, path: string, body: Json): Promise<HttpAnswer> {
-    return this.caller[onCluster ? "insist" : "call"](api, method, path, body);
+    return this.caller.insist(api, method, path, body);
   }
 
   async stopAll(): Promise<void> {

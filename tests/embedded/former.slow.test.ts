@@ -77,7 +77,8 @@ drill("data of PostgreSQL 15 is moved by one command, and the old folder is kept
   expect(existsSync(upgraded.backup ?? "")).toBe(true);
   await onOurs(async (connection) => {
     const after = await contentsOf(connection);
-    for (const table of ["organizations", "workspaces"]) expect(after[table]).toBe(before[table]);
+    // Migrations since then have changed no row of it.
+    expect(after.workspaces).toBe(before.workspaces);
     const state = await onClient(connection, async (client) => {
       const { rows } = await client.query(
         "select (select count(*) from projects)::int as projects, max(version) as version," +

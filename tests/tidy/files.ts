@@ -99,7 +99,8 @@ export function projectFiles(): string[] {
 
 function patternOf(line: string): RegExp {
   const text = line.replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("*", "[^/]*");
-  return new RegExp(text.startsWith("/") ? `^${text.slice(1)}` : `(^|/)${text}$`);
+  const whole = text.endsWith("/") ? text : `${text}/?`;
+  return new RegExp(whole.startsWith("/") ? `^${whole.slice(1)}` : `(^|/)${whole}$`);
 }
 
 export function readText(path: string): string {
