@@ -7,7 +7,14 @@ import { access, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Writable } from "node:stream";
 import type { Config } from "./config.ts";
-import { findBinaries, majorVersions, putBack, setAside } from "./embedded/former.ts";
+import {
+  asideName,
+  dropFresh,
+  findBinaries,
+  freshFolder,
+  majorVersions,
+  swapData,
+} from "./embedded/former.ts";
 import { reachFormer } from "./embedded/start.ts";
 import { readSecretKey, writeSecretKey } from "./key-file.ts";
 import { openStore, StartError, type Store } from "./main.ts";
@@ -236,28 +243,28 @@ export async function upgradeData(
   const { data: from, ours: to } = await majorVersions(folder);
   if (from === undefined) throw noData(config);
   if (from === to) return { from, to };
+  const former = await asideName(folder, from);
   const binaries = await findBinaries(from, from_binaries);
   const backup = await backUpFormer(config, binaries, teller, now);
-  const header = await verified(backup, teller);
-  const former = await setAside(folder, from);
+  const fresh = freshFolder(folder);
   try {
-    const restored = await withStore(
-      config,
-      "upgrade-data",
-      teller,
-      async ({ connection }) => {
-        const told = await partOf(backup, "loading", teller);
-        // Nothing happened between the backup and now, so nothing has to be looked at.
-        const options = { header, held_since: null, next_invoices: [], told };
-        return loadBackup(connection, backup, options);
-      },
-      { make: true },
-    );
+    const restored = await loadInto({ ...config, data_folder: fresh }, backup, teller);
+    await swapData(folder, fresh, former);
     return { from, to, restored, backup, former };
   } catch (error) {
-    await putBack(folder, former);
+    await dropFresh(fresh);
     throw error;
   }
+}
+
+/** Nothing happened between the backup and now, so nothing is held. */
+async function loadInto(config: Config, file: string, teller: Teller): Promise<Restored> {
+  const header = await verified(file, teller);
+  return withStore(config, "restore", teller, async ({ connection }) => {
+    const told = await partOf(file, "loading", teller);
+    const options = { header, held_since: null, next_invoices: [], told };
+    return loadBackup(connection, file, options);
+  });
 }
 
 async function backUpFormer(
@@ -291,12 +298,10 @@ async function withStore<T>(
   verb: string,
   { say }: Teller,
   work: (store: Store) => Promise<T>,
-  { make = verb === "restore" } = {},
 ): Promise<T> {
-  const isEmbedded = config.database_url === undefined;
-  if (isEmbedded && !make && !(await exists(join(config.data_folder, "postgres")))) {
-    throw noData(config);
-  }
+  // Only a restore may make a new folder.
+  const mustExist = config.database_url === undefined && verb !== "restore";
+  if (mustExist && !(await exists(join(config.data_folder, "postgres")))) throw noData(config);
   let lost: string | undefined;
   const onLost = (why: string) => {
     lost = why;

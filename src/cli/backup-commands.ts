@@ -234,8 +234,8 @@ function upgradeCommand(io: Io): Command {
 }
 
 const UPGRADE_WORDS = `
-Starts the old PostgreSQL on the data, takes a backup, and restores it into a new folder beside the
-old one, which is kept. A run that fails puts everything back. Stop the service first. Without the
+Starts the old PostgreSQL on the data, takes a backup, restores it into a new folder, and swaps the
+two; the old one is kept. A run that fails leaves everything as it was. Stop the service first. Without the
 programs of the old PostgreSQL: dues backup with the version of dues that wrote the data, then move
 the folder postgres away, and dues restore with this one.`;
 

@@ -63,6 +63,7 @@ export async function openCluster(
     const binaries = await usableBinaries(found, account, path);
     await removeLeftovers(path);
     if (await isEmpty(join(path, "postgres"))) {
+      await checkNothingAside(path);
       await createCluster({ folder: path, binaries, account }, settings, say);
     }
     const dataDirectory = await realpath(join(path, "postgres"));
@@ -109,6 +110,17 @@ export async function clusterOwner(folder: string): Promise<Owner | undefined> {
   throw new EmbeddedError(
     `The data of ${folder} was in ${target}, which is gone. Put it back, or remove the link ` +
       `${path} to begin with an empty database.`,
+  );
+}
+
+/** A `dues upgrade-data` that was killed between its last two steps leaves only the old data. */
+async function checkNothingAside(folder: string): Promise<void> {
+  const aside = (await readdir(folder)).find((name) => /^postgres-\d+$/.test(name));
+  if (aside === undefined) return;
+  throw new EmbeddedError(
+    `${folder} holds ${aside} and no database in use. Give it its name back and run ` +
+      `"dues upgrade-data" again (mv ${join(folder, aside)} ${join(folder, "postgres")}), or ` +
+      "move it away to begin with an empty database.",
   );
 }
 

@@ -1,5 +1,5 @@
 // Data that another major version of PostgreSQL has written: which one that was, its programs where
-// they are installed, and the folder set aside once its data is in a new one.
+// they are installed, and its place in the folder, which new data takes when it is complete.
 
 import { execFile } from "node:child_process";
 import { readFile, realpath, rename, rm, stat } from "node:fs/promises";
@@ -63,22 +63,29 @@ export async function formerCluster(folder: string, binaries: string): Promise<C
   return { folder: path, data_directory, binaries, account };
 }
 
-/** Gives the data another name beside its own, and returns that. */
-export async function setAside(folder: string, major: string): Promise<string> {
-  const path = join(resolve(folder), "postgres");
-  const aside = `${path}-${major}`;
-  if (await stat(aside).catch(() => undefined)) {
-    throw new EmbeddedError(`${aside} is there already. Move it away, then run this again.`);
-  }
-  await rename(path, aside);
-  return aside;
+/** Where the new data is made: the next start removes it should this process be killed. */
+export function freshFolder(folder: string): string {
+  return join(resolve(folder), `upgrade.new-${process.pid}-data`);
 }
 
-/** Undoes `setAside`, and drops what was made since. */
-export async function putBack(folder: string, aside: string): Promise<void> {
+/** The name that the data of that version gets beside the new one, which must be free. */
+export async function asideName(folder: string, major: string): Promise<string> {
+  const aside = join(resolve(folder), `postgres-${major}`);
+  if ((await stat(aside).catch(() => undefined)) === undefined) return aside;
+  throw new EmbeddedError(`${aside} is there already. Move it away, then run this again.`);
+}
+
+/** Puts the new data into the place of the old, which gets its other name. */
+export async function swapData(folder: string, fresh: string, aside: string): Promise<void> {
   const path = join(resolve(folder), "postgres");
-  const made = await realpath(path).catch(() => path);
-  await rm(made, { recursive: true, force: true });
-  await rm(path, { force: true });
-  await rename(aside, path);
+  await rename(path, aside);
+  await rename(join(fresh, "postgres"), path);
+  await rm(fresh, { recursive: true, force: true });
+}
+
+/** Removes the new data, also where its folder is a link to it. */
+export async function dropFresh(fresh: string): Promise<void> {
+  const data = await realpath(join(fresh, "postgres")).catch(() => fresh);
+  await rm(data, { recursive: true, force: true });
+  await rm(fresh, { recursive: true, force: true });
 }

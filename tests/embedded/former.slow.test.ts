@@ -1,7 +1,15 @@
 // The drill of an upgrade: data that PostgreSQL 15 wrote is moved to the version that dues brings,
 // by one command. Skipped, with a word, where the programs of PostgreSQL 15 are not installed.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -96,7 +104,7 @@ drill("data of PostgreSQL 15 is moved by one command, and the old folder is kept
   });
 });
 
-drill("a move that fails puts the old folder back", async () => {
+drill("a move that fails leaves the old folder in its place", async () => {
   const before = await makeFormer();
   await onFormer((connection) =>
     admin(
@@ -108,7 +116,9 @@ drill("a move that fails puts the old folder back", async () => {
   const moving = upgradeData(config, { from_binaries: binaries }, teller, NOW);
   await expect(moving).rejects.toThrow(/foreign key/);
   expect(readFileSync(join(folder, "postgres", "PG_VERSION"), "utf8").trim()).toBe(OLD);
-  expect(readdirSync(folder)).not.toContain(`postgres-${OLD}`);
+  expect(readdirSync(folder).filter((name) => /postgres-|upgrade/.test(name))).toEqual([
+    expect.stringMatching(/^before-upgrade-/),
+  ]);
   const { organizations } = await onFormer(contentsOf);
   expect(organizations).toBe(before.organizations);
 });
@@ -119,6 +129,13 @@ drill("an older folder that was kept is not written over", async () => {
   const moving = upgradeData(config, { from_binaries: undefined }, teller, NOW);
   await expect(moving).rejects.toThrow("is there already");
   expect((await majorVersions(folder)).data).toBe(OLD);
+});
+
+drill("a start after a move that was killed at its last step does not begin anew", async () => {
+  await makeFormer();
+  renameSync(join(folder, "postgres"), join(folder, `postgres-${OLD}`));
+  await expect(onOurs(async () => {})).rejects.toThrow("Give it its name back");
+  expect(existsSync(join(folder, "postgres"))).toBe(false);
 });
 
 test("programs that are not there are named with what to do", async () => {
