@@ -15,7 +15,7 @@ import { type ServiceProcess, startService, until } from "../support/processes.t
 const ROOT = resolve(import.meta.dirname, "../..");
 const CALLERS = 8;
 /** What a call may take, on a machine that other tests keep busy. */
-const ANSWER_MS = 3_000;
+const ANSWER_MS = onCluster ? 6_000 : 3_000;
 /** Tables that every call and every worker writes or reads. */
 const HOT = [
   ...["tokens", "projects", "log_heads", "billing_events", "subscriptions", "usage_events"],
@@ -86,47 +86,46 @@ async function call(no: number, told: { stop: boolean; at: ServiceProcess[] }): 
     const { status, body: answer } = await fleet.caller.call(service, method, path, body);
     seen.calls += 1;
     seen.most_ms = Math.max(seen.most_ms, performance.now() - start_ms);
-    if (status >= 300) seen.failed.push(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
+    // On a cluster tables are altered shard by shard, which takes longer than a caller may wait.
+    const mayTryAgain = onCluster && status === 503;
+    if (status >= 300 && !mayTryAgain) {
+      seen.failed.push(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
+    }
   }
   return seen;
 }
 
-// On a cluster a table is altered shard by shard, and callers may be told to try again.
-test.skipIf(onCluster)(
-  "old and new version serve side by side while the new one migrates",
-  {
-    timeout: 120_000,
-  },
-  async () => {
-    const main = await nextVersion();
-    const [before] = await fleet.start("all");
-    const { plan, customer } = await fleet.makePlan(before);
-    await fleet.caller.ok(before, "POST", "/v1/subscriptions", {
-      ...{ external_id: "s", customer_id: customer.id, plan_id: plan.id, properties: { seats: 1 } },
-    });
-    const told = { stop: false, at: [before] };
-    const calls = Array.from({ length: CALLERS }, (_, no) => call(no, told));
+test("old and new version serve side by side while the new one migrates", {
+  timeout: 120_000,
+}, async () => {
+  const main = await nextVersion();
+  const [before] = await fleet.start("all");
+  const { plan, customer } = await fleet.makePlan(before);
+  await fleet.caller.ok(before, "POST", "/v1/subscriptions", {
+    ...{ external_id: "s", customer_id: customer.id, plan_id: plan.id, properties: { seats: 1 } },
+  });
+  const told = { stop: false, at: [before] };
+  const calls = Array.from({ length: CALLERS }, (_, no) => call(no, told));
+  await pause(500);
+  const after = await startService({ connection: fleet.connection, role: "all", main });
+  try {
+    const schema = async (service: ServiceProcess) =>
+      (await fleet.caller.ok(service, "GET", "/readyz")).schema_version;
+    expect(await schema(after)).toBe((await schema(before)) + 3);
+    told.at = [before, after];
+    await pause(1_000);
+    told.at = [after];
+    await pause(300);
+    expect(await before.signal("SIGTERM")).toEqual({ code: 0, signal: null });
     await pause(500);
-    const after = await startService({ connection: fleet.connection, role: "all", main });
-    try {
-      const schema = async (service: ServiceProcess) =>
-        (await fleet.caller.ok(service, "GET", "/readyz")).schema_version;
-      expect(await schema(after)).toBe((await schema(before)) + 3);
-      told.at = [before, after];
-      await pause(1_000);
-      told.at = [after];
-      await pause(300);
-      expect(await before.signal("SIGTERM")).toEqual({ code: 0, signal: null });
-      await pause(500);
-      told.stop = true;
-      const seen = await Promise.all(calls);
-      expect(seen.flatMap(({ failed }) => failed)).toEqual([]);
-      expect(Math.min(...seen.map((each) => each.calls))).toBeGreaterThan(20);
-      expect(Math.max(...seen.map(({ most_ms }) => most_ms))).toBeLessThan(ANSWER_MS);
-      expect([...before.errors, ...after.errors]).toEqual([]);
-      await until(async () => (await checkInvariants(fleet.db)).length === 0);
-    } finally {
-      await after.signal("SIGKILL");
-    }
-  },
-);
+    told.stop = true;
+    const seen = await Promise.all(calls);
+    expect(seen.flatMap(({ failed }) => failed)).toEqual([]);
+    expect(Math.min(...seen.map((each) => each.calls))).toBeGreaterThan(20);
+    expect(Math.max(...seen.map(({ most_ms }) => most_ms))).toBeLessThan(ANSWER_MS);
+    if (!onCluster) expect([...before.errors, ...after.errors]).toEqual([]);
+    await until(async () => (await checkInvariants(fleet.db)).length === 0);
+  } finally {
+    await after.signal("SIGKILL");
+  }
+});
