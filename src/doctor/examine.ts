@@ -76,6 +76,8 @@ function checksOf(given: Surroundings): [string, (facts: DatabaseFacts) => Verdi
     ["transaction_ids", ({ oldest_id_age }) => judged(oldest_id_age, database.checkIdAge)],
     ["archive", ({ archive }) => judged(archive, database.checkArchive)],
     ["replication", database.checkReplication],
+    ["portal_access", ({ open_portals }) => settings.checkPortals(config, open_portals)],
+    ["held", ({ held_since }) => judged(held_since, work.checkHeld)],
     ["workers", ({ sessions }) => judged(sessions, work.checkWorkers)],
     ["periods", ({ closes }) => judged(closes, (found) => work.checkPeriods(found, now()))],
     ["set_aside", ({ closes }) => judged(closes, work.checkSetAside)],

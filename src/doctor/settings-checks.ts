@@ -5,7 +5,8 @@ import { readFileSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { secretKeyFile } from "../key-file.ts";
-import { fail, gigabytes, ok, skipped, type Verdict, warn } from "./finding.ts";
+import type { Fact } from "../store/checks.ts";
+import { fail, gigabytes, judged, ok, skipped, type Verdict, warn } from "./finding.ts";
 
 /** What package.json says in `engines`: these lines, and every newer one. */
 const NODE_LEAST: readonly [major: number, minor: number][] = [
@@ -140,6 +141,19 @@ export function checkPublicAddress(config: Config): Verdict {
       .join("; ")}`,
     `Consider ${missing.map(({ setting, says }) => `${setting} (${says})`).join("; ")}.`,
   );
+}
+
+/** A link of the open kind works for ever, for whoever has it. */
+export function checkPortals(config: Config, open: Fact<number>): Verdict {
+  if (!isPublic(config)) return skipped("the service listens on this machine alone");
+  return judged(open, (count) => {
+    if (count === 0) return ok("the portals of live projects open with signed links alone");
+    return warn(
+      `the portals of ${count} live project(s) open for whoever has a customer's id`,
+      "Consider portal_access signed in the settings of these projects: links then end, and can " +
+        "be revoked for a customer.",
+    );
+  });
 }
 
 const DISK = {

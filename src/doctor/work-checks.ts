@@ -19,6 +19,14 @@ export function checkWorkers({ api, worker, listening }: Sessions): Verdict {
   );
 }
 
+export function checkHeld(since: Date | null | undefined): Verdict {
+  if (since === null || since === undefined) return ok("no restored backup waits for a word");
+  return warn(
+    `restored from a backup and held since ${since.toISOString()}: no period closes`,
+    "Look at what is about to happen and let it go on: dues resume.",
+  );
+}
+
 type Value<Name extends keyof DatabaseFacts> = Extract<
   DatabaseFacts[Name],
   { readonly value: unknown }

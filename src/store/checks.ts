@@ -88,6 +88,10 @@ export type DatabaseFacts = {
   readonly is_standby: Fact<boolean>;
   readonly schema_version: Fact<number>;
   readonly secret_check: Fact<Buffer | null>;
+  /** Since when a restored database waits for `dues resume`. */
+  readonly held_since: Fact<Date | null>;
+  /** Live projects whose portal opens for whoever has a customer's id. */
+  readonly open_portals: Fact<number>;
   readonly durability: Fact<readonly Durability[]>;
   readonly clock: Fact<{ readonly ahead_ms: number; readonly unsure_ms: number }>;
   readonly sessions: Fact<Sessions>;
@@ -130,6 +134,8 @@ export async function readFacts(connection: Connection, asked: Asked): Promise<D
       is_standby: await fact(() => one(client, "select pg_is_in_recovery()")),
       schema_version: await fact(() => readSchemaVersion(client)),
       secret_check: await fact(() => one(client, "select secret_check from installation")),
+      held_since: await fact(() => one(client, "select held_since from installation")),
+      open_portals: await fact(() => one(client, OPEN_PORTALS)),
       durability: await fact(() => readDurability(client, place)),
       clock: await fact(() => readClock(client, now)),
       sessions: await fact(() => readSessions(client, place)),
@@ -262,6 +268,11 @@ async function readTransactions(client: pg.Client, long_s: number): Promise<Long
   );
   return rows;
 }
+
+const OPEN_PORTALS = `
+  select count(*)::integer
+    from projects
+   where mode = 'live' and portal_access = 'open'`;
 
 const OLDEST_ID_AGE = `
   select greatest(age(datfrozenxid), mxid_age(datminmxid))

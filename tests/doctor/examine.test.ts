@@ -125,6 +125,21 @@ test("a transaction that somebody left open", async () => {
   expect(found.advice).toContain(`pg_terminate_backend(${row.pid})`);
 });
 
+test("a restored database that waits for a word, and portals that are open to strangers", async () => {
+  expect((await find("held")).status).toBe("ok");
+  await app.context.db.run(sql`update installation set held_since = statement_timestamp()`);
+  const held = await find("held");
+  await app.context.db.run(sql`update installation set held_since = null`);
+  expect(held).toMatchObject({ status: "warn", advice: expect.stringContaining("dues resume") });
+
+  await app.context.db.run(sql`update projects set mode = 'live'`);
+  expect((await find("portal_access")).status).toBe("skipped");
+  const config = { ...given.config, host: "0.0.0.0" };
+  expect((await find("portal_access", { config })).status).toBe("warn");
+  await app.context.db.run(sql`update projects set portal_access = 'signed'`);
+  expect((await find("portal_access", { config })).status).toBe("ok");
+});
+
 describe("workers", () => {
   test("are known by their connections", async () => {
     expect((await find("workers")).status).toBe("warn");
