@@ -74,8 +74,9 @@ test("a node that hangs leaves writers to the others", async () => {
   const hanging = Array.from({ length: 6 }, (_, n) =>
     expect(queue.push(of(`hangs-${n}`), event("1"), NOW)).rejects.toMatchObject(AWAY),
   );
+  // Those that hang are given up after 4 s.
   for (let n = 0; n < 5; n++) {
-    expect(await timed(queue.push(settings, event(`fine-${n}`), NOW))).toBeLessThan(1_000);
+    expect(await timed(queue.push(settings, event(`fine-${n}`), NOW))).toBeLessThan(2_000);
   }
   await Promise.all(hanging);
 });
