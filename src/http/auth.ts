@@ -181,7 +181,15 @@ export class Gate {
     if (this.#used.size === 0) return 0;
     const uses = [...this.#used.values()];
     this.#used.clear();
-    await keys.recordUse(this.#context.db, uses);
+    try {
+      await keys.recordUse(this.#context.db, uses);
+    } catch (error) {
+      // Kept for the next time, unless a later use has come.
+      for (const use of uses) {
+        if (!this.#used.has(use.token_id)) this.#used.set(use.token_id, use);
+      }
+      throw error;
+    }
     return uses.length;
   }
 }

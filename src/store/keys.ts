@@ -1,7 +1,7 @@
 // Tokens: their hash, scopes, expiry and last use. The full value is never stored.
 
 import type { Scope, Token } from "../schema/keys.ts";
-import type { Queryable, Tx } from "./db.ts";
+import type { Db, Queryable, Tx } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
 
 const COLUMNS: Sql = sql`id, name, key_prefix, scopes, project_ids, last_used_at, created_at,
@@ -100,9 +100,12 @@ export type Use = {
   readonly used_at: Date;
 };
 
-/** One statement for all tokens used since the last call, so that requests need not write it. */
-export async function recordUse(db: Queryable, uses: readonly Use[]): Promise<void> {
-  await db.run(sql`
+/**
+ * One statement for all tokens used since the last call, so that requests need not write it. Tried
+ * again when another process updates the same tokens in another order.
+ */
+export async function recordUse(db: Db, uses: readonly Use[]): Promise<void> {
+  await db.alone(sql`
     update tokens t
        set last_used_at = greatest(t.last_used_at, u.used_at)
       from unnest(${uses.map((use) => use.organization_id)}::uuid[],

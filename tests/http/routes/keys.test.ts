@@ -188,6 +188,18 @@ test("last_used_at is written off the request path", async () => {
   expect(await lastUsed()).toBe(used);
 });
 
+test("a use that could not be written is written the next time", async () => {
+  const { id, token } = (await createKey(app)).body;
+  await me(token);
+  const used = clock.now();
+  vi.spyOn(app.context.db, "alone").mockRejectedValueOnce(new Error("away"));
+  await expect(app.server.gate.flushLastUsed()).rejects.toThrow("away");
+  await app.server.gate.flushLastUsed();
+  const { tokens } = await app.get("/v1/keys");
+  const { last_used_at } = tokens.find((one: { id: string }) => one.id === id);
+  expect(last_used_at).toBe(used.toISOString());
+});
+
 test("a token whose checksum is wrong is refused without asking the database", async () => {
   let asked = 0;
   const { db } = app.context;
