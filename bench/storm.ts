@@ -50,7 +50,8 @@ export const benchStorm: Bench = async ({ quick }) => {
   const site = { stage, service: await startService(stage, "all", env) };
   try {
     return [
-      ...(await overload(site, quick ? 5 : 60)),
+      ...(await overload(site, EVENTS, quick ? 5 : 60)),
+      ...(await overload(site, WRITES, quick ? 5 : 30)),
       ...(await idleConnections(site)),
       ...(await largeBatches(site)),
       ...(await documents(site)),
@@ -68,24 +69,39 @@ function notePeak({ service }: Site): void {
   most_mb = Math.max(most_mb, service.rssMb() ?? 0);
 }
 
-async function overload(site: Site, seconds: number): Promise<Figure[]> {
-  const before = await singles(site, { connections: 64, seconds: 3 });
+type Calls = { readonly what: string; readonly ask: Ask };
+
+const EVENTS: Calls = { what: "events", ask: SINGLE };
+/** Each a transaction of several statements, so that far fewer can be answered. */
+const WRITES: Calls = {
+  what: "customers changed",
+  ask: {
+    kind: "writes",
+    writes: Array.from({ length: SUBSCRIPTIONS }, (_, i) => ({
+      method: "PATCH",
+      path: `/v1/customers/ext:c${i + 1}`,
+      body: { name: `Customer ${i + 1}` },
+    })),
+  },
+};
+
+async function overload(site: Site, { what, ask }: Calls, seconds: number): Promise<Figure[]> {
+  const before = await send(site, ask, { connections: 64, seconds: 3 });
   const health = watchHealth(site);
-  const storm = await singles(site, {
+  const storm = await send(site, ask, {
     connections: STORM_CONNECTIONS,
     seconds,
     per_second: TIMES_CAPACITY * before.per_second,
   });
   const ended = performance.now();
-  const name = `${TIMES_CAPACITY} times ${Math.round(before.per_second)}/s`;
-  while (
-    (await singles(site, { connections: 64, seconds: 0.5 })).per_second <
-    RECOVERED * before.per_second
-  ) {
+  for (;;) {
+    const { per_second } = await send(site, ask, { connections: 64, seconds: 0.5 });
+    if (per_second >= RECOVERED * before.per_second) break;
     assert.ok(performance.now() - ended < RECOVERY_MAX_S * 1_000, "it recovers");
   }
   const recovery_s = Math.max(0, (performance.now() - ended) / 1_000 - 0.5);
   const share = (storm.requests - storm.refused) / storm.requests;
+  const name = `${TIMES_CAPACITY} times ${Math.round(before.per_second)} ${what}/s`;
   return [
     amount(`${name}: health, p99`, "ms", await health.stop(), atMost(1_000)),
     amount(`${name}: refused`, "requests", storm.refused, null),
@@ -206,11 +222,11 @@ async function documents(site: Site): Promise<Figure[]> {
   ];
 }
 
-type Singles = { connections: number; seconds: number; per_second?: number };
+type Pace = { connections: number; seconds: number; per_second?: number };
 
-function singles({ stage, service }: Site, wanted: Singles): Promise<LoadResult> {
-  const mix = [{ ask: SINGLE, times: 1 }];
-  return load({ url: service.url, headers: headersOf(stage), mix, ...wanted });
+function send({ stage, service }: Site, ask: Ask, pace: Pace): Promise<LoadResult> {
+  const mix = [{ ask, times: 1 }];
+  return load({ url: service.url, headers: headersOf(stage), mix, ...pace });
 }
 
 /** Asks for the health until it is stopped; tells the p99 of how long that took. */

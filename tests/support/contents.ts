@@ -35,15 +35,20 @@ async function tablesOf(client: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Keys, checks, indexes and triggers, by their definitions. */
+/** Keys, checks and triggers by their definitions. On a cluster the shards have them again. */
 export async function constraintsOf(connection: Connection): Promise<string[]> {
   return onClient(connection, async (client) => {
     const { rows } = await client.query<{ says: string }>(
       `select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) as says
          from pg_constraint
         where connamespace = 'public'::regnamespace and contype <> 'n'
+          and conrelid::regclass::text !~ '_[0-9]{6}$'
         union all
-       select pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
+       select pg_get_triggerdef(t.oid)
+         from pg_trigger t
+         join pg_class c on c.oid = t.tgrelid
+        where not t.tgisinternal and c.relnamespace = 'public'::regnamespace
+          and c.relname !~ '_[0-9]{6}$'
         order by 1`,
     );
     return rows.map(({ says }) => says);
