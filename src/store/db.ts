@@ -72,13 +72,18 @@ export type PoolOptions = Partial<WriteSettings> & {
   readonly statement_timeout_ms: number;
   readonly lock_timeout_ms: number;
   readonly application_name: string;
-  /** When somebody has waited so long for a connection, whoever comes is refused at once. */
+  /** Bounds the queue: when somebody has waited so long, whoever comes is refused at once. */
   readonly queue_ms?: number;
 };
 
 /** What a process holds locked that is gone without a word is free after this. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 const CONNECTION_LIFETIME_S = 1_800;
+/**
+ * For each connection of a pool with a bounded queue. A write holds one for about 12 ms, so the
+ * last waits for 0.6 s.
+ */
+const WAITING_MAX = 50;
 /** After that the system asks whether the other side is there, once a second, ten times. */
 const KEEP_ALIVE_MS = 5_000;
 /** How long an idle connection may take to answer once another one has gone silent. */
@@ -136,12 +141,15 @@ export class Pool implements Db {
   readonly portal_auto_invalidate: boolean;
   readonly #pool: pg.Pool;
   readonly #queue_ms: number;
+  readonly #queue_max: number;
   /** Who waits for a connection, in order. */
   readonly #waiting = new Set<{ isLate: boolean }>();
 
   constructor(connection: Connection, options: PoolOptions) {
     this.portal_auto_invalidate = options.portal_auto_invalidate ?? false;
     this.#queue_ms = options.queue_ms ?? options.lock_timeout_ms;
+    const isBounded = options.queue_ms !== undefined;
+    this.#queue_max = isBounded ? options.max * WAITING_MAX : Number.POSITIVE_INFINITY;
     this.#pool = new pg.Pool({
       ...clientConfig(connection, options),
       ...PIPELINED,
@@ -233,7 +241,9 @@ export class Pool implements Db {
 
   async #connect(): Promise<pg.PoolClient> {
     const [first] = this.#waiting;
-    if (first?.isLate) throw unavailable("Too many requests wait for the database.", undefined);
+    if (first?.isLate || this.#waiting.size >= this.#queue_max) {
+      throw unavailable("Too many requests wait for the database.", undefined);
+    }
     const waiting = { isLate: false };
     this.#waiting.add(waiting);
     const timer = setTimeout(() => {

@@ -113,6 +113,24 @@ test("when somebody has waited long for a connection, whoever comes is told so a
   await small.end();
 });
 
+test("of a bounded queue, fifty wait for each connection and the next is refused at once", async () => {
+  const small = new Pool(database.connection, {
+    max: 1,
+    statement_timeout_ms: 5_000,
+    lock_timeout_ms: 2_000,
+    queue_ms: 1_000,
+    application_name: "queue",
+  });
+  await small.one(sql`select 1 as one`);
+  const slow = small.many(sql`select pg_sleep(0.3)`);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const waiting = Array.from({ length: 50 }, () => small.one(sql`select 1 as one`));
+  await expect(small.one(sql`select 2`)).rejects.toMatchObject({ status: 503 });
+  await slow;
+  expect((await Promise.all(waiting)).length).toBe(50);
+  await small.end();
+});
+
 test("a statement that fails leaves its connection usable", async () => {
   const pid = async () => (await one.one<{ pid: number }>(sql`select pg_backend_pid() as pid`)).pid;
   const one = new Pool(database.connection, {
