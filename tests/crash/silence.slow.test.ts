@@ -157,6 +157,11 @@ async function postmaster(): Promise<number> {
 function signal(pid: number, name: "STOP" | "CONT"): void {
   const children = execFileSync("pgrep", ["-P", String(pid)], { encoding: "utf8" });
   for (const each of [pid, ...children.trim().split("\n").map(Number)]) {
-    process.kill(each, `SIG${name}`);
+    try {
+      process.kill(each, `SIG${name}`);
+    } catch (error) {
+      // One that has ended since.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
   }
 }
