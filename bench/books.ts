@@ -268,3 +268,28 @@ async function fill(db: Pool, table: string, work: () => Promise<unknown>): Prom
     await ddl(`alter table ${table} add constraint ${name} ${definition}`);
   }
 }
+
+export type GrownBooks = {
+  readonly customers: number;
+  readonly events_each: number;
+  readonly invoices_each: number;
+  readonly start: Date;
+  /** The project's clock stands still here, so that its analytics are the same whenever asked. */
+  readonly now: Date;
+  readonly days: number;
+};
+
+/** A sandbox that has lived for a while: subscriptions, invoices, payments and usage. */
+export async function growBooks(stage: Stage, grown: GrownBooks): Promise<void> {
+  const { db } = stage;
+  const { start, days } = grown;
+  const all = { from: 1, to: grown.customers };
+  await openBooks(stage, start);
+  await db.run(sql`update projects set mode = 'sandbox', frozen_at = ${grown.now}`);
+  await addSubscriptions(db, { ...all, from: 2 }, start);
+  await addInvoices(db, { ...all, each: grown.invoices_each, after: 0 }, start);
+  await addPayments(db);
+  const usage = { ...all, period_no: 1, start, days, each: grown.events_each };
+  await addDays(db, usage);
+  await addEvents(db, usage);
+}

@@ -13,6 +13,8 @@ export type Config = {
   /** Undefined: health and metrics are answered where the API is. */
   readonly health_port: number | undefined;
   readonly base_url: string;
+  /** Whether others than this machine reach it: by its own address, or through a proxy. */
+  readonly is_public: boolean;
   readonly database_url: string | undefined;
   readonly data_folder: string;
   readonly secret_key: string | undefined;
@@ -102,11 +104,13 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
   if (secretKey !== undefined && secretKey.length < 32) {
     throw new ConfigError("SECRET_KEY must have at least 32 characters.");
   }
+  const base_url = baseUrl(env, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
   return Object.freeze({
     port,
     host,
     health_port: integer(env, "HEALTH_PORT", 0, 0, 65_535) || undefined,
-    base_url: baseUrl(env, `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
+    base_url,
+    is_public: !isThisMachine(host) || !isThisMachine(new URL(base_url).hostname),
     database_url: env.DATABASE_URL || undefined,
     data_folder: resolve(env.DUES_DATA || ".dues"),
     secret_key: secretKey,
@@ -124,9 +128,8 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
 
 /** What is unsafe about them, in words for the operator. */
 export function warningsOf(config: Config): string[] {
-  const loopback = /^(127\.|::1$|localhost$)/.test(config.host);
   const warnings: string[] = [];
-  if (config.key_creation === "open" && !loopback) {
+  if (config.key_creation === "open" && config.is_public) {
     warnings.push(
       "KEY_CREATION is open and the service listens on a public address: whoever knows the " +
         "organization id can make tokens. Set KEY_CREATION=bootstrap.",
@@ -197,6 +200,11 @@ function baseUrl(env: NodeJS.ProcessEnv, fallback: string): string {
     );
   }
   return text.replace(/\/+$/, "");
+}
+
+function isThisMachine(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[(.*)\]$/, "$1");
+  return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
 }
 
 const PROXIES_MAX = 10;

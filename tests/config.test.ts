@@ -58,3 +58,19 @@ test("HEALTH_PORT is none unless it is set", () => {
   expect(read({}).health_port).toBeUndefined();
   expect(read({ HEALTH_PORT: "9090" }).health_port).toBe(9090);
 });
+
+test.each(["127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST"])(
+  "HOST %s is reached from this machine alone, unless BASE_URL says otherwise",
+  (HOST) => {
+    expect(read({ HOST }).is_public).toBe(false);
+    expect(read({ HOST, BASE_URL: "http://[::1]:8080" }).is_public).toBe(false);
+    expect(read({ HOST, BASE_URL: "https://billing.example.com" }).is_public).toBe(true);
+  },
+);
+
+test.each(["0.0.0.0", "::", "10.0.0.1", "example.com", "localhost.example.com", "127.example.com"])(
+  "HOST %s is reached by others",
+  (HOST) => {
+    expect(read({ HOST }).is_public).toBe(true);
+  },
+);

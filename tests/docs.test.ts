@@ -21,7 +21,7 @@ const PAGE_BYTES_MAX = 300_000;
 const UPDATE = process.env.UPDATE_DOCS === "1";
 
 // Describing the routes asks nothing of the context.
-const routes = routeTable({ db: {} } as Context, {
+const routes = routeTable({ db: {}, config: {} } as Context, {
   draining: false,
   schema_version: 0,
   warnings: [],

@@ -10,14 +10,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
-import {
-  addDays,
-  addEvents,
-  addInvoices,
-  addPayments,
-  addSubscriptions,
-  openBooks,
-} from "../books.ts";
+import { growBooks } from "../books.ts";
 import type { Write } from "../load.ts";
 import { amount, type Bench, type Figure } from "../report.ts";
 import {
@@ -104,17 +97,9 @@ function sizeOf(customers: number): string {
   return `${events.toLocaleString("en")} events, ${invoices.toLocaleString("en")} invoices`;
 }
 
-async function fill(stage: Stage, customers: number): Promise<void> {
-  const { db } = stage;
-  const all = { from: 1, to: customers };
-  await openBooks(stage, START);
-  await db.run(sql`update projects set mode = 'sandbox', frozen_at = ${NOW}`);
-  await addSubscriptions(db, { ...all, from: 2 }, START);
-  await addInvoices(db, { ...all, each: INVOICES_EACH, after: 0 }, START);
-  await addPayments(db);
-  const usage = { ...all, period_no: 1, start: START, days: DAYS, each: EVENTS_EACH };
-  await addDays(db, usage);
-  await addEvents(db, usage);
+function fill(stage: Stage, customers: number): Promise<void> {
+  const each = { events_each: EVENTS_EACH, invoices_each: INVOICES_EACH };
+  return growBooks(stage, { customers, ...each, start: START, now: NOW, days: DAYS });
 }
 
 async function step(name: string, work: () => Promise<unknown>): Promise<Figure> {

@@ -5,13 +5,9 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { readClientSettings } from "../config.ts";
-import { backupCommands } from "./backup-commands.ts";
-import { clusterCommand } from "./cluster-commands.ts";
-import { doctorCommand } from "./doctor-command.ts";
 import { guarded } from "./io.ts";
-import { organizationCommand } from "./organization-commands.ts";
 import { runProgram } from "./program.ts";
-import { initCommand, migrateCommand, serveCommand } from "./server-commands.ts";
+import { serviceCommands } from "./service-commands.ts";
 
 /** The reader of a pipe may close it early (`dues … | head`): that is no failure. */
 function leaveQuietly(error: NodeJS.ErrnoException): void {
@@ -48,15 +44,7 @@ const io = guarded({
   ask,
 });
 
-const server = [
-  serveCommand(io),
-  initCommand(io),
-  migrateCommand(io),
-  ...backupCommands(io),
-  doctorCommand(io),
-  clusterCommand(io),
-  organizationCommand(io),
-];
+const server = serviceCommands(io);
 const code = await runProgram(io, server, process.argv.slice(2));
 // No process.exit: `serve` keeps running after its command has returned.
 if (code !== 0) process.exitCode = code;

@@ -85,17 +85,10 @@ export function checkProfileFile(config: Config): Verdict {
   );
 }
 
-const LOOPBACK = /^(127\.|\[?::1\]?$|localhost$)/;
-
-/** Whether strangers can reach the service: by its own address, or through a proxy. */
-export function isPublic({ host, base_url }: Config): boolean {
-  return !LOOPBACK.test(host) || !LOOPBACK.test(new URL(base_url).hostname);
-}
-
 export function checkKeyCreation(config: Config): Verdict {
   const seen = `KEY_CREATION is ${config.key_creation}`;
   if (config.key_creation !== "open") return ok(seen);
-  if (!isPublic(config)) return ok(`${seen}, and the service listens on this machine alone`);
+  if (!config.is_public) return ok(`${seen}, and the service listens on this machine alone`);
   return fail(
     `${seen}, and the service listens beyond this machine`,
     "Set KEY_CREATION=bootstrap: whoever has learned the organization's id can make tokens " +
@@ -132,7 +125,7 @@ const RECOMMENDATIONS: readonly Recommendation[] = [
 ];
 
 export function checkPublicAddress(config: Config): Verdict {
-  if (!isPublic(config)) return skipped("the service listens on this machine alone");
+  if (!config.is_public) return skipped("the service listens on this machine alone");
   const missing = RECOMMENDATIONS.filter(({ isMissing }) => isMissing(config));
   if (missing.length === 0) return ok("what is recommended beyond this machine is set");
   return warn(
@@ -145,7 +138,7 @@ export function checkPublicAddress(config: Config): Verdict {
 
 /** A link of the open kind works for ever, for whoever has it. */
 export function checkPortals(config: Config, open: Fact<number>): Verdict {
-  if (!isPublic(config)) return skipped("the service listens on this machine alone");
+  if (!config.is_public) return skipped("the service listens on this machine alone");
   return judged(open, (count) => {
     if (count === 0) return ok("the portals of live projects open with signed links alone");
     return warn(

@@ -23,7 +23,7 @@ export type AddressPolicy = {
 };
 
 type Sending = {
-  readonly host: string;
+  readonly is_public: boolean;
   readonly webhook_allow_private: boolean;
   readonly database_url: string | undefined;
   readonly base_url: string;
@@ -38,7 +38,7 @@ export function addressPolicy(config: Sending): AddressPolicy {
   const own = parsedUrl(config.base_url);
   return {
     allow_private: config.webhook_allow_private,
-    allow_loopback: config.database_url === undefined && isLoopback(config.host),
+    allow_loopback: config.database_url === undefined && !config.is_public,
     ...(own !== undefined && { own_host: own.host }),
   };
 }
@@ -154,11 +154,6 @@ function refusedHost(url: URL, policy: AddressPolicy): string | undefined {
   return LOCAL_SUFFIXES.some((suffix) => name.endsWith(suffix))
     ? "has a host name of a local network"
     : undefined;
-}
-
-/** Whether a server that listens on this host is called from its own machine only. */
-export function isLoopback(host: string): boolean {
-  return host.toLowerCase() === "localhost" || classifyAddress(host) === "loopback";
 }
 
 function isThisMachine(url: URL): boolean {

@@ -8,6 +8,7 @@ import { refuse } from "../errors.ts";
 import type { PdfOptions } from "../pages/invoice/pdf.ts";
 import type { PdfRequest, PdfResult } from "../pages/invoice/pdf-thread.ts";
 import { Bound } from "./bound.ts";
+import { within } from "./within.ts";
 
 /** A thread runs what was built, also in tests, where the rest is run from its source. */
 const BUILT = new URL(import.meta.url.endsWith(".ts") ? "../../dist/http/" : "./", import.meta.url);
@@ -121,19 +122,11 @@ function keyOf(document: InvoiceDocument, options: PdfOptions): string {
     .digest("base64");
 }
 
-async function answeredInTime(made: Promise<Buffer>): Promise<Buffer> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const refusal = refuse("unavailable", "The PDF is still being made. Ask again in a moment.", {
-      headers: { "retry-after": "2" },
-    });
-    timer = setTimeout(() => reject(refusal), ANSWER_MS);
+function answeredInTime(made: Promise<Buffer>): Promise<Buffer> {
+  const refusal = refuse("unavailable", "The PDF is still being made. Ask again in a moment.", {
+    headers: { "retry-after": "2" },
   });
-  try {
-    return await Promise.race([made, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return within(ANSWER_MS, made, refusal);
 }
 
 /** The last used, up to so many bytes. */

@@ -29,7 +29,7 @@ import { webhookRoutes } from "./routes/webhooks.ts";
 
 export function routeTable(context: Context, readiness: Readiness): readonly Route[] {
   const views = new PortalCache(context);
-  const hasHealthPort = context.config?.health_port !== undefined;
+  const hasHealthPort = context.config.health_port !== undefined;
   const table: Route[] = [
     ...keyRoutes(),
     ...tenantRoutes,

@@ -35,7 +35,7 @@ export type CloseReport = {
   readonly set_aside?: readonly SetAside[];
 };
 
-type SetAside = { readonly id: string; readonly reason: string };
+export type SetAside = { readonly id: string; readonly reason: string };
 
 /**
  * What keeps usage out of periods that are closing: usage locks until the commit, or a cutoff that
@@ -91,7 +91,7 @@ export async function closeEnded(
     try {
       closes.push({ subscription, closed: closePeriod(closing), opened: openNext(closing) });
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       const known = subscription.set_aside_reason === reason;
       failed.push({ id: subscription.id, reason, known });
     }
@@ -113,6 +113,31 @@ export async function closeEnded(
   ];
   await emit(tx, project, facts, by, now);
   return { closed: closes.length, facts, set_aside };
+}
+
+/**
+ * For a reason that a close met while it wrote, after which nothing of it is left. Undefined when
+ * the same reason was told before, or the subscription is gone.
+ */
+export async function setAside(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  error: unknown,
+  now: Date,
+): Promise<SetAside | undefined> {
+  const subscription = await subscriptions.lock(tx, project, id);
+  if (subscription === undefined) return undefined;
+  const found = { id, reason: reasonOf(error) };
+  await subscriptions.setAside(tx, project, id, found.reason);
+  if (subscription.set_aside_reason === found.reason) return undefined;
+  await emit(tx, project, [wasSetAside(found)], SCHEDULER, now);
+  return found;
+}
+
+function reasonOf(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return reason.slice(0, subscriptions.SET_ASIDE_REASON_MAX);
 }
 
 function wasSetAside({ id, reason }: SetAside): Fact {

@@ -36,7 +36,8 @@ export type BilledSubscription = SubscriptionRow & {
 };
 
 const SET_ASIDE_FOR: Sql = sql`interval '1 minute'`;
-const SET_ASIDE_REASON_MAX = 500;
+/** A longer reason is cut. */
+export const SET_ASIDE_REASON_MAX = 500;
 
 const COLUMNS: Sql = sql`s.id, s.external_id, s.customer_id, s.plan_id, s.status,
   s.billing_time, s.properties, s.started_at, s.period_no, s.current_period_start,
@@ -299,7 +300,7 @@ export async function setAside(
 ): Promise<void> {
   await tx.run(sql`
     update subscriptions
-       set set_aside_reason = ${reason.slice(0, SET_ASIDE_REASON_MAX)},
+       set set_aside_reason = ${reason},
            set_aside_until = ${DATABASE_NOW} + ${SET_ASIDE_FOR}
      where project_id = ${project} and id = ${id}`);
 }

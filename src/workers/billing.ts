@@ -9,6 +9,8 @@ import {
   type CloseReport,
   closeAlone,
   closeDue,
+  type SetAside,
+  setAside,
   settleEnded,
 } from "../operations/close-periods.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
@@ -84,10 +86,7 @@ async function closeBatch(context: Context, settings: ProjectSettings, now: Date
     const started_ms = monotonicMs();
     const report = await context.db.tx((tx) => closeDue(tx, settings, now, "cutoff"));
     if (report.closed > 0) closeBatchSeconds.observe((monotonicMs() - started_ms) / 1_000);
-    for (const { id, reason } of report.set_aside ?? []) {
-      const about = { project_id: settings.id, subscription_id: id, reason };
-      context.log.warn(about, "a subscription was set aside");
-    }
+    for (const one of report.set_aside ?? []) noteSetAside(context, settings, one);
     return countClosed(report);
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -98,20 +97,24 @@ async function closeBatch(context: Context, settings: ProjectSettings, now: Date
 
 /** Finds the subscription that made a batch fail: it is set aside with its reason, others close. */
 async function closeOneByOne(context: Context, settings: ProjectSettings, now: Date) {
-  const { db, log } = context;
+  const { db } = context;
   let closed = 0;
   for (const id of await subscriptions.listEnded(db, settings.id, now, BATCH_MAX)) {
     try {
       closed += countClosed(await db.tx((tx) => closeAlone(tx, settings, id, now)));
     } catch (error) {
       if (error instanceof Refusal) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      const about = { err: error, project_id: settings.id, subscription_id: id };
-      log.error(about, "a subscription was set aside");
-      await db.tx((tx) => subscriptions.setAside(tx, settings.id, id, reason));
+      const found = await db.tx((tx) => setAside(tx, settings.id, id, error, now));
+      if (found !== undefined) noteSetAside(context, settings, found, error);
     }
   }
   return closed;
+}
+
+/** Once per reason: it is tried again every minute. */
+function noteSetAside({ log }: Context, { id }: ProjectSettings, found: SetAside, err?: unknown) {
+  const about = { err, project_id: id, subscription_id: found.id, reason: found.reason };
+  log.error(about, "a subscription was set aside");
 }
 
 function countClosed(report: CloseReport): number {

@@ -3,14 +3,10 @@
 import { execFileSync } from "node:child_process";
 import type { Command } from "commander";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { backupCommands } from "../../src/cli/backup-commands.ts";
-import { clusterCommand } from "../../src/cli/cluster-commands.ts";
 import { commandWords } from "../../src/cli/completion.ts";
-import { doctorCommand } from "../../src/cli/doctor-command.ts";
 import { EXIT, type Io } from "../../src/cli/io.ts";
-import { organizationCommand } from "../../src/cli/organization-commands.ts";
 import { buildProgram } from "../../src/cli/program.ts";
-import { initCommand, migrateCommand, serveCommand } from "../../src/cli/server-commands.ts";
+import { serviceCommands } from "../../src/cli/service-commands.ts";
 import { type Shell, startShell } from "./support.ts";
 
 let shell: Shell;
@@ -21,15 +17,7 @@ beforeAll(async () => {
 afterAll(() => shell.close());
 
 const io = {} as Io;
-const program = buildProgram(io, [
-  serveCommand(io),
-  initCommand(io),
-  migrateCommand(io),
-  ...backupCommands(io),
-  doctorCommand(io),
-  clusterCommand(io),
-  organizationCommand(io),
-]);
+const program = buildProgram(io, serviceCommands(io));
 const commands = commandWords(program).map(({ path }) => path.split(" ").filter(Boolean));
 
 test("every command has help with a description and an example", async () => {

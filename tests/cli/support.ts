@@ -6,13 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { backupCommands } from "../../src/cli/backup-commands.ts";
-import { clusterCommand } from "../../src/cli/cluster-commands.ts";
-import { doctorCommand } from "../../src/cli/doctor-command.ts";
 import { guarded } from "../../src/cli/io.ts";
-import { organizationCommand } from "../../src/cli/organization-commands.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { initCommand, migrateCommand, serveCommand } from "../../src/cli/server-commands.ts";
+import { serviceCommands } from "../../src/cli/service-commands.ts";
 import { readClientSettings } from "../../src/config.ts";
 import { type App, type Options, startApp } from "../support/app.ts";
 
@@ -114,15 +110,7 @@ export class Shell {
       },
       ask: async () => answers.shift() ?? "",
     });
-    const server = [
-      serveCommand(io),
-      initCommand(io),
-      migrateCommand(io),
-      ...backupCommands(io),
-      doctorCommand(io),
-      clusterCommand(io),
-      organizationCommand(io),
-    ];
+    const server = serviceCommands(io);
     const code = await runProgram(io, server, args);
     return { code, out, err };
   }

@@ -9,7 +9,7 @@ import { routeTable } from "../../src/http/table.ts";
 
 const readiness = { draining: false, schema_version: 0, warnings: [] };
 // Describing the routes asks nothing of the context.
-const routes = routeTable({ db: {} } as Context, readiness);
+const routes = routeTable({ db: {}, config: {} } as Context, readiness);
 const files = clientFiles(routes);
 const client = new URL("../../src/client/", import.meta.url);
 

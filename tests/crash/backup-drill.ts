@@ -6,14 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect } from "vitest";
-import {
-  addDays,
-  addEvents,
-  addInvoices,
-  addPayments,
-  addSubscriptions,
-  openBooks,
-} from "../../bench/books.ts";
+import { growBooks } from "../../bench/books.ts";
 import { furnish, type Stage } from "../../bench/stage.ts";
 import { readSecretKey } from "../../src/key-file.ts";
 import { checkSecretKey } from "../../src/main.ts";
@@ -101,19 +94,10 @@ class World {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async fill({ customers, events_each, invoices_each }: Size): Promise<void> {
-    const { db } = this.#stage;
-    const all = { from: 1, to: customers };
+  async fill(size: Size): Promise<void> {
     const key = readSecretKey(testConfig({ SECRET_KEY }));
-    await checkSecretKey(db, key, NOW);
-    await openBooks(this.#stage, START);
-    await db.run(sql`update projects set mode = 'sandbox', frozen_at = ${NOW}`);
-    await addSubscriptions(db, { ...all, from: 2 }, START);
-    await addInvoices(db, { ...all, each: invoices_each, after: 0 }, START);
-    await addPayments(db);
-    const usage = { ...all, period_no: 1, start: START, days: DAYS, each: events_each };
-    await addDays(db, usage);
-    await addEvents(db, usage);
+    await checkSecretKey(this.#stage.db, key, NOW);
+    await growBooks(this.#stage, { ...size, start: START, now: NOW, days: DAYS });
   }
 
   async run(): Promise<Figures> {

@@ -134,7 +134,7 @@ test("a restored database that waits for a word, and portals that are open to st
 
   await app.context.db.run(sql`update projects set mode = 'live'`);
   expect((await find("portal_access")).status).toBe("skipped");
-  const config = { ...given.config, host: "0.0.0.0" };
+  const config = { ...given.config, is_public: true };
   expect((await find("portal_access", { config })).status).toBe("warn");
   await app.context.db.run(sql`update projects set portal_access = 'signed'`);
   expect((await find("portal_access", { config })).status).toBe("ok");

@@ -19,8 +19,8 @@ import { findBinaries, majorVersions } from "../../src/embedded/former.ts";
 import { openStore } from "../../src/main.ts";
 import type { Connection } from "../../src/store/db.ts";
 import { testConfig } from "../support/app.ts";
-import { contentsOf, onClient } from "../support/contents.ts";
-import { admin } from "../support/database.ts";
+import { contentsOf } from "../support/contents.ts";
+import { admin, onClient } from "../support/database.ts";
 import {
   FORMER_MAJOR,
   formerBinaries,

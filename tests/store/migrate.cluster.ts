@@ -1,8 +1,7 @@
 // Migrations on a database that is spread over a cluster already.
 
-import pg from "pg";
+import type pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Connection } from "../../src/store/db.ts";
 import {
   distributeLocal,
   prepareTransaction,
@@ -10,6 +9,7 @@ import {
 } from "../../src/store/distribution.ts";
 import { applyMissing, listMigrations, migrate } from "../../src/store/migrate.ts";
 import { emptyCluster } from "../support/cluster.ts";
+import { onClient } from "../support/database.ts";
 
 const SHARDS = 4;
 /** The first with which a database could be distributed. */
@@ -20,19 +20,6 @@ beforeEach(async () => {
   cluster = await emptyCluster();
 });
 afterEach(() => cluster.drop());
-
-async function connected<T>(
-  connection: Connection,
-  work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client({ ...connection });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
 
 /** A database as it was distributed when the cluster came, with rows in what later ones change. */
 async function distributeThen(client: pg.Client): Promise<void> {
@@ -71,12 +58,12 @@ const columnsOf = (client: pg.Client) =>
      order by 1, 2`);
 
 test("what came since runs on a database that was distributed before it", async () => {
-  await connected(cluster.connection, distributeThen);
+  await onClient(cluster.connection, distributeThen);
   const later = (await listMigrations()).filter(({ version }) => version > THEN);
   expect(await migrate(cluster.connection)).toEqual(later.map(({ name }) => name));
-  const { rows } = await connected(cluster.connection, columnsOf);
+  const { rows } = await onClient(cluster.connection, columnsOf);
   for (const worker of cluster.workers) {
-    expect((await connected(worker, columnsOf)).rows).toEqual(rows);
+    expect((await onClient(worker, columnsOf)).rows).toEqual(rows);
     expect(await migrate(worker)).toEqual([]);
   }
 });

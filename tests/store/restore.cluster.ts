@@ -14,8 +14,8 @@ import { endHold, readWaiting } from "../../src/store/resume.ts";
 import { makeWorld } from "../crash/world.ts";
 import { type App, startApp } from "../support/app.ts";
 import { emptyCluster } from "../support/cluster.ts";
-import { contentsOf, onClient } from "../support/contents.ts";
-import { emptyDatabase } from "../support/database.ts";
+import { contentsOf } from "../support/contents.ts";
+import { emptyDatabase, onClient } from "../support/database.ts";
 
 const NOW = new Date("2026-05-01T00:00:00.000Z");
 const SHARDS = 4;

@@ -16,8 +16,8 @@ import { loadBackup, type RestoreOptions } from "../../src/store/restore.ts";
 import { endHold, readWaiting } from "../../src/store/resume.ts";
 import { makeWorld } from "../crash/world.ts";
 import { type App, startApp } from "../support/app.ts";
-import { constraintsOf, contentsOf, onClient } from "../support/contents.ts";
-import { admin, emptyDatabase } from "../support/database.ts";
+import { constraintsOf, contentsOf } from "../support/contents.ts";
+import { admin, emptyDatabase, onClient } from "../support/database.ts";
 import { applyUpTo, TENANTS } from "../support/former-versions.ts";
 
 const NOW = new Date("2026-05-01T00:00:00.000Z");

@@ -1,7 +1,8 @@
 // Everything that a database holds, table by table, to be compared with another one.
 
-import pg from "pg";
+import type pg from "pg";
 import type { Connection } from "../../src/store/db.ts";
+import { onClient } from "./database.ts";
 
 /** Written by a restore itself: when migrations were applied, the hold, where the log goes on. */
 const OWN = ["schema_migrations", "installation", "log_heads"];
@@ -53,17 +54,4 @@ export async function constraintsOf(connection: Connection): Promise<string[]> {
     );
     return rows.map(({ says }) => says);
   });
-}
-
-export async function onClient<T>(
-  connection: Connection,
-  work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client({ ...connection });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

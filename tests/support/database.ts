@@ -93,7 +93,8 @@ export async function admin(server: Connection, statement: string): Promise<void
   await onClient(server, (client) => client.query(statement));
 }
 
-async function onClient<T>(
+/** A connection for the time of `work`. */
+export async function onClient<T>(
   server: Connection,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {

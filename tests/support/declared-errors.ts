@@ -9,7 +9,7 @@ import { routeTable } from "../../src/http/table.ts";
 type Declared = { readonly route: Route; readonly parts: readonly string[] };
 
 // Describing the routes asks nothing of the context.
-const routes = routeTable({ db: {} } as Context, {
+const routes = routeTable({ db: {}, config: {} } as Context, {
   draining: false,
   schema_version: 0,
   warnings: [],

@@ -10,6 +10,7 @@ import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { openApi } from "../openapi/document.ts";
 import { JSON_TYPE } from "../responses.ts";
 import { Content, point, Reply, type Route, read } from "../route.ts";
+import { within } from "../within.ts";
 
 const tag = "System";
 const PING_MS = 1_000;
@@ -84,14 +85,14 @@ function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
     async handle({ db }) {
       if (readiness.draining) throw refuse("unavailable", "The process is shutting down.");
       const { schema_version } = readiness;
-      const found = await within(PING_MS, appliedVersion(db));
+      const found = await answered(appliedVersion(db));
       // A newer schema is no fault: a newer version has begun to replace this one, and what it adds
       // does not change what this one uses (CONTRIBUTING, migrations).
       if (found < schema_version) {
         const message = `The schema is at ${found}, this process needs ${schema_version}.`;
         throw refuse("unavailable", message);
       }
-      const held = await within(PING_MS, heldSince(db));
+      const held = await answered(heldSince(db));
       const status = held === null ? "ok" : "held";
       return { status, schema_version, ...(warnings && { warnings }) };
     },
@@ -150,14 +151,6 @@ function referenceRoutes(table: () => readonly Route[]): Route[] {
   return [openapi, docs];
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(refuse("unavailable", "The database does not answer.")), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function answered<T>(work: Promise<T>): Promise<T> {
+  return within(PING_MS, work, refuse("unavailable", "The database does not answer."));
 }

@@ -1,0 +1,62 @@
+// A subscription whose period cannot be closed is told once per reason, however it was found.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sql } from "../../src/store/sql.ts";
+import { type App, startApp } from "../support/app.ts";
+import { flatFee, type Sandbox, sandbox } from "../support/given.ts";
+
+let app: App;
+let project: Sandbox;
+beforeAll(async () => {
+  app = await startApp();
+  project = await sandbox(app, "2025-01-01T00:00");
+});
+afterAll(() => app.close());
+
+/** The clock moves without closing, as a live project's does; then the worker comes, twice. */
+async function closeTwice(): Promise<void> {
+  await app.context.db.run(sql`
+    update projects
+       set frozen_at = '2025-02-01T00:00:00Z'
+     where id = ${project.project_id}`);
+  for (let i = 0; i < 2; i++) {
+    await app.context.db.run(sql`
+      update subscriptions
+         set set_aside_until = null
+       where project_id = ${project.project_id}`);
+    await app.runWorkers();
+  }
+}
+
+const told = async (id: string) =>
+  (await project.log("subscription.set_aside")).filter(({ resource_id }) => resource_id === id);
+
+async function subscribed() {
+  const plan = await project.plan({ charges: [flatFee({ amount_cents: 100, seats: true })] });
+  return project.subscribe({ plan, properties: { seats: "1" } });
+}
+
+test("a reason of any length, found while the invoice was worked out", async () => {
+  const { id } = await subscribed();
+  await app.context.db.run(sql`
+    update subscriptions
+       set properties = jsonb_build_object('seats', repeat('x', 2000))
+     where project_id = ${project.project_id} and id = ${id}`);
+  await closeTwice();
+  expect(await told(id)).toHaveLength(1);
+  expect((await project.subscription(id)).billing_error).toHaveLength(500);
+});
+
+test("a reason that the database gave when the close was written", async () => {
+  const { id } = await subscribed();
+  await app.context.db.run(sql`
+    insert into closed_periods (project_id, subscription_id, period_no, starts_at, ends_at,
+                                plan_id, plan_version, billable, billed, closed_at)
+    select project_id, id, period_no, current_period_start, current_period_next, plan_id,
+           plan_version, true, '{}', created_at
+      from subscriptions
+     where project_id = ${project.project_id} and id = ${id}`);
+  await closeTwice();
+  expect(await told(id)).toHaveLength(1);
+  expect((await project.subscription(id)).billing_error).toContain("duplicate key");
+});
