@@ -1,6 +1,6 @@
 // A subscription whose period cannot be closed is told once per reason, however it was found.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { sql } from "../../src/store/sql.ts";
 import { type App, startApp } from "../support/app.ts";
 import { flatFee, type Sandbox, sandbox } from "../support/given.ts";
@@ -9,6 +9,8 @@ let app: App;
 let project: Sandbox;
 beforeAll(async () => {
   app = await startApp();
+});
+beforeEach(async () => {
   project = await sandbox(app, "2025-01-01T00:00");
 });
 afterAll(() => app.close());
@@ -32,7 +34,9 @@ const told = async (id: string) =>
   (await project.log("subscription.set_aside")).filter(({ resource_id }) => resource_id === id);
 
 async function subscribed() {
-  const plan = await project.plan({ charges: [flatFee({ amount_cents: 100, seats: true })] });
+  const plan = await project.plan({
+    charges: [flatFee({ amount_override_cents: 100, seats: true })],
+  });
   return project.subscribe({ plan, properties: { seats: "1" } });
 }
 
