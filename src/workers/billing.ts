@@ -111,10 +111,13 @@ async function closeOneByOne(context: Context, settings: ProjectSettings, now: D
   return closed;
 }
 
-/** Once per reason: it is tried again every minute. */
+/**
+ * Once per reason: it is tried again every minute. A warning when the reason is in the data, which
+ * the tenant can mend; an error when a write failed, which is ours to look at.
+ */
 function noteSetAside({ log }: Context, { id }: ProjectSettings, found: SetAside, err?: unknown) {
   const about = { err, project_id: id, subscription_id: found.id, reason: found.reason };
-  log.error(about, "a subscription was set aside");
+  log[err === undefined ? "warn" : "error"](about, "a subscription was set aside");
 }
 
 function countClosed(report: CloseReport): number {
