@@ -158,6 +158,9 @@ export class Pool implements Db {
     });
     const watch = new SilenceWatch(options.statement_timeout_ms, () => this.#askIdle());
     this.#pool.on("connect", (client) => {
+      // The pool stops listening before whoever waits for the connection can begin to: one that
+      // breaks between the two would end the process. The first query on it fails by itself.
+      client.on("error", () => {});
       watch.add(client);
       beginSession(client);
     });
