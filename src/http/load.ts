@@ -42,9 +42,10 @@ export class Load {
     return started;
   }
 
-  end(started: Started): void {
+  /** What was refused behind this bound is no answer: a storm of those would raise the bound. */
+  end(started: Started, isAnswered: boolean): void {
     this.#running.delete(started);
-    this.#ended += 1;
+    if (isAnswered) this.#ended += 1;
   }
 
   /** Answers per millisecond. */

@@ -46,6 +46,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
     let response: RouteResponse;
     let body: RequestBody | undefined;
     let running: ReturnType<Load["start"]> | undefined;
+    let isAnswered = true;
     try {
       if (!route.always) load.admit();
       const prepared = prepare(route);
@@ -57,9 +58,11 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
       check(route, prepared, request, body);
       response = await respond({ context, gate, run }, { route, prepared, request, caller, body });
     } catch (error) {
-      response = refused(asRefusal(context, error, request.id, route.path), route, request);
+      const refusal = asRefusal(context, error, request.id, route.path);
+      isAnswered = refusal.code !== "unavailable";
+      response = refused(refusal, route, request);
     } finally {
-      if (running !== undefined) load.end(running);
+      if (running !== undefined) load.end(running, isAnswered);
       body?.release?.();
     }
     noteAnswer(context, {

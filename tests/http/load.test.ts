@@ -36,7 +36,7 @@ test("when none of many is answered within half a second, no more are taken", ()
   expect(isRefused(load)).toBe(false);
   vi.advanceTimersByTime(1);
   expect(isRefused(load)).toBe(true);
-  for (const one of running) load.end(one);
+  for (const one of running) load.end(one, true);
   expect(isRefused(load)).toBe(false);
 });
 
@@ -59,8 +59,19 @@ test("many at once are fine as long as as many are answered in half a second", (
       else running.push(load.start());
     }
     // Each is answered after 300 ms: 1,200 are running at any time.
-    if (ms >= 300) for (const one of running.splice(0, 4)) load.end(one);
+    if (ms >= 300) for (const one of running.splice(0, 4)) load.end(one, true);
   }
   expect(refused).toBe(0);
-  load.end(slow);
+  load.end(slow, true);
+});
+
+test("what is refused later on is no answer, and lets no more in", () => {
+  const load = new Load();
+  const waiting = Array.from({ length: 300 }, () => load.start());
+  for (let ms = 0; ms < 1_000; ms++) {
+    vi.advanceTimersByTime(1);
+    for (let i = 0; i < 4; i++) if (!isRefused(load)) load.end(load.start(), false);
+  }
+  expect(isRefused(load)).toBe(true);
+  for (const one of waiting) load.end(one, true);
 });
