@@ -299,7 +299,7 @@ function flushLastUsed({ gate }: HttpServer): () => Promise<number> {
 async function listen(context: Context, readiness: Readiness, role: Role) {
   const { config } = context;
   const server = httpServer(context, readiness, role);
-  const address = await server.fastify.listen({ port: config.port, host: config.host });
+  const address = await server.listen(config);
   const base_url = config.port === 0 ? address : config.base_url;
   return { server, base_url };
 }
@@ -338,19 +338,18 @@ async function drain(server: HttpServer, readiness: Readiness): Promise<void> {
   readiness.draining = true;
   const timer = setTimeout(() => server.fastify.server.closeAllConnections(), DRAIN_MS);
   server.stopListening();
-  await waitForConnections(server.fastify.server);
+  await waitForConnections(server, CONNECTIONS_CLOSE_MS);
   await server.fastify.close();
+  // Those of other sockets than the server's own it does not wait for.
+  await waitForConnections(server, DRAIN_MS);
   clearTimeout(timer);
   await server.gate.flushLastUsed();
 }
 
 /** Busy connections close with their next response; idle ones are not waited for any longer. */
-async function waitForConnections(server: HttpServer["fastify"]["server"]): Promise<void> {
-  for (let waited = 0; waited < CONNECTIONS_CLOSE_MS; waited += CONNECTIONS_POLL_MS) {
-    const count = await new Promise<number>((resolve) => {
-      server.getConnections((_error, found) => resolve(found));
-    });
-    if (count === 0) return;
+async function waitForConnections(server: HttpServer, most_ms: number): Promise<void> {
+  for (let waited = 0; waited < most_ms; waited += CONNECTIONS_POLL_MS) {
+    if (server.countConnections() === 0) return;
     await new Promise((resolve) => setTimeout(resolve, CONNECTIONS_POLL_MS));
   }
 }

@@ -242,7 +242,12 @@ describe("each check can fail", () => {
 function entryPoints(): string[] {
   const { exports = {} } = JSON.parse(readText(join("package.json"))) as { exports?: object };
   const offered = [...JSON.stringify(exports).matchAll(/dist\/([\w/-]+)\.js/g)];
-  const own = ["src/main.ts", "src/cli/main.ts", "src/workers/thread.ts"];
+  const own = [
+    "src/main.ts",
+    "src/cli/main.ts",
+    "src/workers/thread.ts",
+    "src/http/copy-handle.ts",
+  ];
   return [...own, ...offered.map(([, name]) => `src/${name}.ts`)];
 }
 

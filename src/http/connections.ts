@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { monotonicMs } from "../clock.ts";
 import { showLevel } from "./bound.ts";
 
-const CONNECTIONS_MAX = 2_000;
+export const CONNECTIONS_MAX = 2_000;
 /** Requests that a client may send ahead, without waiting for the answers. */
 const AHEAD_MAX = 100;
 
@@ -26,6 +26,10 @@ export class Connections {
   constructor(server: Server) {
     server.on("connection", (socket) => this.#add(socket));
     showLevel({ name: "connections", level: () => this.#open.size });
+  }
+
+  get count(): number {
+    return this.#open.size;
   }
 
   /**

@@ -6,9 +6,10 @@ import { isIP, Server as NetServer } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Context } from "../context.ts";
 import { type Refusal, refuse } from "../errors.ts";
+import { Acceptors } from "./acceptors.ts";
 import { Gate } from "./auth.ts";
 import { BodyRoom } from "./body-room.ts";
-import { Connections } from "./connections.ts";
+import { CONNECTIONS_MAX, Connections } from "./connections.ts";
 import { readBody } from "./read-body.ts";
 import { answerBrokenRequest, asRefusal, noteAnswer, requestId } from "./responses.ts";
 import type { Method, RequestBody, Route, RouteRequest, RouteResponse } from "./route.ts";
@@ -29,6 +30,10 @@ const AUTHORIZATION = "authorization";
 export type HttpServer = {
   readonly fastify: FastifyInstance;
   readonly gate: Gate;
+  /** Returns its address. */
+  listen(at: { readonly port: number; readonly host: string }): Promise<string>;
+  /** All that are open, whichever socket accepted them. */
+  countConnections(): number;
   /** No new connections; those there are get their answers, and each answer is their last. */
   stopListening(): void;
 };
@@ -68,12 +73,29 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
       handler: unreachable,
     });
   }
+  const acceptors = new Acceptors(app.server, CONNECTIONS_MAX);
+  const listen = async ({ port, host }: { port: number; host: string }) => {
+    // Node's own 511 are filled in 0.2 s; whoever comes then is heard after a second or three.
+    const address = await app.listen({ port, host, backlog: CONNECTIONS_MAX });
+    // Not awaited: one at a time will do until then.
+    acceptors.add().catch((error: unknown) => {
+      context.log.warn({ err: error }, "connections are accepted one at a time");
+    });
+    return address;
+  };
   const stopListening = () => {
     draining = true;
+    acceptors.close();
     // The HTTP server's own close would cut idle connections on which a request is arriving.
     NetServer.prototype.close.call(app.server);
   };
-  return { fastify: app, gate, stopListening };
+  return {
+    fastify: app,
+    gate,
+    listen,
+    countConnections: () => connections.count,
+    stopListening,
+  };
 }
 
 type Send = (reply: FastifyReply, response: RouteResponse) => void;
