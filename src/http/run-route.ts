@@ -49,6 +49,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
     let isAnswered = true;
     try {
       if (!route.always) load.admit();
+      if (waitsForConnection(route)) context.db.admit?.();
       const prepared = prepare(route);
       caller = gate.recall(route, request) ?? (await gate.admit(route, request));
       if (caller.actor !== undefined) prepared.limit?.take(caller.actor.token_id);
@@ -77,6 +78,10 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
     return response;
   };
   return run;
+}
+
+function waitsForConnection({ kind, always }: Route): boolean {
+  return (kind === "write" || kind === "read") && !always;
 }
 
 /** An error in the envelope that all of them share. */

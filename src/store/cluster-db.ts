@@ -68,6 +68,10 @@ export class ClusterDb implements Db {
     return this.#everyNode.snapshot(work);
   }
 
+  admit(): void {
+    this.#pool.admit();
+  }
+
   forProject(project: string): Db {
     const share: Share = async (work) => {
       const node = this.#placement.recall(project) ?? (await this.#placement.nodeOf(project));

@@ -51,6 +51,8 @@ export type Db = Queryable &
     /** Read only, all statements on one snapshot. */
     snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
     /** The same database for the work of one project: on a cluster it has the node's share. */
+    /** Throws 503 when too many wait for a connection: known before anything of a call is read. */
+    admit?(): void;
     forProject(project: string): Db;
     /** The same for reads that ask every node of a cluster: few of them run at once. */
     forEveryNode(): Queryable;
@@ -85,6 +87,8 @@ const CONNECTION_LIFETIME_S = 1_800;
  */
 const WAITING_MAX = 50;
 /** After that the system asks whether the other side is there, once a second, ten times. */
+/** Made once: an error notes where it was made, a fifth of what a refusal costs in a storm. */
+const TOO_MANY = unavailable("Too many requests wait for the database.", undefined);
 const KEEP_ALIVE_MS = 5_000;
 /** How long an idle connection may take to answer once another one has gone silent. */
 const IDLE_ANSWER_MS = 1_000;
@@ -242,11 +246,13 @@ export class Pool implements Db {
     }
   }
 
-  async #connect(): Promise<pg.PoolClient> {
+  admit(): void {
     const [first] = this.#waiting;
-    if (first?.isLate || this.#waiting.size >= this.#queue_max) {
-      throw unavailable("Too many requests wait for the database.", undefined);
-    }
+    if (first?.isLate || this.#waiting.size >= this.#queue_max) throw TOO_MANY;
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    this.admit();
     const waiting = { isLate: false };
     this.#waiting.add(waiting);
     const timer = setTimeout(() => {

@@ -4,8 +4,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Gate } from "../../src/http/auth.ts";
 import { type Route, type RouteRequest, write } from "../../src/http/route.ts";
 import { routeRunner } from "../../src/http/run-route.ts";
+import { unavailable } from "../../src/store/failures.ts";
 import { sql } from "../../src/store/sql.ts";
 import { type App, startApp } from "../support/app.ts";
+import { jittery } from "../support/jittery.ts";
 import { code } from "../support/records.ts";
 
 let app: App;
@@ -86,4 +88,22 @@ test("a route of the organization has no project, whoever is cached and whatever
   expect([first.status, second.status]).toEqual([201, 201]);
   expect(second.headers["idempotent-replayed"]).toBe("true");
   expect(second.body).toEqual(first.body);
+});
+
+test("when too many wait for the database, a write is refused before its body is read", async () => {
+  const full = () => {
+    throw unavailable("Too many requests wait for the database.", undefined);
+  };
+  const db = { ...jittery(app.context.db, 0), admit: full };
+  const context = { ...app.context, db };
+  const run = routeRunner(context, new Gate(context));
+  const route = write({ ...shape, handle: async () => ({ done: true }) });
+  let isRead = false;
+  const readBody = async () => {
+    isRead = true;
+    return { json: undefined };
+  };
+  const answer = await run(route, { ...requestFor(route), readBody });
+  expect(answer).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+  expect(isRead).toBe(false);
 });

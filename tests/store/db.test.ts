@@ -126,8 +126,10 @@ test("of a bounded queue, fifty wait for each connection and the next is refused
   await new Promise((resolve) => setTimeout(resolve, 50));
   const waiting = Array.from({ length: 50 }, () => small.one(sql`select 1 as one`));
   await expect(small.one(sql`select 2`)).rejects.toMatchObject({ status: 503 });
+  expect(() => small.admit()).toThrow("Too many requests wait");
   await slow;
   expect((await Promise.all(waiting)).length).toBe(50);
+  small.admit();
   await small.end();
 });
 
