@@ -234,6 +234,7 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
       draining: false,
       schema_version: await schemaVersion(),
       warnings: warningsOf(given),
+      writeFault: () => pool.writeFault,
     };
     for (const warning of readiness.warnings) log.warn(warning);
     if ((await heldSince(pool)) !== null) say(HELD);

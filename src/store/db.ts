@@ -13,6 +13,7 @@ import {
 } from "./failures.ts";
 import { giveUp, SilenceWatch, streamOf } from "./silence.ts";
 import { type Sql, sql, statementName } from "./sql.ts";
+import { WriteFault } from "./write-fault.ts";
 
 export type Queryable = {
   many<T>(query: Sql): Promise<T[]>;
@@ -50,9 +51,9 @@ export type Db = Queryable &
     alone<T>(query: Sql): Promise<T[]>;
     /** Read only, all statements on one snapshot. */
     snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
-    /** The same database for the work of one project: on a cluster it has the node's share. */
     /** Throws 503 when too many wait for a connection: known before anything of a call is read. */
     admit?(): void;
+    /** The same database for the work of one project: on a cluster it has the node's share. */
     forProject(project: string): Db;
     /** The same for reads that ask every node of a cluster: few of them run at once. */
     forEveryNode(): Queryable;
@@ -86,9 +87,9 @@ const CONNECTION_LIFETIME_S = 1_800;
  * last waits for 0.6 s.
  */
 const WAITING_MAX = 50;
-/** After that the system asks whether the other side is there, once a second, ten times. */
 /** Made once: an error notes where it was made, a fifth of what a refusal costs in a storm. */
 const TOO_MANY = unavailable("Too many requests wait for the database.", undefined);
+/** After that the system asks whether the other side is there, once a second, ten times. */
 const KEEP_ALIVE_MS = 5_000;
 /** How long an idle connection may take to answer once another one has gone silent. */
 const IDLE_ANSWER_MS = 1_000;
@@ -127,6 +128,7 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
   };
 }
 
+const BEGIN = "begin";
 // Statements are sent without waiting for the answers to those before them.
 export const PIPELINED = { pipeline: true };
 /** Dates are parsed in this form, whatever the role or the database is set to. */
@@ -148,6 +150,7 @@ export class Pool implements Db {
   readonly #queue_max: number;
   /** Who waits for a connection, in order. */
   readonly #waiting = new Set<{ isLate: boolean }>();
+  readonly #writeFault = new WriteFault();
 
   constructor(connection: Connection, options: PoolOptions) {
     this.portal_auto_invalidate = options.portal_auto_invalidate ?? false;
@@ -194,11 +197,13 @@ export class Pool implements Db {
   }
 
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return retried(() => this.#attempt("begin", work));
+    return retried(() => this.#attempt(BEGIN, work));
   }
 
-  alone<T>(query: Sql): Promise<T[]> {
-    return retried(() => this.many<T>(query));
+  async alone<T>(query: Sql): Promise<T[]> {
+    const rows = await retried(() => this.many<T>(query));
+    this.#writeFault.forget();
+    return rows;
   }
 
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
@@ -216,6 +221,7 @@ export class Pool implements Db {
         await begun;
         transaction.sendLast();
         await transaction.commit();
+        if (begin === BEGIN) this.#writeFault.forget();
         return result;
       } catch (error) {
         // Else closed: it may be silent, and its server ends the transaction alone.
@@ -239,6 +245,7 @@ export class Pool implements Db {
       return await work(client, onBreak);
     } catch (error) {
       if (isUnavailable(error)) onBreak(error);
+      this.#writeFault.note(error);
       throw error;
     } finally {
       client.off("error", onBreak);
@@ -292,6 +299,11 @@ export class Pool implements Db {
     client.off("error", onBreak);
     clearTimeout(timer);
     client.release(broken);
+  }
+
+  /** Why writes have lately failed while the server answered. */
+  get writeFault(): string | undefined {
+    return this.#writeFault.why;
   }
 
   get stats() {

@@ -20,6 +20,17 @@ const UNAVAILABLE =
 const UNAVAILABLE_TEXT =
   /timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after calling end/;
 
+/** The server answers and takes no writes: in words for callers and for whoever looks at health. */
+const WRITE_FAULTS: Readonly<Record<string, string>> = {
+  "53100": "The database has no room left on its disk.",
+  "25006": "The database takes no writes: it is read-only.",
+};
+
+/** What keeps the database from taking writes, when it is that which made a call fail. */
+export function writeFaultOf(error: unknown): string | undefined {
+  return WRITE_FAULTS[codeOf((error as { cause?: unknown }).cause)];
+}
+
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === "string" ? code : "";
@@ -44,7 +55,8 @@ export async function translated<T>(work: () => Promise<T>): Promise<T> {
 export function asUnavailable(error: unknown): unknown {
   const message = error instanceof Error ? error.message : "";
   if (UNAVAILABLE.test(codeOf(error)) || UNAVAILABLE_TEXT.test(message)) {
-    return unavailable("The database cannot be reached just now.", error);
+    const why = WRITE_FAULTS[codeOf(error)] ?? "The database cannot be reached just now.";
+    return unavailable(why, error);
   }
   return refusalFor(error) ?? error;
 }

@@ -29,6 +29,8 @@ export type Readiness = {
   draining: boolean;
   readonly schema_version: number;
   readonly warnings: readonly string[];
+  /** Why the database has lately refused writes, though it answers. */
+  writeFault?(): string | undefined;
 };
 
 /** Where the API is, open to strangers: what is for the operator alone has a port of its own. */
@@ -71,7 +73,9 @@ function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
     summary: "The service can do its work",
     description:
       "503 while the database is away, its schema is older than this version needs, or the " +
-      "process drains. The status is held while a restored service waits for dues resume, else ok.",
+      "process drains. The status is held while a restored service waits for dues resume, " +
+      "writes_fail while the database answers but takes no writes, because its disk is full for " +
+      "example, else ok.",
     scope: "public",
     project: "none",
     reply: [
@@ -93,8 +97,11 @@ function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
         throw refuse("unavailable", message);
       }
       const held = await answered(heldSince(db));
-      const status = held === null ? "ok" : "held";
-      return { status, schema_version, ...(warnings && { warnings }) };
+      // Still 200: reads are answered, and what shares the disk fares no better.
+      const fault = readiness.writeFault?.();
+      const status = fault !== undefined ? "writes_fail" : held === null ? "ok" : "held";
+      if (warnings === undefined) return { status, schema_version };
+      return { status, schema_version, warnings: [...(fault ? [fault] : []), ...warnings] };
     },
   });
 }
