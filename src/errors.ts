@@ -45,6 +45,8 @@ export type ErrorDetail = {
 export type RefusalExtra = {
   readonly details?: readonly ErrorDetail[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** Where it is not as the table says. */
+  readonly retryable?: boolean;
 };
 
 /** An error meant for the caller, who gets its code and message. Anything else thrown is a bug. */
@@ -59,11 +61,14 @@ export class Refusal extends Error {
     super(message);
     this.code = code;
     this.status = TABLE[code].status;
-    this.retryable = TABLE[code].retryable;
+    this.retryable = extra.retryable ?? TABLE[code].retryable;
     this.details = extra.details;
     this.headers = extra.headers;
   }
 }
+
+/** The database was lost while it committed: what was asked may have been done. */
+export class UnknownOutcome extends Refusal {}
 
 /** A number that JSON cannot carry exactly, or beyond what is billed. Its message is for people. */
 export class OutOfRange extends RangeError {}

@@ -137,6 +137,11 @@ type Shape = {
   readonly description?: string;
   readonly scope: RouteScope;
   readonly project: ProjectRule;
+  /**
+   * The field of the body, or parameter of the path, by which a POST that is sent again is told
+   * from a new one: with it the effect comes once, also without an Idempotency-Key.
+   */
+  readonly once_by?: string;
   /** Path parameters in words, for the reference. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: TSchema;

@@ -4,7 +4,7 @@
 import fastJsonStringify from "fast-json-stringify";
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
-import type { Refusal } from "../errors.ts";
+import { type Refusal, refuse, UnknownOutcome } from "../errors.ts";
 import type { Queryable } from "../store/db.ts";
 import { type Actor, type Admission, type Gate, timeOf } from "./auth.ts";
 import { keyOf, once } from "./idempotency.ts";
@@ -59,7 +59,8 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
       check(route, prepared, request, body);
       response = await respond({ context, gate, run }, { route, prepared, request, caller, body });
     } catch (error) {
-      const refusal = asRefusal(context, error, request.id, route.path);
+      const told = error instanceof UnknownOutcome ? ofUnknown(error, route, request, body) : error;
+      const refusal = asRefusal(context, told, request.id, route.path);
       isAnswered = refusal.code !== "unavailable";
       response = refused(refusal, route, request);
     } finally {
@@ -78,6 +79,26 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
     return response;
   };
   return run;
+}
+
+/** Only what is done once, however often it is sent, may be repeated unseen. */
+function ofUnknown(
+  error: UnknownOutcome,
+  route: Route,
+  { method, headers, params }: RouteRequest,
+  body: RequestBody | undefined,
+): Refusal {
+  const { kind, once_by = "" } = route;
+  const isKeyed = kind === "write" && headers["idempotency-key"] !== undefined;
+  const isKnown = once_by in { ...params, ...(body?.json as object | undefined) };
+  if (method !== "POST" || isKeyed || isKnown) return error;
+  const refusal = refuse(
+    "unavailable",
+    "The database was lost while this was committed, so it may have been done. Look before you " +
+      "send it again. With an Idempotency-Key a call can be repeated in any case.",
+    { retryable: false },
+  );
+  return Object.assign(refusal, { cause: error.cause });
 }
 
 function waitsForConnection({ kind, always }: Route): boolean {

@@ -5,6 +5,7 @@ import pg from "pg";
 import { OutOfRange } from "../errors.ts";
 import {
   codeOf,
+  failedCommit,
   IN_FAILED_TRANSACTION,
   isUnavailable,
   retried,
@@ -357,7 +358,7 @@ class Transaction implements Queryable, WriteSettings {
 
   commit(): Promise<void> {
     return this.#asked(async () => {
-      const { command } = await this.#client.query("commit");
+      const { command } = await this.#client.query("commit").catch(failedCommit);
       // A statement failed and its error was caught: nothing was written, so this must fail too.
       if (command === "ROLLBACK") {
         throw this.#cause ?? new Error("The transaction had failed and was rolled back.");

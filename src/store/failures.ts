@@ -1,6 +1,6 @@
 // What an error of the database means: try again, 503, a refusal of the caller, or a bug.
 
-import { Refusal, refuse } from "../errors.ts";
+import { Refusal, refuse, UnknownOutcome } from "../errors.ts";
 import { refusalFor } from "./constraints.ts";
 
 const TRIES_MAX = 5;
@@ -66,6 +66,17 @@ export function unavailable(message: string, cause: unknown): Refusal {
     headers: { "retry-after": "1" },
   });
   return Object.assign(refusal, { cause });
+}
+
+/**
+ * Throws what a failed commit means. The server's own error says that nothing was written; without
+ * one, or when it ended the session, the commit may have come first.
+ */
+export function failedCommit(error: unknown): never {
+  const told = asUnavailable(error);
+  if (!isUnavailable(told) || (error as { severity?: string }).severity === "ERROR") throw told;
+  const { message, headers = {} } = told;
+  throw Object.assign(new UnknownOutcome("unavailable", message, { headers }), { cause: error });
 }
 
 export async function retried<T>(attempt: () => Promise<T>): Promise<T> {

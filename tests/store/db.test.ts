@@ -2,6 +2,7 @@
 // one, and what may be tried again is.
 
 import { afterAll, expect, test } from "vitest";
+import { UnknownOutcome } from "../../src/errors.ts";
 import { Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
 import { testDatabase } from "../support/database.ts";
@@ -145,4 +146,31 @@ test("a statement that fails leaves its connection usable", async () => {
   await expect(one.many(sql`select 1 / 0`)).rejects.toThrow("division by zero");
   expect(await pid()).toBe(before);
   await one.end();
+});
+
+/** A table whose rows make the commit do this. */
+function atCommit(act: string) {
+  return [
+    sql`create temp table last_words (n integer)`,
+    {
+      text: `create function pg_temp.act() returns trigger language plpgsql
+               as 'begin ${act}; return null; end'`,
+      values: [],
+    },
+    sql`create constraint trigger act after insert on last_words deferrable initially deferred
+          for each row execute function pg_temp.act()`,
+    sql`insert into last_words values (1)`,
+  ];
+}
+
+test("of a commit whose session ended nobody knows; an error says that nothing was written", async () => {
+  const run = (act: string) =>
+    db.tx(async (tx) => {
+      for (const statement of atCommit(act)) await tx.run(statement);
+    });
+  const ended = run("perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(1)");
+  await expect(ended).rejects.toThrow(UnknownOutcome);
+  const full = run("raise sqlstate ''53100''").catch((error: unknown) => error);
+  expect(await full).toMatchObject({ code: "unavailable", retryable: true });
+  expect(await full).not.toBeInstanceOf(UnknownOutcome);
 });

@@ -1,7 +1,7 @@
 // A database that dies on demand: the connection is cut before or after a chosen statement of a
 // transaction, or the commit succeeds and its answer is lost.
 
-import { refuse } from "../../src/errors.ts";
+import { UnknownOutcome } from "../../src/errors.ts";
 import type { Db, Queryable, Tx } from "../../src/store/db.ts";
 import { type Sql, sql } from "../../src/store/sql.ts";
 
@@ -83,7 +83,7 @@ export class MortalDb implements Db {
     this.#commits += 1;
     if (this.#isDue("lost", this.#commits)) {
       this.#died = true;
-      throw refuse("unavailable", "The answer to the commit was lost.");
+      throw new UnknownOutcome("unavailable", "The answer to the commit was lost.");
     }
     return result;
   }

@@ -18,6 +18,7 @@ const One = Wrapped("add_on", AddOn);
 const upsert = write({
   method: "POST",
   path: "/v1/addons",
+  once_by: "code",
   id: "upsertAddOn",
   tag,
   summary: "Create or update the add-on with this code",

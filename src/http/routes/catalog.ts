@@ -15,6 +15,7 @@ const Item = Wrapped("catalog_item", CatalogItem);
 const upsertItem = write({
   method: "POST",
   path: "/v1/catalog",
+  once_by: "code",
   id: "upsertCatalogItem",
   errors: ["currency_mismatch"],
   tag,

@@ -26,6 +26,7 @@ const get = read({
 const freeze = own({
   method: "POST",
   path: "/v1/clock",
+  once_by: "frozen_at",
   id: "freezeClock",
   errors: ["live_project", "clock_conflict"],
   tag,
@@ -43,6 +44,7 @@ const freeze = own({
 const advance = own({
   method: "POST",
   path: "/v1/clock/advance",
+  once_by: "to",
   id: "advanceClock",
   errors: ["live_project", "clock_conflict"],
   tag,

@@ -17,6 +17,7 @@ const params = { id: "UUID, or ext:<external_id>." };
 const createCustomer = write({
   method: "POST",
   path: "/v1/customers",
+  once_by: "external_id",
   id: "createCustomer",
   errors: ["already_exists"],
   tag,

@@ -37,6 +37,7 @@ export function eventRoutes(context: Context): Route[] {
   const post = own({
     method: "POST",
     path: "/v1/events",
+    once_by: "transaction_id",
     id: "sendEvent",
     tag,
     summary: "Send a usage event",
@@ -70,6 +71,7 @@ const checkEvent = checker(UsageEventInput, "body");
 const postBatch = own({
   method: "POST",
   path: "/v1/events/batch",
+  once_by: "events",
   id: "sendEventBatch",
   tag,
   summary: "Send up to 10,000 usage events",

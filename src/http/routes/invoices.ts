@@ -116,6 +116,7 @@ const preview = own({
 const voidRoute = write({
   method: "POST",
   path: "/v1/invoices/:id/void",
+  once_by: "id",
   id: "voidInvoice",
   errors: ["invoice_already_paid"],
   tag,

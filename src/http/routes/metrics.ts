@@ -14,6 +14,7 @@ const tag = "Metrics";
 const createMetric = write({
   method: "POST",
   path: "/v1/metrics",
+  once_by: "code",
   id: "createMetric",
   errors: ["already_exists"],
   tag,

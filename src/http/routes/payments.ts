@@ -17,6 +17,7 @@ const One = Wrapped("payment", Payment);
 const create = write({
   method: "POST",
   path: "/v1/payments",
+  once_by: "provider_payment_id",
   id: "recordPayment",
   errors: ["payment_conflict", "amount_exceeds_due", "invoice_already_paid", "invoice_voided"],
   tag,

@@ -16,6 +16,7 @@ const params = { id: "UUID of the plan." };
 const create = write({
   method: "POST",
   path: "/v1/plans",
+  once_by: "code",
   id: "createPlan",
   errors: ["already_exists", "currency_mismatch"],
   tag,

@@ -41,6 +41,7 @@ function expiryOf({ expires_in, expires_at }: Wanted, now: Date): Date {
 const createLink = write({
   method: "POST",
   path: "/v1/customers/:id/portal-links",
+  once_by: "id",
   id: "createPortalLink",
   tag,
   summary: "Make a link to a customer's portal",

@@ -26,6 +26,7 @@ const One = Wrapped("subscription", Subscription);
 const create = write({
   method: "POST",
   path: "/v1/subscriptions",
+  once_by: "external_id",
   id: "createSubscription",
   errors: ["already_exists", "plan_archived"],
   tag,
@@ -101,6 +102,7 @@ const usage = read({
 const terminate = write({
   method: "POST",
   path: "/v1/subscriptions/:id/terminate",
+  once_by: "id",
   id: "terminateSubscription",
   tag,
   summary: "Terminate a subscription",
@@ -128,6 +130,7 @@ const terminate = write({
 const suspend = write({
   method: "POST",
   path: "/v1/subscriptions/:id/suspend",
+  once_by: "id",
   id: "suspendSubscription",
   errors: ["already_exists", "plan_archived"],
   tag,

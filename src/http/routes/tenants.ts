@@ -28,6 +28,7 @@ const listWorkspaces = read({
 const createWorkspace = write({
   method: "POST",
   path: "/v1/workspaces",
+  once_by: "slug",
   id: "createWorkspace",
   errors: ["already_exists"],
   tag,
@@ -69,6 +70,7 @@ const listProjects = read({
 const createProject = write({
   method: "POST",
   path: "/v1/projects",
+  once_by: "slug",
   id: "createProject",
   errors: ["not_found", "already_exists"],
   tag,
