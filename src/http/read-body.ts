@@ -20,6 +20,7 @@ export async function readBody(
   const isEmpty = announcesNothing(message);
   if (!isEmpty || message.headers["content-type"] !== undefined) requireJson(message);
   if (isEmpty) return NO_BODY;
+  requirePlain(message);
   const bytes = await collect(message, route.body_max ?? BODY_BYTES_MAX, room);
   try {
     const release = await room.turn(bytes.length);
@@ -51,6 +52,15 @@ function requireJson({ headers: { "content-type": type = "" } }: IncomingMessage
   throw refuse(
     "unsupported_media_type",
     "Send JSON, with the header content-type: application/json.",
+  );
+}
+
+/** A few KB that unpack to gigabytes would pass every bound on the way in. */
+function requirePlain({ headers: { "content-encoding": coding = "identity" } }: IncomingMessage) {
+  if (coding.trim().toLowerCase() === "identity") return;
+  throw refuse(
+    "unsupported_media_type",
+    "Send the body as it is, without Content-Encoding: compressed bodies are not taken.",
   );
 }
 

@@ -1,6 +1,7 @@
 // Thousands of requests that nobody should send: each is refused in the envelope or does no harm,
 // none is a failure of the service, and the service is well afterwards.
 
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Route } from "../../src/http/route.ts";
@@ -299,6 +300,22 @@ describe("limits", () => {
       expectError(answer, 415, "unsupported_media_type");
     },
   );
+
+  test.each(["gzip", "deflate", "br", "GZIP, identity", "x"])(
+    "a body in the coding %s is 415, in words",
+    async (coding) => {
+      const headers = { "content-type": "application/json", "content-encoding": coding };
+      const answer = await survive("POST", "/v1/customers", gzipSync("{}"), headers);
+      expectError(answer, 415, "unsupported_media_type");
+      expect(answer.body.error.message).toContain("Content-Encoding");
+    },
+  );
+
+  test("identity is no coding", async () => {
+    const body = { external_id: code("c"), name: "C" };
+    const answer = await survive("POST", "/v1/customers", body, { "content-encoding": "identity" });
+    expect(answer.status).toBe(201);
+  });
 
   test("a path id of over 1,024 bytes is 404", async () => {
     const answer = await survive("GET", `/v1/customers/ext:${"a".repeat(1_100)}`);

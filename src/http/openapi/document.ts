@@ -40,7 +40,7 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   live_project: "The clock of a live project cannot be moved.",
   clock_conflict: "The project's clock does not move that way.",
   payload_too_large: "The body is larger than this call takes.",
-  unsupported_media_type: "The body is not sent as application/json.",
+  unsupported_media_type: "The body is not sent as application/json, or it is compressed.",
   validation_error: "A field is missing or malformed; `details` names each one.",
   has_active_subscriptions: "The plan has active subscriptions.",
   has_dependencies: "Something live still refers to this record.",
