@@ -122,9 +122,29 @@ function partFaults(migration: Migration, part: { text: string; at: number }): F
 }
 
 function indexFaults(migration: Migration, text: string, owned: ReadonlySet<string>): Fault[] {
-  const pattern = /create unique index (?:concurrently )?(\w+) on (\w+)\s*\(\s*(\w+)/gi;
+  const pattern =
+    /create unique index (?:concurrently )?(?:if not exists )?(\w+) on (\w+)\s*\(\s*(\w+)/gi;
   return [...text.matchAll(pattern)].flatMap(({ 1: name, 2: table = "", 3: first, index }) => {
     if (!owned.has(table) || first === "project_id") return [];
     return [fault(migration, index, `${name} is unique over all tenants: project_id first.`)];
+  });
+}
+
+/** Those that had landed before there was this rule. */
+const BEFORE_RULE = 15;
+const INDEX = /create (?:unique )?index (if not exists )?(\w+)\s+on (\w+)/gi;
+
+/** An index that may be there already can be built beforehand, while everybody writes. */
+export function lateIndexFaults(migrations: readonly Migration[]): Fault[] {
+  return migrations.flatMap((migration) => {
+    const [, number] = /(\d{4})[^/]*$/.exec(migration.path) ?? [];
+    if (Number(number) <= BEFORE_RULE) return [];
+    const text = plain(migration.text);
+    const made = new Set([...text.matchAll(/create table (\w+)/gi)].map(([, name]) => name));
+    return [...text.matchAll(INDEX)].flatMap(({ 1: may, 2: name, 3: table = "", index }) => {
+      if (may !== undefined || made.has(table)) return [];
+      const advice = `${name} on a table that is there already: "create index if not exists".`;
+      return [fault(migration, index, advice)];
+    });
   });
 }
