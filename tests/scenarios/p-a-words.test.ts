@@ -107,7 +107,7 @@ async function expectRefused(charge: Body, field: string, code?: string): Promis
   expect(plans).toEqual([]);
 }
 
-describe.each(["graduated", "volume"])("P31 the tiers of %s", (charge_model) => {
+describe.each(["graduated", "volume"])("the tiers of %s", (charge_model) => {
   const limits = (...ends: unknown[]) => ends.map((up_to) => ({ up_to, amount: "1" }));
   const many = [...Array.from({ length: 100 }, (_, i) => i + 1), null];
 
@@ -128,13 +128,13 @@ describe.each(["graduated", "volume"])("P31 the tiers of %s", (charge_model) => 
     ["an exponent", [{ ...open, flat_amount: "1e2" }], "tiers[0].flat_amount", "pattern"],
     ["101 of them", limits(...many), "tiers", "maxItems"],
     ["no list", { up_to: null, amount: "1" }, "tiers"],
-  ])("%s", async (_, tiers, field, code) => {
+  ])("P31 %s", async (_, tiers, field, code) => {
     const properties = tiers === undefined ? {} : { tiers };
     const charge = { charge_model, billable_metric_id: metric.id, properties };
     await expectRefused(charge, `charges[0].properties.${field}`, code);
   });
 
-  test("100 of them are taken", async () => {
+  test("P31 100 of them are taken", async () => {
     const own = await sandbox(app, "2026-01-01");
     const used = await own.metric();
     const tiers = limits(...many.slice(1));
@@ -143,7 +143,7 @@ describe.each(["graduated", "volume"])("P31 the tiers of %s", (charge_model) => 
   });
 });
 
-describe("P32 words of a model", () => {
+describe("the words of a model", () => {
   const package_ = (properties: Body) => ({ ...packages(metric, "1", "1"), properties });
   const TWO = "<=1 @1, rest @2";
 
@@ -199,7 +199,7 @@ describe("P32 words of a model", () => {
       "minimum_cents",
       "unsupported",
     ],
-  ])("%s", async (_, charge, field, code) => {
+  ])("P32 %s", async (_, charge, field, code) => {
     await expectRefused(charge(), `charges[0].properties.${field}`, code);
   });
 
@@ -207,7 +207,7 @@ describe("P32 words of a model", () => {
     ["immediate", "advance"].flatMap((invoice_timing) =>
       ["graduated", "volume", "package", "percentage"].map((model) => ({ invoice_timing, model })),
     ),
-  )("$model $invoice_timing", async ({ invoice_timing, model }) => {
+  )("P32 $model, $invoice_timing", async ({ invoice_timing, model }) => {
     const charge = {
       graduated: graduated(metric, TWO),
       volume: volume(metric, TWO),
