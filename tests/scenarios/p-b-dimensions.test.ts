@@ -214,7 +214,7 @@ test("P49 a period holds 200 combinations, and a refused id stays free", async (
   const refused = await story.call("POST", "/v1/events", one_more);
   expect([refused.status, refused.body.error.code]).toEqual([422, "limit_exceeded"]);
   const known = await story.post("/v1/events", event("k1"));
-  const retried = { ...event("k2"), transaction_id: one_more["transaction_id"] };
+  const retried = { ...event("k2"), transaction_id: one_more.transaction_id };
   expect([known, await story.post("/v1/events", retried)]).toEqual(
     Array.from({ length: 2 }, () => ({ accepted: true, duplicate: false })),
   );
