@@ -33,7 +33,7 @@ describe("nothing of all this", () => {
     const [invoice] = await story.invoices();
     expect(invoice.fees).toMatchObject([
       { fee_type: "subscription", units: "1" },
-      { fee_type: "charge", units: "30.75", properties: { amount: "0.10" } },
+      { fee_type: "charge", units: "30.75", properties: { amount: "0.1" } },
       { fee_type: "charge", units: "2" },
     ]);
   });
