@@ -6,6 +6,7 @@ import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import {
   expectFault,
+  expectPlanRefused,
   graduated,
   lines,
   packages,
@@ -100,12 +101,8 @@ test("P30 the API takes the file's spelling and answers in its own", async () =>
   expect(invoice.total_cents).toBe(2420);
 });
 
-/** Refused wherever charges are taken, and nothing is made. */
-async function expectRefused(charge: Body, field: string, code?: string): Promise<void> {
-  expectFault(await proposePlan(story, [charge]), field, code);
-  const { plans } = await story.get("/v1/plans");
-  expect(plans).toEqual([]);
-}
+const expectRefused = (charge: Body, field: string, code?: string) =>
+  expectPlanRefused(story, charge, field, code);
 
 describe.each(["graduated", "volume"])("the tiers of %s", (charge_model) => {
   const limits = (...ends: unknown[]) => ends.map((up_to) => ({ up_to, amount: "1" }));
@@ -217,7 +214,7 @@ describe("the words of a model", () => {
     await expectRefused({ ...charge, invoice_timing }, "charges[0].invoice_timing", "unsupported");
   });
 
-  test("also: the same faults are named when a charge is added and when a set is patched", async () => {
+  test("also: the same faults are named where a charge is added and a set patched", async () => {
     const own = await sandbox(app, "2026-01-01");
     const used = await own.metric();
     const plan = await own.plan({ charges: [perUnit(used, "1")] });

@@ -111,7 +111,7 @@ describe("a base in advance", () => {
     expect(may.amount_due_cents).toBe(2100);
   });
 
-  test("P159 leaves out the days after an end that is known, and gives back those that are not", async () => {
+  test("P159 leaves out the days after a known end, and gives back those after another", async () => {
     const story = await sandbox(app, "2026-01-01");
     const plan = await story.plan(ahead(3100));
     const known = await story.subscribe({ plan, ends_at: "2026-01-21" });
@@ -164,7 +164,7 @@ describe("a base in advance", () => {
   });
 
   // January was billed at its start by the list of then; the new timing counts from February on.
-  test("also: a change of base_timing counts from later periods, and no month is billed twice", async () => {
+  test("also: a new base_timing counts from later periods, and no month is billed twice", async () => {
     const story = await sandbox(app, "2026-01-01");
     const plan = await story.plan({ amount_cents: 3100 });
     await story.subscribe({ plan });
@@ -333,5 +333,39 @@ describe("prices of a subscription's own", () => {
     await story.travelTo("2026-02-01");
     expect(await issued(story, dropped)).toEqual(["2026-01-15: 140", "2026-02-01: 3400"]);
     expect(await issued(story, kept)).toEqual(["2026-01-15: 140", "2026-02-01: 340"]);
+  });
+
+  // A trial is a period of its own, so a PATCH in it counts from its end: 21 of 31 days of 310.
+  test("also: brought in a trial count from its end", async () => {
+    const story = await sandbox(app, "2026-01-01");
+    const subscription = await story.subscribe({ amount_cents: 3100, trial_days: 10 });
+    await story.travelTo("2026-01-05");
+    await story.update(subscription, { overrides: { amount_cents: 310 } });
+    await story.travelTo("2026-02-01");
+    expect(await issued(story)).toEqual(["2026-02-01: 210"]);
+  });
+
+  // Ten days, and eleven after the return, both at 310.
+  test("also: stay when the subscription returns", async () => {
+    const story = await sandbox(app, "2026-01-01");
+    const run = { amount_cents: 3100, overrides: { amount_cents: 310 } };
+    const subscription = await story.subscribe(run);
+    await story.travelTo("2026-01-10T12:00");
+    await story.terminate(subscription);
+    await story.travelTo("2026-01-21");
+    await story.setStatus(subscription, "active");
+    await story.travelTo("2026-02-01");
+    expect(await issued(story)).toEqual(["2026-01-10: 100", "2026-02-01: 110"]);
+  });
+
+  // The present plan's id changes nothing: the price counts from February, as without it.
+  test("also: beside the present plan are those of a later period", async () => {
+    const story = await sandbox(app, "2026-01-01");
+    const plan = await story.plan({ amount_cents: 3100 });
+    const subscription = await story.subscribe({ plan });
+    await story.travelTo("2026-01-10");
+    await story.change(subscription, plan, { overrides: { amount_cents: 310 } });
+    await story.travelTo("2026-03-01");
+    expect(await issued(story)).toEqual(["2026-02-01: 3100", "2026-03-01: 310"]);
   });
 });

@@ -44,6 +44,7 @@ describe("a change that is refused", () => {
     for (const change_at of ["now", "period_end"]) {
       const answer = await change({ plan_id: plans[plan].id, change_at });
       expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+      if (plan === "seats") expect(JSON.stringify(answer.body)).toContain("seats");
     }
     expect(await story.subscription(subscription.id)).toEqual(subscription);
   });
@@ -250,5 +251,46 @@ describe("also, by the same rules", () => {
     await story.change(subscription, after);
     await story.travelTo("2026-02-01");
     expect(await issued(story)).toEqual(["2026-01-15: 150", "2026-02-01: 300"]);
+  });
+
+  // Ended on 10 January and back on the 21st: 10 and 11 of 31 days, then a whole month, all on the
+  // old plan.
+  test("a return has forgotten the scheduled change", async () => {
+    const story = await sandbox(app, "2026-01-01");
+    const after = await story.plan({ amount_cents: 6200 });
+    const subscription = await story.subscribe({ amount_cents: 3100 });
+    await story.change(subscription, after, { change_at: "period_end" });
+    await story.travelTo("2026-01-10T12:00");
+    await story.terminate(subscription);
+    await story.travelTo("2026-01-21");
+    const back = await story.setStatus(subscription, "active");
+    expect(back.scheduled_plan_id).toBeNull();
+    await story.travelTo("2026-03-01");
+    expect(await issued(story)).toEqual([
+      "2026-01-10: 1000",
+      "2026-02-01: 1100",
+      "2026-03-01: 3100",
+    ]);
+  });
+
+  test("late usage after two changes is rated by each part's own plan", async () => {
+    const story = await sandbox(app, "2026-01-01");
+    const metric = await story.metric();
+    const plans: Json[] = [];
+    for (const rate of ["1", "2", "4"]) {
+      plans.push(await story.plan({ charges: [perUnit(metric, rate)] }));
+    }
+    const subscription = await story.subscribe({ plan: plans[0] });
+    await story.travelTo("2026-01-10T10:00");
+    await story.change(subscription, plans[1]);
+    await story.travelTo("2026-01-10T11:00");
+    await story.change(subscription, plans[2]);
+    await story.travelTo("2026-02-03");
+    // Three events of one day, each in another part of it.
+    for (const at of ["09:59:59.999", "10:00", "11:00"]) {
+      await story.use(subscription, metric, "1", `2026-01-10T${at}`);
+    }
+    await story.travelTo("2026-03-01");
+    expect(await issued(story)).toEqual(["2026-03-01: 100 200 400"]);
   });
 });

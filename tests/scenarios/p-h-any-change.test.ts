@@ -127,7 +127,7 @@ class Book {
     return monthOf(this.now, this.#anchor)[1];
   }
 
-  /** The days up to this instant are the present plan's; the day of a change already has its own. */
+  /** The days up to this instant are the present plan's; that of a change has its own. */
   #to(at: number): void {
     for (let day = dayOf(this.now) + 1; day <= dayOf(at); day++) this.#planOf.set(day, this.#plan);
   }

@@ -93,8 +93,23 @@ export function expectFault(answer: Answer, field: string | RegExp, code?: strin
   if (code !== undefined) expect(named.map((detail: Json) => detail.code)).toContain(code);
 }
 
+let proposed = 0;
+
 /** A plan with these charges, as a call that may be refused. */
-export function proposePlan(story: Sandbox, charges: readonly Body[], fields: Body = {}) {
-  const terms = { code: "pro", name: "Pro", interval: "monthly", amount_currency: "USD" };
-  return story.call("POST", "/v1/plans", { ...terms, charges, ...fields });
+export function proposePlan(story: Sandbox, charges: readonly Body[]): Promise<Answer> {
+  proposed += 1;
+  const terms = { name: "Pro", interval: "monthly", amount_currency: "USD", charges };
+  return story.call("POST", "/v1/plans", { code: `proposed-${proposed}`, ...terms });
+}
+
+/** Refused by that field, and no plan is made. */
+export async function expectPlanRefused(
+  story: Sandbox,
+  charge: Body,
+  field: string | RegExp,
+  code?: string,
+): Promise<void> {
+  const { plans } = await story.get("/v1/plans");
+  expectFault(await proposePlan(story, [charge]), field, code);
+  expect((await story.get("/v1/plans")).plans).toEqual(plans);
 }
