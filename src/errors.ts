@@ -25,6 +25,8 @@ const TABLE = {
   amount_exceeds_due: { status: 422, retryable: false },
   invoice_already_paid: { status: 422, retryable: false },
   invoice_voided: { status: 422, retryable: false },
+  not_started: { status: 422, retryable: false },
+  subscription_ended: { status: 422, retryable: false },
   limit_exceeded: { status: 422, retryable: false },
   rate_limited: { status: 429, retryable: true },
   internal_error: { status: 500, retryable: true },

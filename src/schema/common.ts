@@ -48,6 +48,14 @@ export const FreeObject = Type.Unsafe<Record<string, unknown>>({
   "x-max-bytes": OBJECT_BYTES_MAX,
 });
 
+/** Texts of the caller's own about a record. Replaced as a whole. */
+export const Metadata = Type.Unsafe<Record<string, string>>({
+  type: "object",
+  additionalProperties: { type: "string", maxLength: TEXT_MAX },
+  maxProperties: 50,
+  "x-max-bytes": OBJECT_BYTES_MAX,
+});
+
 /** `{type: [T, "null"]}`: serializes faster than a union and reads better in the reference. */
 export function Nullable<T extends TSchema>(schema: T) {
   const { type, enum: values, ...rest } = schema as unknown as { type: string; enum?: unknown[] };

@@ -11,13 +11,14 @@ import {
   Timestamp,
   Uuid,
 } from "./common.ts";
+import { NullableOverrides } from "./subscriptions.ts";
 
 export const INVOICE_STATUSES = ["outstanding", "overdue", "succeeded", "voided"] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 export const PAYMENT_STATUSES = ["pending", "partially_paid", "succeeded"] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 export const INVOICE_TYPES = ["subscription", "addon"] as const;
-export const FEE_TYPES = ["subscription", "charge", "adjustment", "add_on"] as const;
+export const FEE_TYPES = ["subscription", "charge", "minimum", "adjustment", "add_on"] as const;
 
 export const Fee = Type.Object(
   {
@@ -70,7 +71,13 @@ export const InvoicePreviewRequest = Type.Object({
   at: Type.Optional(
     OneOf(["now", "period_end"], "As if the period ended now (default), or at its end."),
   ),
+  plan_id: Type.Optional(
+    Type.String({ ...Uuid, description: "As if the plan changed then: shows what follows too." }),
+  ),
+  properties: Type.Optional(FreeObject),
+  overrides: Type.Optional(NullableOverrides),
 });
+export type InvoicePreviewRequest = Static<typeof InvoicePreviewRequest>;
 
 export const InvoicePreview = Type.Object(
   {
@@ -98,3 +105,12 @@ export const InvoicePreview = Type.Object(
   },
   { title: "InvoicePreview" },
 );
+
+export const InvoicePreviews = Type.Object({
+  invoice_preview: InvoicePreview,
+  next_invoice_previews: Type.Optional(
+    Type.Array(InvoicePreview, {
+      description: "With plan_id: the start of the period that follows, if it bills, and its end.",
+    }),
+  ),
+});

@@ -3,10 +3,26 @@
 import Type, { type Static } from "typebox";
 import { Nullable, OneOf, Reference, Text, Timestamp, Uuid } from "./common.ts";
 
-export const AGGREGATIONS = ["sum", "count", "count_unique", "max", "latest"] as const;
+export const AGGREGATIONS = [
+  "sum",
+  "count",
+  "count_unique",
+  "max",
+  "latest",
+  "weighted_sum",
+] as const;
 export type AggregationType = (typeof AGGREGATIONS)[number];
 /** The aggregations that cannot do without a property to read. */
-export const FIELD_REQUIRED: readonly AggregationType[] = ["sum", "max", "count_unique"];
+export const FIELD_REQUIRED: readonly AggregationType[] = [
+  "sum",
+  "max",
+  "count_unique",
+  "weighted_sum",
+];
+/** What a level that lasts is measured in: unit-hours, or the average of the period. */
+export const WEIGHTS = ["hour", "period"] as const;
+export const DIMENSIONS_MAX = 4;
+export const DIMENSION_PATTERN = "^[A-Za-z0-9_.-]{1,64}$";
 
 export const Metric = Type.Object(
   {
@@ -15,6 +31,8 @@ export const Metric = Type.Object(
     name: Type.String(),
     aggregation_type: OneOf(AGGREGATIONS),
     field_name: Nullable(Type.String()),
+    dimensions: Type.Array(Type.String()),
+    weighted_by: Nullable(OneOf(WEIGHTS)),
     created_at: Timestamp,
     updated_at: Timestamp,
     archived_at: Nullable(Timestamp),
@@ -28,6 +46,16 @@ export const MetricCreate = Type.Object({
   name: Text,
   aggregation_type: OneOf(AGGREGATIONS),
   field_name: Type.Optional(Nullable(Text)),
+  dimensions: Type.Optional(
+    Type.Array(Type.String({ pattern: DIMENSION_PATTERN }), {
+      maxItems: DIMENSIONS_MAX,
+      uniqueItems: true,
+      description: "Event properties by which usage is kept apart, so that each can have a price.",
+    }),
+  ),
+  weighted_by: Type.Optional(
+    Nullable(OneOf(WEIGHTS, "weighted_sum: unit-hours, or the average of the period.")),
+  ),
 });
 export type MetricCreate = Static<typeof MetricCreate>;
 

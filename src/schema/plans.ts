@@ -17,7 +17,17 @@ import {
 
 export const INTERVALS = ["weekly", "monthly", "quarterly", "semiannual", "yearly"] as const;
 export type Interval = (typeof INTERVALS)[number];
-export const CHARGE_MODELS = ["standard", "flat_fee"] as const;
+export const CHARGE_MODELS = [
+  "standard",
+  "graduated",
+  "volume",
+  "package",
+  "percentage",
+  "flat_fee",
+] as const;
+/** Whether the base fee of a period is billed when it is over or when it starts. */
+export const BASE_TIMINGS = ["arrears", "advance"] as const;
+export const TRIAL_DAYS_MAX = 730;
 /** At the end of a period; once, when the subscription starts; at the start of every period. */
 export const INVOICE_TIMINGS = ["arrears", "immediate", "advance"] as const;
 export const QUANTITY_FROM_PATTERN = "^subscription_property\\.[^\\u0000-\\u001f\\u007f]{1,200}$";
@@ -27,6 +37,9 @@ export const Charge = Type.Object(
   {
     id: Uuid,
     plan_id: Uuid,
+    name: Nullable(
+      Type.String({ description: "On documents; null: the name of the metric or catalog item." }),
+    ),
     charge_model: OneOf(CHARGE_MODELS),
     billable_metric_id: Nullable(Uuid),
     billable_metric_code: Nullable(Type.String()),
@@ -41,6 +54,10 @@ export const Charge = Type.Object(
 );
 export type Charge = Static<typeof Charge>;
 
+/** A price word, read by domain/charge-words.ts, which says exactly what is wrong with it. */
+const word = (description: string) =>
+  Type.Optional(Type.Unsafe<unknown>({ description: `${description} Same as in properties.` }));
+
 /**
  * A charge as callers may write it, in the API's words or in those of service.yaml: `type` is
  * charge_model, `metric_ref` billable_metric_code, `catalog_ref` catalog_item_code, and `rate`
@@ -48,6 +65,7 @@ export type Charge = Static<typeof Charge>;
  */
 export const ChargeInput = Type.Object(
   {
+    name: Type.Optional(Nullable(Text)),
     charge_model: Type.Optional(OneOf(CHARGE_MODELS)),
     type: Type.Optional(OneOf(CHARGE_MODELS)),
     billable_metric_id: Type.Optional(Nullable(Uuid)),
@@ -66,6 +84,15 @@ export const ChargeInput = Type.Object(
       ),
     ),
     invoice_timing: Type.Optional(OneOf(INVOICE_TIMINGS)),
+    tiers: word("graduated, volume: [{up_to, amount, flat_amount}]."),
+    free_units: word("standard, package, percentage: units without a price."),
+    package_size: word("package: how many units are one package."),
+    percent: word("percentage: of the units."),
+    fixed_amount: word("percentage: for each event."),
+    free_events: word("percentage: events without fixed_amount."),
+    prices: word("Usage: [{match, ...}], the prices of combinations of dimensions."),
+    minimum_cents: word("Usage: what the charge is billed at least."),
+    quantity_mode: word("flat_fee: last, prorated or max."),
     properties: Type.Optional(FreeObject),
   },
   { title: "ChargeInput" },
@@ -82,6 +109,9 @@ export const Plan = Type.Object(
     interval: OneOf(INTERVALS),
     amount_cents: AmountCents,
     amount_currency: Currency,
+    minimum_cents: AmountCents,
+    base_timing: OneOf(BASE_TIMINGS),
+    trial_days: Type.Integer(),
     labels: Type.Array(Type.String()),
     archived_at: Nullable(Timestamp),
     created_at: Timestamp,
@@ -92,6 +122,23 @@ export const Plan = Type.Object(
 export type Plan = Static<typeof Plan>;
 
 const Labels = Type.Array(Text, { maxItems: 100 });
+/** Of a plan as a whole, beside its charges. */
+const terms = {
+  amount_cents: Type.Optional(AmountCents),
+  minimum_cents: Type.Optional(
+    Type.Integer({ ...AmountCents, description: "What a full period is billed at least." }),
+  ),
+  base_timing: Type.Optional(
+    OneOf(BASE_TIMINGS, "advance bills the base fee when a period starts."),
+  ),
+  trial_days: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: TRIAL_DAYS_MAX,
+      description: "A first period that is billed nothing.",
+    }),
+  ),
+};
 const Description = Nullable(Type.String({ maxLength: 2_000 }));
 
 export const PlanCreate = Type.Object({
@@ -100,7 +147,7 @@ export const PlanCreate = Type.Object({
   description: Type.Optional(Description),
   category: Type.Optional(Nullable(Text)),
   interval: OneOf(INTERVALS),
-  amount_cents: Type.Optional(AmountCents),
+  ...terms,
   amount_currency: Currency,
   labels: Type.Optional(Labels),
   charges: Type.Optional(Type.Array(ChargeInput, { maxItems: CHARGES_MAX })),
@@ -114,7 +161,7 @@ export const PlanPatch = Type.Object(
     category: Type.Optional(Nullable(Text)),
     name: Type.Optional(Text),
     description: Type.Optional(Description),
-    amount_cents: Type.Optional(AmountCents),
+    ...terms,
     charges: Type.Optional(Type.Array(ChargeInput, { maxItems: CHARGES_MAX })),
   },
   { "x-at-least-one": true },

@@ -1,7 +1,16 @@
 // The customer portal: all that can be read of a customer with its id and without a token.
 
 import Type, { type Static } from "typebox";
-import { CalendarDate, Cents, Currency, OneOf, Timestamp, TimestampInput, Uuid } from "./common.ts";
+import {
+  CalendarDate,
+  Cents,
+  Currency,
+  Nullable,
+  OneOf,
+  Timestamp,
+  TimestampInput,
+  Uuid,
+} from "./common.ts";
 import { INVOICE_STATUSES, INVOICE_TYPES, PAYMENT_STATUSES } from "./invoices.ts";
 import { INTERVALS } from "./plans.ts";
 import { SUBSCRIPTION_STATUSES } from "./subscriptions.ts";
@@ -19,12 +28,20 @@ const PortalSubscription = Type.Object({
   }),
   current_period_start: Timestamp,
   current_period_end: Timestamp,
+  trial_ends_at: Nullable(Timestamp),
+  ends_at: Nullable(Timestamp),
   usage: Type.Array(
     Type.Object({
       code: Type.String(),
       name: Type.String(),
       units: Type.String(),
       amount_cents: Cents,
+      dimensions: Type.Optional(
+        Type.Unsafe<Record<string, string | null>>({
+          type: "object",
+          additionalProperties: { type: ["string", "null"] },
+        }),
+      ),
     }),
   ),
 });

@@ -2,18 +2,47 @@
 
 import Type, { type Static } from "typebox";
 import {
+  AmountCents,
+  CalendarDate,
   Cents,
   Currency,
   FreeObject,
+  Metadata,
   Nullable,
   OneOf,
   Reference,
   Timestamp,
+  TimestampInput,
   Uuid,
 } from "./common.ts";
+import { CHARGE_MODELS, CHARGES_MAX, ChargeInput, TRIAL_DAYS_MAX } from "./plans.ts";
 
-export const SUBSCRIPTION_STATUSES = ["active", "suspended", "terminated", "canceled"] as const;
+/** What a caller can ask for; one that is to start later is `pending` until then. */
+export const ASKED_STATUSES = ["active", "suspended", "terminated", "canceled"] as const;
+export type AskedStatus = (typeof ASKED_STATUSES)[number];
+export const SUBSCRIPTION_STATUSES = ["pending", ...ASKED_STATUSES] as const;
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
+/** Periods of the calendar, or from an anchor date on. */
+export const BILLING_TIMES = ["calendar", "anniversary"] as const;
+export type BillingTime = (typeof BILLING_TIMES)[number];
+
+/** Prices of one subscription, in place of the plan's. */
+export const Overrides = Type.Object(
+  {
+    amount_cents: Type.Optional(AmountCents),
+    minimum_cents: Type.Optional(AmountCents),
+    charges: Type.Optional(
+      Type.Array(ChargeInput, { maxItems: CHARGES_MAX, description: "The whole set." }),
+    ),
+  },
+  { title: "Overrides", description: "What it names replaces the plan's." },
+);
+export type Overrides = Static<typeof Overrides>;
+
+export const NullableOverrides = Type.Unsafe<Overrides | null>({
+  ...Overrides,
+  type: ["object", "null"],
+});
 
 export const Subscription = Type.Object(
   {
@@ -22,11 +51,23 @@ export const Subscription = Type.Object(
     customer_id: Uuid,
     plan_id: Uuid,
     status: OneOf(SUBSCRIPTION_STATUSES),
-    billing_time: Type.String(),
+    billing_time: OneOf(BILLING_TIMES),
+    anchor_date: Nullable(CalendarDate),
     properties: Type.String({ description: "The properties as a JSON-encoded string." }),
     started_at: Timestamp,
     current_period_start: Timestamp,
     current_period_end: Timestamp,
+    trial_ends_at: Nullable(Timestamp),
+    ends_at: Nullable(Timestamp),
+    scheduled_plan_id: Nullable(Uuid),
+    overrides: Type.Unsafe<Record<string, unknown> | null>({
+      type: ["object", "null"],
+      additionalProperties: true,
+    }),
+    metadata: Type.Unsafe<Record<string, string>>({
+      type: "object",
+      additionalProperties: { type: "string" },
+    }),
     terminated_at: Nullable(Timestamp),
     created_at: Timestamp,
     billing_error: Nullable(
@@ -37,18 +78,52 @@ export const Subscription = Type.Object(
 );
 export type Subscription = Static<typeof Subscription>;
 
+export const CHANGE_TIMES = ["now", "period_end"] as const;
+const TrialDays = Type.Integer({ minimum: 0, maximum: TRIAL_DAYS_MAX });
+const EndsAt = Type.String({ ...TimestampInput, description: "Terminates it then." });
+
 export const SubscriptionCreate = Type.Object({
   external_id: Type.Optional(Reference),
   customer_id: Uuid,
   plan_id: Uuid,
   properties: Type.Optional(FreeObject),
+  billing_time: Type.Optional(OneOf(BILLING_TIMES)),
+  anchor_date: Type.Optional(
+    Nullable(
+      Type.String({
+        ...CalendarDate,
+        description:
+          "anniversary: the date that periods are counted from. Default: the first paid day.",
+      }),
+    ),
+  ),
+  starts_at: Type.Optional(
+    Nullable(
+      Type.String({
+        ...TimestampInput,
+        description: "Later: pending until then. Earlier: within the period that is open.",
+      }),
+    ),
+  ),
+  trial_days: Type.Optional(Nullable(TrialDays)),
+  ends_at: Type.Optional(Nullable(EndsAt)),
+  overrides: Type.Optional(NullableOverrides),
+  metadata: Type.Optional(Metadata),
 });
 export type SubscriptionCreate = Static<typeof SubscriptionCreate>;
 
 export const SubscriptionPatch = Type.Object(
   {
     properties: Type.Optional(FreeObject),
-    status: Type.Optional(OneOf(SUBSCRIPTION_STATUSES)),
+    status: Type.Optional(OneOf(ASKED_STATUSES)),
+    trial_days: Type.Optional(TrialDays),
+    ends_at: Type.Optional(Nullable(EndsAt)),
+    plan_id: Type.Optional(Uuid),
+    change_at: Type.Optional(
+      OneOf(CHANGE_TIMES, "When plan_id counts: now (default) or from the next period on."),
+    ),
+    overrides: Type.Optional(NullableOverrides),
+    metadata: Type.Optional(Metadata),
   },
   { "x-at-least-one": true },
 );
@@ -71,7 +146,13 @@ export const SubscriptionUsage = Type.Object(
         billable_metric_code: Type.String(),
         units: Type.String(),
         amount_cents: Cents,
-        rate: Type.String(),
+        rate: Nullable(Type.String({ description: "Null without a single price of a unit." })),
+        charge_model: OneOf(CHARGE_MODELS),
+        properties: FreeObject,
+        dimensions: Type.Unsafe<Record<string, string | null> | null>({
+          type: ["object", "null"],
+          additionalProperties: { type: ["string", "null"] },
+        }),
         events: Type.Integer(),
         days: Type.Array(
           Type.Object({
