@@ -9,9 +9,12 @@ import {
   formatDecimal,
   integer,
   max,
+  multiply,
   numberText,
+  subtract,
   ZERO,
 } from "./decimal.ts";
+import { type Fraction, fraction } from "./fraction.ts";
 
 export type Aggregation = AggregationType;
 
@@ -39,6 +42,8 @@ export type UsageDay = {
   readonly last_arrival: string;
   /** Values that no earlier event of the same period had, so that days can be added up. */
   readonly uniques: number | null;
+  /** Of a weighted sum: each value times its instant in milliseconds since 1970, added up. */
+  readonly moment?: string | null;
 };
 
 export type UsageEvent = {
@@ -66,10 +71,14 @@ export function usageValue(rule: UsageRule, input: UsageInput): UsageValue {
   return { ok: true, quantity: formatDecimal(quantity), unique_value: null };
 }
 
-/** The units of a period from its days. Not cut at zero: pricing does that. */
+/**
+ * The units of a period from its days. Not cut at zero: pricing does that. Of a weighted sum this
+ * is the change of the level; `weightedUnits` says how long it lasted.
+ */
 export function unitsOf(aggregation: Aggregation, days: readonly UsageDay[]): Decimal {
   switch (aggregation) {
     case "sum":
+    case "weighted_sum":
       return sum(days.map((day) => day.sum));
     case "count":
       return integer(days.reduce((events, day) => events + day.events, 0));
@@ -88,10 +97,29 @@ export function unitsOf(aggregation: Aggregation, days: readonly UsageDay[]): De
   }
 }
 
+/**
+ * A level that lasts: `level` is that at the start, each value changes it from its instant on. What
+ * it adds up to over the span in units times milliseconds, over `per_ms`.
+ */
+export function weightedUnits(
+  days: readonly UsageDay[],
+  level: Decimal,
+  span: { readonly start: Date; readonly end: Date },
+  per_ms: number,
+): Fraction {
+  const end = span.end.getTime();
+  const lasted = integer(end - span.start.getTime());
+  const changes = multiply(sum(days.map((day) => day.sum)), integer(end));
+  const moments = sum(days.map((day) => day.moment ?? null));
+  const top = add(multiply(level, lasted), subtract(changes, moments));
+  return fraction(top, BigInt(per_ms));
+}
+
 /** The units of a period straight from its events. */
 export function foldEvents(aggregation: Aggregation, events: readonly UsageEvent[]): Decimal {
   switch (aggregation) {
     case "sum":
+    case "weighted_sum":
       return sum(events.map((event) => event.quantity));
     case "count":
       return integer(events.length);

@@ -2,22 +2,30 @@
 // which field is wrong.
 
 import { refuseField } from "../errors.ts";
-import { DECIMAL_PATTERN } from "../schema/common.ts";
 import type { Charge, ChargeInput } from "../schema/plans.ts";
+import type { UsageModel } from "./charge-models.ts";
+import {
+  type ChargePrice,
+  flatFeePrice,
+  PRICE_WORDS,
+  quantityModePath,
+  usagePrice,
+} from "./charge-words.ts";
 
 /** A charge with one name for each field. References are not yet looked up. */
 export type ChargeDraft = {
+  readonly name: string | null;
   readonly charge_model: Charge["charge_model"];
   readonly invoice_timing: Charge["invoice_timing"];
   readonly metric: { readonly id: string } | { readonly code: string } | null;
+  /** The price of a unit, of a standard charge. */
   readonly rate: string | null;
+  readonly price: ChargePrice;
   readonly catalog_item_code: string | null;
   readonly amount_override_cents: number | null;
   readonly quantity_from: string | null;
   readonly properties: Record<string, unknown>;
 };
-
-const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
 /** `at` is where the charge stands in the request, such as `charges[0].`. */
 export function draftCharge(input: ChargeInput, at: string): ChargeDraft {
@@ -25,59 +33,48 @@ export function draftCharge(input: ChargeInput, at: string): ChargeDraft {
   if (model === undefined) {
     throw refuseField(`${at}charge_model`, "required", `${at}charge_model is required.`);
   }
-  return model === "standard" ? standardCharge(input, at) : flatFee(input, at);
+  return model === "flat_fee" ? flatFee(input, at) : usageCharge(model, input, at);
 }
 
-function standardCharge(input: ChargeInput, at: string): ChargeDraft {
+function usageCharge(model: UsageModel, input: ChargeInput, at: string): ChargeDraft {
   // Usage is only known once the period is over.
   if ((input.invoice_timing ?? "arrears") !== "arrears") {
     throw refuseField(
       `${at}invoice_timing`,
       "unsupported",
-      `${at}invoice_timing of a standard charge must be arrears.`,
+      `${at}invoice_timing of a ${model} charge must be arrears.`,
     );
   }
-  refusePresent(
-    input,
-    at,
-    ["catalog_item_code", "catalog_ref", "amount_override_cents"],
-    "standard",
-  );
-  const properties = input.properties ?? {};
-  const rate = properties.amount ?? input.rate;
-  if (rate === undefined || rate === null) {
-    throw refuseField(
-      `${at}properties.amount`,
-      "required",
-      `${at}properties.amount is required: the price per unit as a decimal string.`,
-    );
-  }
-  if (typeof rate !== "string" || !DECIMAL.test(rate)) {
-    throw refuseField(
-      `${at}properties.amount`,
-      "pattern",
-      `${at}properties.amount must be a decimal string such as "0.05".`,
-    );
-  }
+  refusePresent(input, at, ["catalog_item_code", "catalog_ref", "amount_override_cents"], model);
+  const price = usagePrice(model, input, at);
   const code = input.billable_metric_code ?? input.metric_ref;
   const id = input.billable_metric_id;
   if (!id && !code) {
     throw refuseField(
       `${at}billable_metric_id`,
       "required",
-      `${at}billable_metric_id is required for a standard charge.`,
+      `${at}billable_metric_id is required for a ${model} charge.`,
     );
   }
   return {
-    charge_model: "standard",
+    name: input.name ?? null,
+    charge_model: model,
     invoice_timing: "arrears",
     metric: id ? { id: id.toLowerCase() } : { code: code ?? "" },
-    rate,
+    rate: model === "standard" ? (price.amount ?? null) : null,
+    price,
     catalog_item_code: null,
     amount_override_cents: null,
     quantity_from: null,
-    properties: { ...properties, amount: rate },
+    properties: { ...ownProperties(input), ...price },
   };
+}
+
+/** Those without a meaning for the price: kept as they were sent. */
+function ownProperties({ properties = {} }: ChargeInput): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(properties).filter(([name]) => !PRICE_WORDS.includes(name)),
+  );
 }
 
 function flatFee(input: ChargeInput, at: string): ChargeDraft {
@@ -96,15 +93,30 @@ function flatFee(input: ChargeInput, at: string): ChargeDraft {
       `${at}catalog_item_code or amount_override_cents is required: a flat fee needs a price.`,
     );
   }
+  const price = flatFeePrice(input, at);
+  const invoice_timing = input.invoice_timing ?? "arrears";
+  const quantity_from = input.quantity_from ?? null;
+  const { quantity_mode } = price;
+  if (quantity_mode !== undefined && invoice_timing !== "arrears") {
+    const path = quantityModePath(input, at);
+    const message = `${path} is for fees in arrears: others are billed before the period is over.`;
+    throw refuseField(path, "unsupported", message);
+  }
+  if (quantity_mode === "max" && quantity_from === null) {
+    const path = quantityModePath(input, at);
+    throw refuseField(path, "unsupported", `${path}: max needs a quantity_from.`);
+  }
   return {
+    name: input.name ?? null,
     charge_model: "flat_fee",
-    invoice_timing: input.invoice_timing ?? "arrears",
+    invoice_timing,
     metric: null,
     rate: null,
+    price,
     catalog_item_code: code,
     amount_override_cents: override,
-    quantity_from: input.quantity_from ?? null,
-    properties: input.properties ?? {},
+    quantity_from,
+    properties: { ...input.properties, ...price },
   };
 }
 

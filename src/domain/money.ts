@@ -66,8 +66,13 @@ export function flatAmount(quantity: Decimal, unit_cents: number): Amount {
 }
 
 /** The share of a full period's amount that its billable days make. */
-export function prorated(amount_cents: number, billable_days: number, period_days: number): Amount {
-  const numerator = integer(BigInt(amount_cents) * BigInt(billable_days));
+export function prorated(
+  amount: number | Decimal,
+  billable_days: number,
+  period_days: number,
+): Amount {
+  const whole = typeof amount === "number" ? integer(amount) : amount;
+  const numerator = multiply(whole, integer(billable_days));
   const days = BigInt(period_days);
   return {
     amount_cents: toCents(divideRounded(numerator, days)),

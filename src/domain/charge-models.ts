@@ -1,0 +1,161 @@
+// What usage costs under each charge model. One pure function a model, all over the same figures:
+// the units of the period, cut at 0, and how many events were counted. Nothing is rounded here.
+
+import { type Decimal, decimal, integer, multiply } from "./decimal.ts";
+import {
+  compareFractions,
+  countBegun,
+  type Fraction,
+  formatFraction,
+  fraction,
+  isNothing,
+  least,
+  minus,
+  NOTHING,
+  notNegative,
+  over,
+  plus,
+  shifted,
+  times,
+} from "./fraction.ts";
+
+export const USAGE_MODELS = ["standard", "graduated", "volume", "package", "percentage"] as const;
+export type UsageModel = (typeof USAGE_MODELS)[number];
+
+export type Tier = {
+  /** The last unit that it holds; null: all above the tier before. */
+  readonly up_to: string | null;
+  readonly amount: string;
+  readonly flat_amount?: string;
+};
+
+/** The words of a model: amounts in the currency's main unit, units as canonical decimals. */
+export type Price = {
+  readonly amount?: string;
+  readonly free_units?: string;
+  readonly package_size?: string;
+  readonly percent?: string;
+  readonly fixed_amount?: string;
+  readonly free_events?: number;
+  readonly tiers?: readonly Tier[];
+};
+
+export type Used = { readonly units: Fraction; readonly events: number };
+
+export type Rated = {
+  /** In the currency's main unit. */
+  readonly amount: Fraction;
+  /** How it came about, for the fee's properties. */
+  readonly explanation: Readonly<Record<string, unknown>>;
+};
+
+type Model = (price: Price, used: Used, exponent: number) => Rated;
+
+const MODELS: Readonly<Record<UsageModel, Model>> = {
+  standard,
+  graduated,
+  volume,
+  package: inPackages,
+  percentage,
+};
+
+/** `exponent` is that of the currency: tiers are explained in its minor unit. */
+export function rateUsage(model: UsageModel, price: Price, used: Used, exponent: number): Rated {
+  return MODELS[model](price, used, exponent);
+}
+
+function standard(price: Price, { units }: Used): Rated {
+  return { amount: times(paidUnits(price, units), read(price.amount)), explanation: {} };
+}
+
+function graduated(price: Price, { units }: Used, exponent: number): Rated {
+  let amount = NOTHING;
+  const tiers: object[] = [];
+  for (const tier of boundsOf(price)) {
+    if (compareFractions(units, tier.from) <= 0) break;
+    const end = tier.up_to === null ? units : least(units, tier.up_to);
+    const cost = tierCost(tier, minus(end, tier.from));
+    amount = plus(amount, cost);
+    tiers.push(explainTier(tier, minus(end, tier.from), cost, exponent));
+  }
+  return { amount, explanation: { tiers } };
+}
+
+function volume(price: Price, { units }: Used, exponent: number): Rated {
+  if (isNothing(units)) return { amount: NOTHING, explanation: { tiers: [] } };
+  const tier = boundsOf(price).find(
+    ({ up_to }) => up_to === null || compareFractions(units, up_to) <= 0,
+  );
+  if (tier === undefined) throw new Error("The last tier is open.");
+  const amount = tierCost(tier, units);
+  return { amount, explanation: { tiers: [explainTier(tier, units, amount, exponent)] } };
+}
+
+function inPackages(price: Price, { units }: Used): Rated {
+  const paid = paidUnits(price, units);
+  const packages = isNothing(paid) ? 0n : countBegun(paid, read(price.package_size));
+  return {
+    amount: fraction(multiply(integer(packages), read(price.amount))),
+    explanation: { packages: Number(packages) },
+  };
+}
+
+function percentage(price: Price, { units, events }: Used): Rated {
+  const paid_events = Math.max(0, events - (price.free_events ?? 0));
+  const share = over(times(paidUnits(price, units), read(price.percent)), 100n);
+  const fixed = multiply(integer(paid_events), read(price.fixed_amount ?? "0"));
+  return { amount: plus(share, fraction(fixed)), explanation: { events, paid_events } };
+}
+
+function paidUnits({ free_units }: Price, units: Fraction): Fraction {
+  if (free_units === undefined) return units;
+  return notNegative(minus(units, fraction(read(free_units))));
+}
+
+type Bounds = {
+  readonly tier: Tier;
+  /** Above this, up to and including `up_to`. */
+  readonly from: Fraction;
+  readonly up_to: Fraction | null;
+  readonly amount: Decimal;
+  readonly flat_amount: Decimal;
+};
+
+/** Read once per price list: ten tiers of a thousand subscriptions are 30,000 texts otherwise. */
+const known = new WeakMap<readonly Tier[], readonly Bounds[]>();
+
+function boundsOf({ tiers }: Price): readonly Bounds[] {
+  if (tiers === undefined) throw new Error("A price without tiers.");
+  const before = known.get(tiers);
+  if (before !== undefined) return before;
+  let from = NOTHING;
+  const bounds = tiers.map((tier): Bounds => {
+    const up_to = tier.up_to === null ? null : fraction(read(tier.up_to));
+    const flat_amount = read(tier.flat_amount ?? "0");
+    const bound = { tier, from, up_to, amount: read(tier.amount), flat_amount };
+    from = up_to ?? from;
+    return bound;
+  });
+  known.set(tiers, bounds);
+  return bounds;
+}
+
+function tierCost({ amount, flat_amount }: Bounds, units: Fraction): Fraction {
+  return plus(times(units, amount), fraction(flat_amount));
+}
+
+function explainTier(bound: Bounds, units: Fraction, cost: Fraction, exponent: number): object {
+  return {
+    from: formatFraction(bound.from),
+    up_to: bound.tier.up_to,
+    units: formatFraction(units),
+    amount: bound.tier.amount,
+    flat_amount: bound.tier.flat_amount ?? "0",
+    precise_amount: formatFraction(shifted(cost, exponent)),
+  };
+}
+
+function read(text: string | undefined): Decimal {
+  if (text === undefined) throw new Error("A price without one of its words.");
+  return decimal(text);
+}

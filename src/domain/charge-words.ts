@@ -1,0 +1,330 @@
+// The price words of a charge as callers write them: in the API under `properties`, in service.yaml
+// on the charge itself, where an amount is called `rate`. Reads either into one form, or says which
+// word is wrong and why.
+
+import { refuseField } from "../errors.ts";
+import { AMOUNT_CENTS_MAX, DECIMAL_PATTERN } from "../schema/common.ts";
+import type { Price, Tier, UsageModel } from "./charge-models.ts";
+import { compare, decimal, formatDecimal, isZero, numberText } from "./decimal.ts";
+
+export const QUANTITY_MODES = ["last", "prorated", "max"] as const;
+export type QuantityMode = (typeof QUANTITY_MODES)[number];
+
+/** A price for the usage whose dimensions have these values. */
+export type MatchedPrice = Price & { readonly match: Readonly<Record<string, string>> };
+
+/** All price words of a charge. */
+export type ChargePrice = Price & {
+  readonly prices?: readonly MatchedPrice[];
+  readonly minimum_cents?: number;
+  readonly quantity_mode?: QuantityMode;
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Where words are looked for: by name, with the path that an error gives. */
+type Words = {
+  readonly get: (word: string) => unknown;
+  readonly path: (word: string) => string;
+};
+
+const TIERS_MAX = 100;
+const PRICES_MAX = 100;
+const FREE_EVENTS_MAX = 1_000_000_000_000;
+
+const MODEL_WORDS: Readonly<Record<UsageModel, readonly string[]>> = {
+  standard: ["amount", "free_units"],
+  graduated: ["tiers"],
+  volume: ["tiers"],
+  package: ["amount", "package_size", "free_units"],
+  percentage: ["percent", "fixed_amount", "free_units", "free_events"],
+};
+const REQUIRED = new Set(["amount", "tiers", "package_size", "percent"]);
+const OF_USAGE = ["prices", "minimum_cents"];
+const OF_FLAT_FEES = ["quantity_mode"];
+/** Every word with a meaning; on a model that does not list it, it is refused. */
+export const PRICE_WORDS: readonly string[] = [
+  "amount",
+  "tiers",
+  "free_units",
+  "package_size",
+  "percent",
+  "fixed_amount",
+  "free_events",
+  ...OF_USAGE,
+  ...OF_FLAT_FEES,
+];
+
+const DECIMAL = new RegExp(DECIMAL_PATTERN);
+const DECIMAL_EXAMPLE = 'a decimal string such as "0.05"';
+
+/** Of a usage charge. `at` is where the charge stands in the request, such as `charges[0].`. */
+export function usagePrice(model: UsageModel, input: Fields, at: string): ChargePrice {
+  const words = wordsOf(input, at);
+  refuseForeign(words, [...MODEL_WORDS[model], ...OF_USAGE], model);
+  const prices = matchedPrices(model, words);
+  const minimum_cents = present(words, "minimum_cents", cents);
+  return {
+    ...modelPrice(model, words),
+    ...(prices === undefined ? {} : { prices }),
+    ...(minimum_cents === undefined ? {} : { minimum_cents }),
+  };
+}
+
+/** Of a flat fee: how its quantity is taken over the period. */
+export function flatFeePrice(input: Fields, at: string): ChargePrice {
+  const words = wordsOf(input, at);
+  // `amount` has always been kept among a flat fee's own properties.
+  refuseForeign(words, [...OF_FLAT_FEES, "amount"], "flat_fee");
+  const sent = words.get("quantity_mode");
+  if (isAbsent(sent)) return {};
+  const path = words.path("quantity_mode");
+  const quantity_mode = QUANTITY_MODES.find((mode) => mode === sent);
+  if (quantity_mode === undefined) {
+    throw refuseField(path, "enum", `${path} must be one of ${QUANTITY_MODES.join(", ")}.`);
+  }
+  return { quantity_mode };
+}
+
+/** Where this charge says its quantity_mode, for an error about it. */
+export function quantityModePath(input: Fields, at: string): string {
+  return wordsOf(input, at).path("quantity_mode");
+}
+
+/** Looked for under `properties` first, then on the charge itself. */
+function wordsOf(input: Fields, at: string): Words {
+  const properties = (input.properties ?? {}) as Fields;
+  const onCharge = (word: string) => (word === "amount" ? "rate" : word);
+  const isOnCharge = (word: string) =>
+    isAbsent(properties[word]) && !isAbsent(input[onCharge(word)]);
+  return {
+    get: (word) => properties[word] ?? input[onCharge(word)],
+    path: (word) => `${at}${isOnCharge(word) ? onCharge(word) : `properties.${word}`}`,
+  };
+}
+
+/** Of an entry of `tiers` or `prices`, where both spellings are known. */
+function wordsIn(entry: Fields, at: string): Words {
+  const name = (word: string) =>
+    word === "amount" && isAbsent(entry.amount) && !isAbsent(entry.rate) ? "rate" : word;
+  return { get: (word) => entry[name(word)], path: (word) => `${at}.${name(word)}` };
+}
+
+function refuseForeign(words: Words, own: readonly string[], model: string): void {
+  for (const word of PRICE_WORDS) {
+    if (own.includes(word) || isAbsent(words.get(word))) continue;
+    const path = words.path(word);
+    throw refuseField(path, "unsupported", `${path} does not belong on a ${model} charge.`);
+  }
+}
+
+function modelPrice(model: UsageModel, words: Words): Price {
+  const price: Record<string, unknown> = {};
+  for (const word of MODEL_WORDS[model]) {
+    const value = present(words, word, READERS[word] ?? priceText);
+    if (value !== undefined) price[word] = value;
+    else if (REQUIRED.has(word)) {
+      const path = words.path(word);
+      throw refuseField(path, "required", `${path} is required: ${MEANINGS[word]}.`);
+    }
+  }
+  return price;
+}
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  amount: "the price as a decimal string",
+  tiers: "the list of tiers, the last with up_to null",
+  package_size: "how many units are one package",
+  percent: 'the percentage as a decimal string such as "2.9"',
+};
+
+type Reader<T> = (value: unknown, path: string) => T;
+
+const READERS: Readonly<Record<string, Reader<unknown>>> = {
+  tiers,
+  free_units: unitsText,
+  package_size: (value, path) => aboveZero(unitsText(value, path), path),
+  free_events: (value, path) => wholeNumber(value, path, FREE_EVENTS_MAX),
+};
+
+function present<T>(words: Words, word: string, reader: Reader<T>): T | undefined {
+  const value = words.get(word);
+  return isAbsent(value) ? undefined : reader(value, words.path(word));
+}
+
+function priceText(value: unknown, path: string): string {
+  if (typeof value === "string" && DECIMAL.test(value)) return value;
+  throw refuseField(path, "pattern", `${path} must be ${DECIMAL_EXAMPLE}.`);
+}
+
+function unitsText(value: unknown, path: string): string {
+  const text = typeof value === "number" ? numberText(value) : value;
+  if (typeof text === "string" && DECIMAL.test(text)) return formatDecimal(decimal(text));
+  const below = typeof value === "number" && value < 0;
+  throw refuseField(
+    path,
+    below ? "minimum" : "pattern",
+    `${path} must be a decimal of 0 or more, such as "1000".`,
+  );
+}
+
+function aboveZero(text: string, path: string): string {
+  if (!isZero(decimal(text))) return text;
+  throw refuseField(path, "minimum", `${path} must be above 0.`);
+}
+
+function wholeNumber(value: unknown, path: string, maximum: number): number {
+  if (!Number.isInteger(value)) {
+    throw refuseField(path, "type", `${path} must be a whole number.`);
+  }
+  const number = value as number;
+  if (number < 0) throw refuseField(path, "minimum", `${path} must be 0 or more.`);
+  if (number <= maximum) return number;
+  throw refuseField(path, "maximum", `${path} must be at most ${maximum}.`);
+}
+
+function cents(value: unknown, path: string): number {
+  return wholeNumber(value, path, AMOUNT_CENTS_MAX);
+}
+
+function entries(value: unknown, path: string, most: number): Fields[] {
+  if (!Array.isArray(value)) throw refuseField(path, "type", `${path} must be a list.`);
+  if (value.length === 0) {
+    throw refuseField(path, "minItems", `${path} must have at least one entry.`);
+  }
+  if (value.length > most) {
+    throw refuseField(path, "maxItems", `${path} must have at most ${most} entries.`);
+  }
+  value.forEach((entry, i) => {
+    if (entry !== null && typeof entry === "object" && !Array.isArray(entry)) return;
+    throw refuseField(`${path}[${i}]`, "type", `${path}[${i}] must be an object.`);
+  });
+  return value as Fields[];
+}
+
+function tiers(value: unknown, path: string): Tier[] {
+  const list = entries(value, path, TIERS_MAX);
+  let before = "0";
+  return list.map((entry, i) => {
+    const words = wordsIn(entry, `${path}[${i}]`);
+    const up_to = tierEnd(words, i === list.length - 1, before);
+    before = up_to ?? before;
+    const amount = present(words, "amount", priceText);
+    if (amount === undefined) {
+      const at = words.path("amount");
+      throw refuseField(at, "required", `${at} is required: the price of a unit in this tier.`);
+    }
+    const flat_amount = present(words, "flat_amount", priceText);
+    return { up_to, amount, ...(flat_amount === undefined ? {} : { flat_amount }) };
+  });
+}
+
+/** Rises strictly from above 0; open in the last tier and only there. */
+function tierEnd(words: Words, isLast: boolean, before: string): string | null {
+  const path = words.path("up_to");
+  const sent = words.get("up_to");
+  if (isLast) {
+    if (isAbsent(sent)) return null;
+    throw refuseField(path, "order", `${path} must be null: the last tier has no end.`);
+  }
+  if (isAbsent(sent)) {
+    throw refuseField(path, "order", `${path} must be a number: only the last tier has no end.`);
+  }
+  const up_to = unitsText(sent, path);
+  if (compare(decimal(up_to), decimal(before)) > 0) return up_to;
+  throw refuseField(path, "order", `${path} must be above ${before}.`);
+}
+
+function matchedPrices(model: UsageModel, words: Words): MatchedPrice[] | undefined {
+  const sent = words.get("prices");
+  if (isAbsent(sent)) return undefined;
+  const path = words.path("prices");
+  const prices = entries(sent, path, PRICES_MAX).map((entry, i) => {
+    const own = wordsIn(entry, `${path}[${i}]`);
+    refuseForeign(own, MODEL_WORDS[model], model);
+    return { match: matchOf(entry, `${path}[${i}].match`), ...modelPrice(model, own) };
+  });
+  prices.forEach(({ match }, i) => {
+    const hiding = prices.slice(0, i).findIndex((earlier) => isWithin(earlier.match, match));
+    if (hiding === -1) return;
+    const at = `${path}[${i}]`;
+    const message = `${at} is never used: ${path}[${hiding}] matches all that it does.`;
+    throw refuseField(at, "unreachable", message);
+  });
+  return prices;
+}
+
+function matchOf(entry: Fields, path: string): Record<string, string> {
+  const { match } = entry;
+  if (match === null || typeof match !== "object" || Array.isArray(match)) {
+    throw refuseField(
+      path,
+      isAbsent(match) ? "required" : "type",
+      `${path} must be an object of dimensions and the values that they must have.`,
+    );
+  }
+  const pairs = Object.entries(match as Fields);
+  if (pairs.length === 0) {
+    throw refuseField(path, "required", `${path} must name at least one dimension.`);
+  }
+  for (const [name, value] of pairs) {
+    if (typeof value === "string") continue;
+    throw refuseField(`${path}.${name}`, "type", `${path}.${name} must be a text.`);
+  }
+  return Object.fromEntries(pairs) as Record<string, string>;
+}
+
+/** Whether every name of `a` is in `b` with the same value. */
+function isWithin(a: Fields, b: Fields): boolean {
+  return Object.entries(a).every(([name, value]) => b[name] === value);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+/** Refuses a price for a dimension that the metric does not have. */
+export function checkDimensions(
+  price: ChargePrice,
+  dimensions: readonly string[],
+  input: Fields,
+  at: string,
+): void {
+  if (price.prices === undefined) return;
+  const path = wordsOf(input, at).path("prices");
+  if (dimensions.length === 0) {
+    throw refuseField(path, "unsupported", `${path}: the metric has no dimensions.`);
+  }
+  price.prices.forEach(({ match }, i) => {
+    for (const name of Object.keys(match)) {
+      if (dimensions.includes(name)) continue;
+      const field = `${path}[${i}].match.${name}`;
+      const known = dimensions.join(", ");
+      throw refuseField(field, "unknown", `${field}: the metric's dimensions are ${known}.`);
+    }
+  });
+}
+
+/** The same for prices that mean the same: "0.10" and "0.1" are one amount. */
+export function comparablePrice(price: ChargePrice): unknown {
+  return JSON.parse(
+    JSON.stringify(price, (key, value: unknown) => {
+      if (key === "match") return Object.entries(value as Fields).sort();
+      if (typeof value === "string" && DECIMAL.test(value)) return formatDecimal(decimal(value));
+      return value;
+    }),
+  );
+}
+
+/** An upper bound of what one unit costs, in main units: a guard against amounts out of range. */
+export function highestRate(model: UsageModel, price: ChargePrice): number {
+  const own = [price, ...(price.prices ?? [])].map((one) => unitBound(model, one));
+  return Math.max(...own);
+}
+
+function unitBound(model: UsageModel, price: Price): number {
+  const amounts = (price.tiers ?? []).map(({ amount }) => Number(amount));
+  if (model === "percentage") return Number(price.percent) / 100;
+  if (model === "package") return Number(price.amount) / Number(price.package_size);
+  return Math.max(Number(price.amount ?? 0), ...amounts);
+}

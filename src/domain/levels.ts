@@ -1,0 +1,21 @@
+// The level of metrics that are weighted sums: all changes so far, by combination. It outlives
+// periods, so each period starts with what the one before left.
+
+import { add, decimal, formatDecimal, isZero } from "./decimal.ts";
+import type { Levels, MetricUsage } from "./usage-fees.ts";
+
+/** Levels of 0 are left out. */
+export function levelsAfter(levels: Levels, usage: readonly MetricUsage[]): Levels {
+  const changes = usage.filter(({ moment }) => moment !== null && moment !== undefined);
+  if (changes.length === 0) return levels;
+  const after: Record<string, Record<string, string>> = structuredClone(levels);
+  for (const { metric_id, combination, sum } of changes) {
+    after[metric_id] ??= {};
+    const ofMetric = after[metric_id];
+    const key = combination ?? "";
+    const level = add(decimal(ofMetric[key] ?? "0"), decimal(sum ?? "0"));
+    if (isZero(level)) delete ofMetric[key];
+    else ofMetric[key] = formatDecimal(level);
+  }
+  return after;
+}
