@@ -1,7 +1,8 @@
-// What happens to a subscription when a status is asked for: every pair of the four, in one table.
+// What happens to a subscription when a status is asked for: every pair of them, in one table.
 
-export const STATUSES = ["active", "suspended", "terminated", "canceled"] as const;
-export type SubscriptionStatus = (typeof STATUSES)[number];
+import type { AskedStatus, SubscriptionStatus } from "../schema/subscriptions.ts";
+
+export type { AskedStatus, SubscriptionStatus };
 
 export type Transition =
   /** Already there: no change, no event. */
@@ -14,6 +15,12 @@ export type Transition =
   | { readonly kind: "cancel" }
   /** An ended subscription begins a new period now; the gap is never billed. */
   | { readonly kind: "reactivate"; readonly into: "active" | "suspended" }
+  /** One that is to start later starts now. */
+  | { readonly kind: "start" }
+  /** It ends before it has begun: nothing is billed. */
+  | { readonly kind: "withdraw" }
+  /** It cannot be suspended before it has begun. */
+  | { readonly kind: "not_started" }
   /** It has ended already: the status changes, `terminated_at` and the invoices stay. */
   | { readonly kind: "relabel" };
 
@@ -28,40 +35,45 @@ const REACTIVATE: Transition = { kind: "reactivate", into: "active" };
 // from the start of that UTC day, and no day counts for the base fee before it is resumed.
 const REACTIVATE_SUSPENDED: Transition = { kind: "reactivate", into: "suspended" };
 
-const TRANSITIONS: Readonly<
-  Record<SubscriptionStatus, Readonly<Record<SubscriptionStatus, Transition>>>
-> = {
-  active: {
-    active: NONE,
-    suspended: { kind: "suspend" },
-    terminated: TERMINATE,
-    canceled: CANCEL,
-  },
-  suspended: {
-    active: { kind: "resume" },
-    suspended: NONE,
-    terminated: TERMINATE,
-    canceled: CANCEL,
-  },
-  terminated: {
-    active: REACTIVATE,
-    suspended: REACTIVATE_SUSPENDED,
-    terminated: NONE,
-    canceled: RELABEL,
-  },
-  canceled: {
-    active: REACTIVATE,
-    suspended: REACTIVATE_SUSPENDED,
-    terminated: RELABEL,
-    canceled: NONE,
-  },
-};
+const TRANSITIONS: Readonly<Record<SubscriptionStatus, Readonly<Record<AskedStatus, Transition>>>> =
+  {
+    pending: {
+      active: { kind: "start" },
+      suspended: { kind: "not_started" },
+      terminated: { kind: "withdraw" },
+      canceled: { kind: "withdraw" },
+    },
+    active: {
+      active: NONE,
+      suspended: { kind: "suspend" },
+      terminated: TERMINATE,
+      canceled: CANCEL,
+    },
+    suspended: {
+      active: { kind: "resume" },
+      suspended: NONE,
+      terminated: TERMINATE,
+      canceled: CANCEL,
+    },
+    terminated: {
+      active: REACTIVATE,
+      suspended: REACTIVATE_SUSPENDED,
+      terminated: NONE,
+      canceled: RELABEL,
+    },
+    canceled: {
+      active: REACTIVATE,
+      suspended: REACTIVATE_SUSPENDED,
+      terminated: RELABEL,
+      canceled: NONE,
+    },
+  };
 
-export function transition(current: SubscriptionStatus, wanted: SubscriptionStatus): Transition {
+export function transition(current: SubscriptionStatus, wanted: AskedStatus): Transition {
   return TRANSITIONS[current][wanted];
 }
 
-/** A live subscription has an open period and holds its external_id. */
+/** A live subscription has an open period, or one to come, and holds its external_id. */
 export function isLive(status: SubscriptionStatus): boolean {
-  return status === "active" || status === "suspended";
+  return status === "pending" || status === "active" || status === "suspended";
 }

@@ -1,6 +1,7 @@
-// Calendar periods in UTC, and which of their days count for the base fee.
+// Periods in UTC, of the calendar or from an anchor date on, and which of their days count for the
+// base fee.
 import type { Interval } from "../schema/plans.ts";
-import { DAY_MS, utcDate } from "./dates.ts";
+import { DAY_MS, startOfDay, utcDate } from "./dates.ts";
 
 export type { Interval };
 
@@ -13,11 +14,13 @@ export type Suspension = { readonly from: Date; readonly to: Date | null };
 const WEEK_MS = 7 * DAY_MS;
 const MONTHS = { monthly: 1, quarterly: 3, semiannual: 6, yearly: 12 } as const;
 
-/** The calendar period that holds `at`. A week starts on Monday. */
-export function periodAt(at: Date, interval: Interval): Period {
+/** The full period that holds `at`: of the calendar, or counted from the anchor date. */
+export function periodAt(at: Date, interval: Interval, anchor: string | null = null): Period {
+  if (anchor !== null) return anniversaryAt(at, interval, anchor);
   const year = at.getUTCFullYear();
   const month = at.getUTCMonth();
   if (interval === "weekly") {
+    // A week starts on Monday.
     const daysSinceMonday = (at.getUTCDay() + 6) % 7;
     const monday = Date.UTC(year, month, at.getUTCDate() - daysSinceMonday);
     return { start: new Date(monday), next: new Date(monday + WEEK_MS) };
@@ -27,13 +30,44 @@ export function periodAt(at: Date, interval: Interval): Period {
   return { start: new Date(Date.UTC(year, first)), next: new Date(Date.UTC(year, first + months)) };
 }
 
-/** A subscription's first period: from the very millisecond it starts to the calendar's end. */
-export function firstPeriod(started_at: Date, interval: Interval): Period {
-  return { start: started_at, next: periodAt(started_at, interval).next };
+function anniversaryAt(at: Date, interval: Interval, anchor: string): Period {
+  const n = anniversaryNo(at, interval, anchor);
+  return { start: boundary(n, interval, anchor), next: boundary(n + 1, interval, anchor) };
 }
 
-export function nextPeriod(period: Period, interval: Interval): Period {
-  return periodAt(period.next, interval);
+/** The number of the anchored period that holds `at`; below 0 before the anchor. */
+function anniversaryNo(at: Date, interval: Interval, anchor: string): number {
+  const first = startOfDay(anchor);
+  if (interval === "weekly") return Math.floor((at.getTime() - first.getTime()) / WEEK_MS);
+  const n = Math.floor((monthNumber(at) - monthNumber(first)) / MONTHS[interval]);
+  return boundary(n, interval, anchor) <= at ? n : n - 1;
+}
+
+/** Counted from the anchor each time, its day cut to the month: so it never drifts. */
+function boundary(n: number, interval: Interval, anchor: string): Date {
+  const first = startOfDay(anchor);
+  if (interval === "weekly") return new Date(first.getTime() + n * WEEK_MS);
+  const year = first.getUTCFullYear();
+  const month = first.getUTCMonth() + n * MONTHS[interval];
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return new Date(Date.UTC(year, month, Math.min(first.getUTCDate(), lastDay)));
+}
+
+/** A subscription's first period: from the very millisecond it starts to the next boundary. */
+export function firstPeriod(
+  started_at: Date,
+  interval: Interval,
+  anchor: string | null = null,
+): Period {
+  return { start: started_at, next: periodAt(started_at, interval, anchor).next };
+}
+
+export function nextPeriod(
+  period: Period,
+  interval: Interval,
+  anchor: string | null = null,
+): Period {
+  return periodAt(period.next, interval, anchor);
 }
 
 /** The length of a full period. A period that starts late is measured by `periodAt(start)`. */
@@ -41,13 +75,25 @@ export function periodDays(period: Period): number {
   return (period.next.getTime() - period.start.getTime()) / DAY_MS;
 }
 
-/** How many periods after the open one `at` lies: 0 for the open one and all before it. */
-export function periodIndexAt(open: Period, interval: Interval, at: Date): number {
+/**
+ * How many periods after the open one `at` lies: 0 for the open one and all before it. Interval and
+ * anchor are those of the periods that follow.
+ */
+export function periodIndexAt(
+  open: Period,
+  interval: Interval,
+  at: Date,
+  anchor: string | null = null,
+): number {
   if (at < open.next) return 0;
-  if (interval === "weekly") {
-    return 1 + Math.floor((at.getTime() - open.next.getTime()) / WEEK_MS);
+  if (anchor !== null) {
+    return 1 + anniversaryNo(at, interval, anchor) - anniversaryNo(open.next, interval, anchor);
   }
-  return 1 + Math.floor((monthNumber(at) - monthNumber(open.next)) / MONTHS[interval]);
+  const { start } = periodAt(open.next, interval);
+  if (interval === "weekly") {
+    return 1 + Math.floor((at.getTime() - start.getTime()) / WEEK_MS);
+  }
+  return 1 + Math.floor((monthNumber(at) - monthNumber(start)) / MONTHS[interval]);
 }
 
 /** The last millisecond of a period, as clients see it. */
@@ -83,6 +129,22 @@ export function billableDays(span: {
     const firstWhole = Math.max(first, Math.ceil(from / DAY_MS));
     const afterWhole = Math.min(afterLast, Math.floor(to / DAY_MS));
     days -= Math.max(0, afterWhole - firstWhole);
+  }
+  return days;
+}
+
+/** The same days one by one, as numbers since 1970. */
+export function listBillableDays(span: Parameters<typeof billableDays>[0]): number[] {
+  if (span.end <= span.start) return [];
+  const first = Math.floor(span.start.getTime() / DAY_MS);
+  const afterLast = Math.ceil(span.end.getTime() / DAY_MS);
+  const off = union(span.suspensions, span.end).map(({ from, to }) => ({
+    from: Math.ceil(from / DAY_MS),
+    to: Math.floor(to / DAY_MS),
+  }));
+  const days: number[] = [];
+  for (let day = first; day < afterLast; day++) {
+    if (!off.some(({ from, to }) => from <= day && day < to)) days.push(day);
   }
   return days;
 }

@@ -1,11 +1,11 @@
-// Computes the lines of an invoice from a price list and usage. Which version of a plan prices a
-// period, and what was used in it, is handed in.
+// Price lists, and the lines of an invoice that come from them without usage: the base fee and flat
+// fees. Which list prices a period is handed in.
 import type { Aggregation } from "./aggregation.ts";
+import type { UsageModel } from "./charge-models.ts";
+import type { ChargePrice } from "./charge-words.ts";
 import {
   add,
-  compare,
   type Decimal,
-  decimal,
   decimalFromJson,
   divideRounded,
   formatDecimal,
@@ -14,48 +14,52 @@ import {
   max,
   multiply,
   ONE,
-  subtract,
   ZERO,
 } from "./decimal.ts";
-import { flatAmount, prorated, sumCents, toCents, usageAmount } from "./money.ts";
-import {
-  billableDays,
-  billedDates,
-  type Interval,
-  periodAt,
-  periodDays,
-  type Suspension,
-} from "./periods.ts";
+import { flatAmount, prorated, toCents } from "./money.ts";
+import { billableDays, type Interval, type Suspension } from "./periods.ts";
+import { averageQuantity, highestQuantity, type Quantities } from "./quantities.ts";
 
 type Properties = Readonly<Record<string, unknown>>;
 
 export type PricedCharge = {
   readonly id: string;
-  readonly charge_model: "standard" | "flat_fee";
+  readonly charge_model: UsageModel | "flat_fee";
   readonly invoice_timing: "arrears" | "immediate" | "advance";
   readonly metric_id: string | null;
   readonly metric_code: string | null;
   readonly aggregation_type: Aggregation | null;
-  /** Per unit, in the currency's main unit. */
+  /** Per unit, in the currency's main unit; of standard charges alone. */
   readonly rate: string | null;
   readonly catalog_item_code: string | null;
   readonly unit_cents: number | null;
   readonly quantity_from: string | null;
+  /** Without the price words; of lists from before those, as they were sent. */
   readonly properties: Properties;
+  // What follows is absent on lists from before it.
+  readonly name?: string | null;
+  readonly price?: ChargePrice;
+  readonly dimensions?: readonly string[];
+  readonly weighted_by?: "hour" | "period" | null;
+  /** An upper bound of what one unit costs; of charges that are not standard. */
+  readonly highest_rate?: number;
 };
 
-/** A plan's complete, immutable price list. A subscription's period is priced by exactly one. */
+/** A complete, immutable price list. A subscription's period is priced by exactly one. */
 export type PlanVersion = {
   readonly plan_id: string;
+  readonly plan_code: string;
   readonly version: number;
   readonly interval: Interval;
   readonly currency: string;
   readonly amount_cents: number;
+  readonly minimum_cents: number;
+  readonly base_timing: "arrears" | "advance";
   readonly charges: readonly PricedCharge[];
 };
 
 export type FeeDraft = {
-  readonly fee_type: "subscription" | "charge" | "adjustment" | "add_on";
+  readonly fee_type: "subscription" | "charge" | "minimum" | "adjustment" | "add_on";
   readonly charge_id: string | null;
   readonly billable_metric_code: string | null;
   readonly units: string;
@@ -63,16 +67,11 @@ export type FeeDraft = {
   readonly properties: Properties;
 };
 
-/** Units by metric id, raw; a metric that is absent was not used. */
-export type Usage = ReadonlyMap<string, Decimal>;
-
-/** Half-open; `end` is the next period's start or the instant of termination. */
-export type BilledPeriod = { readonly start: Date; readonly end: Date };
-
-/** By charge id: what all lines so far say that a period's usage is and costs. */
-export type Billed = Readonly<
-  Record<string, { readonly units: string; readonly amount_cents: number }>
->;
+/** What documents call the plan and its charges, as of now. */
+export type Names = {
+  readonly plan: string;
+  readonly ofCharge: (charge: PricedCharge) => string;
+};
 
 /** A quantity that no fee can be made of. Its message is shown to the operator. */
 export class BadQuantity extends Error {
@@ -100,16 +99,33 @@ export function quantityOf(charge: PricedCharge, properties: Properties): Decima
   return quantity;
 }
 
-/** One line, also when the period is cut short. Undefined when the plan has no base price. */
-export function baseFee(
-  version: PlanVersion,
-  billed: BilledPeriod,
-  suspensions: readonly Suspension[],
-): FeeDraft | undefined {
-  if (version.amount_cents === 0) return undefined;
-  const billable_days = billableDays({ ...billed, suspensions });
-  const period_days = periodDays(periodAt(billed.start, version.interval));
-  const amount = prorated(version.amount_cents, billable_days, period_days);
+/** Days that count of those that a full period has. */
+export type Days = { readonly billable_days: number; readonly period_days: number };
+
+/** The days of a period that are billed. */
+export type BilledDays = {
+  readonly start: Date;
+  /** Where the last billed day ends: before the day of a change of plan, else the period's end. */
+  readonly end: Date;
+  readonly suspensions: readonly Suspension[];
+  /** Of the full period. */
+  readonly period_days: number;
+  /** Before a change of plan on the very day it started. */
+  readonly has_no_day?: boolean;
+};
+
+export function daysOf(billed: BilledDays): Days {
+  return { billable_days: billableDays(billed), period_days: billed.period_days };
+}
+
+/**
+ * One line, also when the period is cut short. Undefined when the plan has no base price, or the
+ * period has no day of its own.
+ */
+export function baseFee(list: PlanVersion, billed: BilledDays, names: Names): FeeDraft | undefined {
+  if (list.amount_cents === 0 || billed.has_no_day === true) return undefined;
+  const days = daysOf(billed);
+  const amount = prorated(list.amount_cents, days.billable_days, days.period_days);
   return {
     fee_type: "subscription",
     charge_id: null,
@@ -117,101 +133,151 @@ export function baseFee(
     units: "1",
     amount_cents: amount.amount_cents,
     properties: {
-      amount_cents: version.amount_cents,
-      billable_days,
-      period_days,
+      name: names.plan,
+      amount_cents: list.amount_cents,
+      ...days,
       precise_amount: amount.precise_amount,
-      plan_version: version.version,
+      plan_code: list.plan_code,
+      plan_version: list.version,
     },
   };
 }
 
-/** What is billed when a period ends: the base fee, then the charges in the plan's order. */
-export function arrearsFees(close: {
-  readonly version: PlanVersion;
-  readonly billed: BilledPeriod;
-  readonly suspensions: readonly Suspension[];
-  readonly usage: Usage;
-  readonly properties: Properties;
-}): FeeDraft[] {
-  const { version, usage, properties } = close;
-  const base = baseFee(version, close.billed, close.suspensions);
-  const charges = version.charges
-    .filter((charge) => charge.invoice_timing === "arrears")
-    .map((charge) =>
-      charge.charge_model === "standard"
-        ? usageFee(charge, version, usage)
-        : flatFee(charge, version, properties),
-    );
-  return base === undefined ? charges : [base, ...charges];
+/** What is billed when a period starts. */
+export function startFees(
+  list: PlanVersion,
+  start: {
+    readonly properties: Properties;
+    readonly billed: BilledDays;
+    /** With the fees that a subscription is billed once. */
+    readonly is_first: boolean;
+  },
+  names: Names,
+): FeeDraft[] {
+  const base = list.base_timing === "advance" ? baseFee(list, start.billed, names) : undefined;
+  const timings = start.is_first ? ["immediate", "advance"] : ["advance"];
+  const flat = list.charges
+    .filter(({ charge_model }) => charge_model === "flat_fee")
+    .filter(({ invoice_timing }) => timings.includes(invoice_timing))
+    .map((charge) => flatFee(charge, list, quantityOf(charge, start.properties), names));
+  return base === undefined ? flat : [base, ...flat];
 }
 
-/** What a subscription is billed when it starts: flat fees due once, and those paid in advance. */
-export function startFees(version: PlanVersion, properties: Properties): FeeDraft[] {
-  return flatFees(version, ["immediate", "advance"], properties);
-}
+/** What was billed at a period's start that its end reckons with. */
+export type Advance = { readonly base_cents: number; readonly flat_cents: number };
 
-/** What is billed when a later period starts. */
-export function advanceFees(version: PlanVersion, properties: Properties): FeeDraft[] {
-  return flatFees(version, ["advance"], properties);
-}
-
-/** What a close billed for usage: where the corrections of late events start from. */
-export function billedOf(fees: readonly FeeDraft[]): Billed {
-  return Object.fromEntries(
-    fees.flatMap(({ fee_type, charge_id, billable_metric_code, units, amount_cents }) =>
-      fee_type === "charge" && charge_id !== null && billable_metric_code !== null
-        ? [[charge_id, { units, amount_cents }]]
-        : [],
-    ),
+export function advanceOf(list: PlanVersion, fees: readonly FeeDraft[]): Advance | null {
+  const recurring = new Set(
+    list.charges.filter(({ invoice_timing }) => invoice_timing === "advance").map(({ id }) => id),
   );
-}
-
-/**
- * Re-rates a closed period at its own prices: each line is the fee for all usage known now, less
- * everything billed for it so far. `usage` must hold every metric of the version, not only those
- * that late events touched. A charge whose amount stays gets no line, and its entry in `billed`
- * stays too, so that the units of all lines add up to what the last of them knew.
- */
-export function adjustments(correction: {
-  readonly version: PlanVersion;
-  readonly billed_period: BilledPeriod;
-  readonly billed: Billed;
-  readonly usage: Usage;
-}): { fees: FeeDraft[]; billed: Billed } {
-  const { version, billed_period, usage } = correction;
-  const fees: FeeDraft[] = [];
-  const billed: Record<string, Billed[string]> = { ...correction.billed };
-  for (const charge of version.charges) {
-    if (charge.charge_model !== "standard") continue;
-    const before = correction.billed[charge.id] ?? { units: "0", amount_cents: 0 };
-    const now = usageFee(charge, version, usage);
-    if (now.amount_cents === before.amount_cents) continue;
-    fees.push({
-      ...now,
-      fee_type: "adjustment",
-      units: formatDecimal(subtract(decimal(now.units), decimal(before.units))),
-      amount_cents: sumCents([now.amount_cents, -before.amount_cents]),
-      properties: {
-        ...now.properties,
-        ...billedDates(billed_period.start, billed_period.end),
-        billed_units: before.units,
-        billed_amount_cents: before.amount_cents,
-        corrected_units: now.units,
-        corrected_amount_cents: now.amount_cents,
-      },
-    });
-    billed[charge.id] = { units: now.units, amount_cents: now.amount_cents };
+  let base_cents = 0;
+  let flat_cents = 0;
+  for (const fee of fees) {
+    if (fee.fee_type === "subscription") base_cents += fee.amount_cents;
+    else if (recurring.has(fee.charge_id ?? "")) flat_cents += fee.amount_cents;
   }
-  return { fees, billed };
+  return base_cents === 0 && flat_cents === 0 ? null : { base_cents, flat_cents };
 }
 
-/** What a subscription brings in each period, exact: the base and the recurring flat fees. */
-export function recurringPerPeriod(version: PlanVersion, properties: Properties): Decimal {
-  return version.charges
+/** Checks every quantity that the list asks for. */
+export function checkQuantities(list: PlanVersion, properties: Properties): void {
+  for (const charge of list.charges) {
+    if (charge.charge_model === "flat_fee") quantityOf(charge, properties);
+  }
+}
+
+/** A flat fee that is due at the end of a period. */
+export function arrearsFlatFee(
+  charge: PricedCharge,
+  list: PlanVersion,
+  close: {
+    readonly properties: Properties;
+    readonly billed: BilledDays;
+    readonly period: { readonly start: Date; readonly end: Date };
+    readonly quantities: Quantities;
+  },
+  names: Names,
+): FeeDraft {
+  const read = (properties: Properties) => quantityOf(charge, properties);
+  switch (charge.price?.quantity_mode) {
+    case "prorated": {
+      const average = averageQuantity(close.quantities, close.billed, read);
+      return averagedFee(charge, list, average, daysOf(close.billed), names);
+    }
+    case "max":
+      return flatFee(charge, list, highestQuantity(close.quantities, close.period, read), names);
+    default:
+      return flatFee(charge, list, read(close.properties), names);
+  }
+}
+
+/** Never prorated: the whole price for whatever part of the period there was. */
+function flatFee(
+  charge: PricedCharge,
+  list: PlanVersion,
+  quantity: Decimal,
+  names: Names,
+): FeeDraft {
+  const amount = flatAmount(quantity, unitCents(charge));
+  return flatFeeLine(charge, list, formatDecimal(quantity), amount, names);
+}
+
+/** `sum` is that of the quantities of the days that count; a full period has `period_days`. */
+function averagedFee(
+  charge: PricedCharge,
+  list: PlanVersion,
+  sum: Decimal,
+  days: Days,
+  names: Names,
+): FeeDraft {
+  const units = prorated(sum, 1, days.period_days);
+  const amount = prorated(multiply(sum, integer(unitCents(charge))), 1, days.period_days);
+  const fee = flatFeeLine(charge, list, units.precise_amount, amount, names);
+  return { ...fee, properties: { ...fee.properties, ...days } };
+}
+
+function flatFeeLine(
+  charge: PricedCharge,
+  list: PlanVersion,
+  units: string,
+  amount: { readonly amount_cents: number; readonly precise_amount: string },
+  names: Names,
+): FeeDraft {
+  const quantity_mode = charge.price?.quantity_mode;
+  return {
+    fee_type: "charge",
+    charge_id: charge.id,
+    billable_metric_code: null,
+    units,
+    amount_cents: amount.amount_cents,
+    properties: {
+      ...charge.properties,
+      name: names.ofCharge(charge),
+      charge_model: charge.charge_model,
+      catalog_item_code: charge.catalog_item_code,
+      unit_amount_cents: unitCents(charge),
+      precise_amount: amount.precise_amount,
+      invoice_timing: charge.invoice_timing,
+      ...(quantity_mode === undefined ? {} : { quantity_mode }),
+      plan_code: list.plan_code,
+      plan_version: list.version,
+    },
+  };
+}
+
+function unitCents(charge: PricedCharge): number {
+  if (charge.unit_cents === null) throw new Error(`The flat fee ${charge.id} has no price.`);
+  return charge.unit_cents;
+}
+
+/** What a full period bills without usage, exact. */
+export function recurringPerPeriod(list: PlanVersion, properties: Properties): Decimal {
+  const flat = list.charges
     .filter((charge) => charge.charge_model === "flat_fee" && charge.invoice_timing !== "immediate")
-    .map((charge) => multiply(quantityOf(charge, properties), integer(unitCents(charge))))
-    .reduce(add, integer(version.amount_cents));
+    .map((charge) => multiply(quantityOf(charge, properties), integer(unitCents(charge))));
+  const minimums = list.charges.map(({ price }) => integer(price?.minimum_cents ?? 0));
+  const sum = [...flat, ...minimums].reduce(add, integer(list.amount_cents));
+  return max(sum, integer(list.minimum_cents));
 }
 
 /** The sum of amounts per interval as one amount per month, rounded once. */
@@ -223,69 +289,4 @@ export function normalisedMonthly(
     twelfths = add(twelfths, multiply(cents, integer(TWELFTHS[interval])));
   }
   return toCents(divideRounded(twelfths, 12n));
-}
-
-function usageFee(charge: PricedCharge, version: PlanVersion, usage: Usage): FeeDraft {
-  const { rate, metric_id, metric_code } = charge;
-  if (rate === null || metric_id === null || metric_code === null) {
-    throw new Error(`The usage charge ${charge.id} has no metric or no rate.`);
-  }
-  const raw = usage.get(metric_id) ?? ZERO;
-  // Usage that adds up to less than nothing bills as none, and gives nothing back.
-  const units = max(raw, ZERO);
-  const amount = usageAmount(units, decimal(rate), version.currency);
-  return {
-    fee_type: "charge",
-    charge_id: charge.id,
-    billable_metric_code: metric_code,
-    units: formatDecimal(units),
-    amount_cents: amount.amount_cents,
-    properties: {
-      ...charge.properties,
-      charge_model: charge.charge_model,
-      amount: rate,
-      precise_amount: amount.precise_amount,
-      ...(compare(raw, ZERO) < 0 ? { raw_units: formatDecimal(raw) } : {}),
-      plan_version: version.version,
-    },
-  };
-}
-
-function flatFees(
-  version: PlanVersion,
-  timings: readonly PricedCharge["invoice_timing"][],
-  properties: Properties,
-): FeeDraft[] {
-  return version.charges
-    .filter(({ charge_model }) => charge_model === "flat_fee")
-    .filter(({ invoice_timing }) => timings.includes(invoice_timing))
-    .map((charge) => flatFee(charge, version, properties));
-}
-
-/** Never prorated: the whole price for whatever part of the period there was. */
-function flatFee(charge: PricedCharge, version: PlanVersion, properties: Properties): FeeDraft {
-  const quantity = quantityOf(charge, properties);
-  const unit_amount_cents = unitCents(charge);
-  const amount = flatAmount(quantity, unit_amount_cents);
-  return {
-    fee_type: "charge",
-    charge_id: charge.id,
-    billable_metric_code: null,
-    units: formatDecimal(quantity),
-    amount_cents: amount.amount_cents,
-    properties: {
-      ...charge.properties,
-      charge_model: charge.charge_model,
-      catalog_item_code: charge.catalog_item_code,
-      unit_amount_cents,
-      precise_amount: amount.precise_amount,
-      invoice_timing: charge.invoice_timing,
-      plan_version: version.version,
-    },
-  };
-}
-
-function unitCents(charge: PricedCharge): number {
-  if (charge.unit_cents === null) throw new Error(`The flat fee ${charge.id} has no price.`);
-  return charge.unit_cents;
 }

@@ -1,0 +1,46 @@
+// How long after its end a period is still corrected: so many full periods. Parts of one full
+// period, cut by a change of plan or by an end and a return, count as one, so neither shortens the
+// window.
+
+import { type Interval, periodAt } from "./periods.ts";
+
+export type PartOfPeriod = {
+  readonly starts_at: Date;
+  readonly interval: Interval;
+  readonly anchor_date: string | null;
+  /** A trial is a full period of its own. */
+  readonly is_trial: boolean;
+};
+
+/** Names a full period: two parts of one have the same. */
+export type FullPeriod = string;
+
+export function fullPeriodOf(part: PartOfPeriod): FullPeriod {
+  const { starts_at, interval, anchor_date, is_trial } = part;
+  if (is_trial) return `trial ${starts_at.toISOString()}`;
+  const { start, next } = periodAt(starts_at, interval, anchor_date);
+  return `${start.toISOString()} ${next.toISOString()}`;
+}
+
+/**
+ * Whether the period is still corrected: one of the newest full periods that have no open part, or
+ * part of the open one itself. `closed` are all of the subscription, newest first.
+ */
+export function isWithinWindow(
+  closed: readonly PartOfPeriod[],
+  period: PartOfPeriod,
+  open: FullPeriod | undefined,
+  periods_max: number,
+): boolean {
+  const own = fullPeriodOf(period);
+  if (own === open) return true;
+  const newest = new Set<FullPeriod>();
+  for (const part of closed) {
+    const full = fullPeriodOf(part);
+    if (full === open) continue;
+    newest.add(full);
+    if (newest.size > periods_max) return false;
+    if (full === own) return true;
+  }
+  return false;
+}
