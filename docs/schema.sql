@@ -124,16 +124,18 @@ create table charges (
   properties jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null,
   removed_at timestamp with time zone,
+  name text,
+  price jsonb not null default '{}'::jsonb,
   constraint charges_pkey PRIMARY KEY (project_id, id),
   constraint charges_project_id_catalog_item_id_fkey FOREIGN KEY (project_id, catalog_item_id) REFERENCES catalog_items(project_id, id),
   constraint charges_project_id_metric_id_fkey FOREIGN KEY (project_id, metric_id) REFERENCES metrics(project_id, id),
   constraint charges_project_id_plan_id_fkey FOREIGN KEY (project_id, plan_id) REFERENCES plans(project_id, id),
   constraint charges_amount_override_cents_check CHECK (((amount_override_cents >= 0) AND (amount_override_cents <= '1000000000000'::bigint))),
-  constraint charges_charge_model_check CHECK ((charge_model = ANY (ARRAY['standard'::text, 'flat_fee'::text]))),
+  constraint charges_charge_model_check CHECK ((charge_model = ANY (ARRAY['standard'::text, 'graduated'::text, 'volume'::text, 'package'::text, 'percentage'::text, 'flat_fee'::text]))),
   constraint charges_flat_fee_check CHECK (((charge_model <> 'flat_fee'::text) OR ((metric_id IS NULL) AND (rate IS NULL) AND ((catalog_item_id IS NOT NULL) OR (amount_override_cents IS NOT NULL))))),
   constraint charges_invoice_timing_check CHECK ((invoice_timing = ANY (ARRAY['arrears'::text, 'immediate'::text, 'advance'::text]))),
   constraint charges_rate_check CHECK ((rate >= (0)::numeric)),
-  constraint charges_standard_check CHECK (((charge_model <> 'standard'::text) OR ((metric_id IS NOT NULL) AND (rate IS NOT NULL) AND (invoice_timing = 'arrears'::text) AND (catalog_item_id IS NULL) AND (amount_override_cents IS NULL))))
+  constraint charges_usage_check CHECK (((charge_model = 'flat_fee'::text) OR ((metric_id IS NOT NULL) AND (invoice_timing = 'arrears'::text) AND (catalog_item_id IS NULL) AND (amount_override_cents IS NULL) AND ((charge_model <> 'standard'::text) OR (rate IS NOT NULL)))))
 );
 CREATE INDEX charges_by_catalog_item ON public.charges USING btree (project_id, catalog_item_id) WHERE (catalog_item_id IS NOT NULL);
 CREATE INDEX charges_by_metric ON public.charges USING btree (project_id, metric_id) WHERE (metric_id IS NOT NULL);
@@ -152,6 +154,10 @@ create table closed_periods (
   late boolean not null default false,
   settle_at timestamp with time zone,
   closed_at timestamp with time zone not null,
+  is_trial boolean not null default false,
+  anchor_date date,
+  override_no integer,
+  levels jsonb,
   constraint closed_periods_pkey PRIMARY KEY (project_id, subscription_id, period_no),
   constraint closed_periods_project_id_plan_id_plan_version_fkey FOREIGN KEY (project_id, plan_id, plan_version) REFERENCES plan_versions(project_id, plan_id, version),
   constraint closed_periods_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id),
@@ -242,7 +248,17 @@ create table fees (
   constraint fees_pkey PRIMARY KEY (project_id, invoice_id, id),
   constraint fees_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint fees_amount_bound CHECK (((amount_cents >= '-1000000000000000'::bigint) AND (amount_cents <= '1000000000000000'::bigint))) NOT VALID,
-  constraint fees_fee_type_check CHECK ((fee_type = ANY (ARRAY['subscription'::text, 'charge'::text, 'adjustment'::text, 'add_on'::text])))
+  constraint fees_fee_type_check CHECK ((fee_type = ANY (ARRAY['subscription'::text, 'charge'::text, 'minimum'::text, 'adjustment'::text, 'add_on'::text]))) NOT VALID
+);
+
+create table former_properties (
+  project_id uuid not null,
+  subscription_id uuid not null,
+  id uuid not null,
+  until timestamp with time zone not null,
+  properties jsonb not null,
+  constraint former_properties_pkey PRIMARY KEY (project_id, subscription_id, id),
+  constraint former_properties_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id)
 );
 
 create table idempotency_keys (
@@ -344,11 +360,15 @@ create table metrics (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   revision bigint not null default 0,
+  dimensions text[] not null default '{}'::text[],
+  weighted_by text,
   constraint metrics_pkey PRIMARY KEY (project_id, id),
   constraint metrics_code_key UNIQUE (project_id, code),
   constraint metrics_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
-  constraint metrics_aggregation_type_check CHECK ((aggregation_type = ANY (ARRAY['sum'::text, 'count'::text, 'count_unique'::text, 'max'::text, 'latest'::text]))),
-  constraint metrics_check CHECK (((field_name IS NOT NULL) OR (aggregation_type = ANY (ARRAY['count'::text, 'latest'::text]))))
+  constraint metrics_aggregation_type_check CHECK ((aggregation_type = ANY (ARRAY['sum'::text, 'count'::text, 'count_unique'::text, 'max'::text, 'latest'::text, 'weighted_sum'::text]))),
+  constraint metrics_check CHECK (((field_name IS NOT NULL) OR (aggregation_type = ANY (ARRAY['count'::text, 'latest'::text])))),
+  constraint metrics_dimensions_check CHECK (((cardinality(dimensions) <= 4) AND ((aggregation_type <> 'count_unique'::text) OR (dimensions = '{}'::text[])))),
+  constraint metrics_weighted_by_check CHECK (((weighted_by = ANY (ARRAY['hour'::text, 'period'::text])) AND ((aggregation_type = 'weighted_sum'::text) = (weighted_by IS NOT NULL))))
 );
 
 create table organizations (
@@ -393,6 +413,8 @@ create table plan_versions (
   amount_cents bigint not null,
   charges jsonb not null,
   effective_at timestamp with time zone not null,
+  minimum_cents bigint not null default 0,
+  base_timing text not null default 'arrears'::text,
   constraint plan_versions_pkey PRIMARY KEY (project_id, plan_id, version),
   constraint plan_versions_project_id_plan_id_fkey FOREIGN KEY (project_id, plan_id) REFERENCES plans(project_id, id),
   constraint plan_versions_version_check CHECK ((version > 0))
@@ -413,11 +435,17 @@ create table plans (
   archived_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  minimum_cents bigint not null default 0,
+  base_timing text not null default 'arrears'::text,
+  trial_days integer not null default 0,
   constraint plans_pkey PRIMARY KEY (project_id, id),
   constraint plans_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint plans_amount_cents_check CHECK (((amount_cents >= 0) AND (amount_cents <= '1000000000000'::bigint))),
   constraint plans_amount_currency_check CHECK ((amount_currency ~ '^[A-Z]{3}$'::text)),
+  constraint plans_base_timing_check CHECK ((base_timing = ANY (ARRAY['arrears'::text, 'advance'::text]))),
   constraint plans_interval_check CHECK (("interval" = ANY (ARRAY['weekly'::text, 'monthly'::text, 'quarterly'::text, 'semiannual'::text, 'yearly'::text]))),
+  constraint plans_minimum_cents_check CHECK (((minimum_cents >= 0) AND (minimum_cents <= '1000000000000'::bigint))),
+  constraint plans_trial_days_check CHECK (((trial_days >= 0) AND (trial_days <= 730))),
   constraint plans_version_check CHECK ((version > 0))
 );
 CREATE INDEX plans_by_code ON public.plans USING btree (project_id, code, id);
@@ -434,6 +462,24 @@ create table portal_views (
   constraint portal_views_pkey PRIMARY KEY (project_id, customer_id),
   constraint portal_views_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint portal_views_check CHECK ((((body IS NULL) = (page IS NULL)) AND ((body IS NULL) = (generated_at IS NULL)) AND ((body IS NULL) = (as_of IS NULL))))
+);
+
+create table price_overrides (
+  project_id uuid not null,
+  subscription_id uuid not null,
+  override_no integer not null,
+  plan_id uuid not null,
+  amount_cents bigint,
+  minimum_cents bigint,
+  charges jsonb,
+  overrides jsonb,
+  effective_at timestamp with time zone not null,
+  constraint price_overrides_pkey PRIMARY KEY (project_id, subscription_id, override_no),
+  constraint price_overrides_project_id_plan_id_fkey FOREIGN KEY (project_id, plan_id) REFERENCES plans(project_id, id),
+  constraint price_overrides_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id),
+  constraint price_overrides_amount_cents_check CHECK (((amount_cents >= 0) AND (amount_cents <= '1000000000000'::bigint))),
+  constraint price_overrides_minimum_cents_check CHECK (((minimum_cents >= 0) AND (minimum_cents <= '1000000000000'::bigint))),
+  constraint price_overrides_override_no_check CHECK ((override_no > 0))
 );
 
 create table project_anchors (
@@ -504,24 +550,42 @@ create table subscriptions (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   revision bigint not null default 0,
+  anchor_date date,
+  is_anchor_given boolean not null default false,
+  in_trial boolean not null default false,
+  trial_ends_at timestamp with time zone,
+  ends_at timestamp with time zone,
+  scheduled_plan_id uuid,
+  overrides jsonb,
+  override_no integer,
+  advance jsonb,
+  levels jsonb,
+  metadata jsonb not null default '{}'::jsonb,
   constraint subscriptions_pkey PRIMARY KEY (project_id, id),
   constraint subscriptions_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
   constraint subscriptions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint subscriptions_project_id_plan_id_plan_version_fkey FOREIGN KEY (project_id, plan_id, plan_version) REFERENCES plan_versions(project_id, plan_id, version),
-  constraint subscriptions_billing_time_check CHECK ((billing_time = 'calendar'::text)),
+  constraint subscriptions_project_id_scheduled_plan_id_fkey FOREIGN KEY (project_id, scheduled_plan_id) REFERENCES plans(project_id, id),
+  constraint subscriptions_anchor_check CHECK (((billing_time = 'anniversary'::text) = (anchor_date IS NOT NULL))) NOT VALID,
+  constraint subscriptions_billing_time_check CHECK ((billing_time = ANY (ARRAY['calendar'::text, 'anniversary'::text]))) NOT VALID,
   constraint subscriptions_check CHECK ((current_period_start <= current_period_next)),
   constraint subscriptions_check1 CHECK (((terminated_at IS NOT NULL) = (status = ANY (ARRAY['terminated'::text, 'canceled'::text])))),
   constraint subscriptions_external_id_check CHECK ((external_id <> ''::text)),
   constraint subscriptions_period_no_check CHECK ((period_no > 0)),
   constraint subscriptions_properties_check CHECK ((jsonb_typeof(properties) = 'object'::text)),
-  constraint subscriptions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text, 'terminated'::text, 'canceled'::text])))
+  constraint subscriptions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'suspended'::text, 'terminated'::text, 'canceled'::text]))) NOT VALID,
+  constraint subscriptions_trial_check CHECK (((NOT in_trial) OR (trial_ends_at = current_period_next))) NOT VALID
 );
 CREATE INDEX subscriptions_by_customer ON public.subscriptions USING btree (project_id, customer_id, id);
 CREATE INDEX subscriptions_by_external_id ON public.subscriptions USING btree (project_id, external_id, id);
 CREATE INDEX subscriptions_by_plan ON public.subscriptions USING btree (project_id, plan_id) WHERE (status = 'active'::text);
 CREATE INDEX subscriptions_by_status ON public.subscriptions USING btree (project_id, status, id);
-CREATE INDEX subscriptions_due ON public.subscriptions USING btree (project_id, current_period_next, id) WHERE (status = ANY (ARRAY['active'::text, 'suspended'::text]));
-CREATE UNIQUE INDEX subscriptions_live_external_id_key ON public.subscriptions USING btree (project_id, external_id) WHERE (status = ANY (ARRAY['active'::text, 'suspended'::text]));
+CREATE INDEX subscriptions_due ON public.subscriptions USING btree (project_id, LEAST(current_period_next, ends_at,
+CASE
+    WHEN (status = 'pending'::text) THEN started_at
+    ELSE NULL::timestamp with time zone
+END), id) WHERE (status = ANY (ARRAY['pending'::text, 'active'::text, 'suspended'::text]));
+CREATE UNIQUE INDEX subscriptions_live_external_id_key ON public.subscriptions USING btree (project_id, external_id) WHERE (status = ANY (ARRAY['pending'::text, 'active'::text, 'suspended'::text]));
 CREATE INDEX subscriptions_set_aside ON public.subscriptions USING btree (project_id) WHERE (set_aside_reason IS NOT NULL);
 
 create table suspensions (
@@ -573,6 +637,7 @@ create table usage_days (
   uniques bigint not null default 0,
   last_at timestamp with time zone not null,
   last_arrival bigint not null,
+  moment numeric,
   constraint usage_days_pkey PRIMARY KEY (project_id, subscription_id, period_no, metric_id, day)
 ) with (fillfactor=70);
 
@@ -591,11 +656,29 @@ create table usage_events (
   value text,
   properties jsonb,
   unbillable text,
+  combination text,
   constraint usage_events_pkey PRIMARY KEY (project_id, key),
   constraint usage_events_unbillable_check CHECK ((unbillable = ANY (ARRAY['before_start'::text, 'after_termination'::text, 'late_unbilled'::text])))
 );
 CREATE INDEX usage_events_by_subscription ON public.usage_events USING btree (project_id, subscription_id, at);
 CREATE INDEX usage_events_unbillable ON public.usage_events USING btree (project_id, at, key) WHERE (unbillable IS NOT NULL);
+
+create table usage_parts (
+  project_id uuid not null,
+  subscription_id uuid not null,
+  period_no integer not null,
+  metric_id uuid not null,
+  combination text not null,
+  day date not null,
+  events bigint not null,
+  sum numeric,
+  max numeric,
+  latest numeric,
+  last_at timestamp with time zone not null,
+  last_arrival bigint not null,
+  moment numeric,
+  constraint usage_parts_pkey PRIMARY KEY (project_id, subscription_id, period_no, metric_id, combination, day)
+) with (fillfactor=70);
 
 create table usage_uniques (
   project_id uuid not null,
@@ -895,9 +978,13 @@ declare
   event record;
   found_key uuid;
   found_revision bigint;
+  found_aggregation text;
   found_cutoff timestamptz;
   keys uuid[] := '{}';
   repeated uuid[] := '{}';
+  -- Metrics whose sums are weighted by how long they last.
+  weighted uuid[] := '{}';
+  moment numeric;
   -- Of the events that were stored and are billable, in one order.
   subscriptions uuid[] := '{}';
   periods integer[] := '{}';
@@ -906,6 +993,14 @@ declare
   arrivals bigint[] := '{}';
   quantities numeric[] := '{}';
   unique_values uuid[] := '{}';
+  -- The same of events with dimensions.
+  part_subscriptions uuid[] := '{}';
+  part_periods integer[] := '{}';
+  part_metrics uuid[] := '{}';
+  part_combinations text[] := '{}';
+  part_instants timestamptz[] := '{}';
+  part_arrivals bigint[] := '{}';
+  part_quantities numeric[] := '{}';
   -- Of the distinct values that were new.
   new_subscriptions uuid[];
   new_periods integer[];
@@ -924,10 +1019,11 @@ begin
         if found_revision is distinct from subscription_revisions[i] then return null; end if;
       end loop;
       for i in 1 .. cardinality(metric_ids) loop
-        select revision into found_revision
+        select revision, aggregation_type into found_revision, found_aggregation
           from metrics
          where project_id = project and id = metric_ids[i];
         if found_revision is distinct from metric_revisions[i] then return null; end if;
+        if found_aggregation = 'weighted_sum' then weighted := weighted || metric_ids[i]; end if;
       end loop;
     elsif (select count(*)
              from subscriptions s
@@ -942,6 +1038,12 @@ begin
       return null;
     end if;
   end if;
+  if not checked or cardinality(subscription_ids) + cardinality(metric_ids) > few then
+    select coalesce(array_agg(m.id), '{}') into weighted
+      from metrics m
+     where m.project_id = project and m.id = any(metric_ids)
+       and m.aggregation_type = 'weighted_sum';
+  end if;
 
   if not has_unique_values and json_array_length(events) <= few then
     for event in
@@ -949,28 +1051,54 @@ begin
         from json_to_recordset(events)
              as e (key uuid, transaction_id text, subscription_id uuid, metric_id uuid,
                    period_no integer, at timestamptz, received_at timestamptz, arrival bigint,
-                   quantity numeric, value text, properties jsonb, unbillable text)
-       order by subscription_id, period_no, metric_id, day, key
+                   quantity numeric, value text, properties jsonb, unbillable text,
+                   combination text)
+       order by subscription_id, period_no, metric_id, combination, day, key
     loop
       insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
                                 period_no, at, received_at, arrival, quantity, value, properties,
-                                unbillable)
+                                unbillable, combination)
       values (project, event.key, event.transaction_id, event.subscription_id, event.metric_id,
               event.period_no, event.at, event.received_at, event.arrival, event.quantity,
-              event.value, event.properties, event.unbillable)
+              event.value, event.properties, event.unbillable, event.combination)
       on conflict (project_id, key) do nothing
       returning key into found_key;
-      if found_key is null then
-        repeated := repeated || event.key;
-      elsif event.unbillable is null then
+      if found_key is null then repeated := repeated || event.key; end if;
+      continue when found_key is null or event.unbillable is not null;
+      moment := case when event.metric_id = any(weighted)
+                     then event.quantity * 1000
+                          * extract(epoch from (event.at at time zone 'UTC')::time) end;
+      if event.combination is not null then
+        insert into usage_parts as d (project_id, subscription_id, period_no, metric_id,
+                                      combination, day, events, sum, max, latest, last_at,
+                                      last_arrival, moment)
+        values (project, event.subscription_id, event.period_no, event.metric_id,
+                event.combination, event.day, 1, event.quantity, event.quantity, event.quantity,
+                event.at, event.arrival, moment)
+        on conflict (project_id, subscription_id, period_no, metric_id, combination, day) do update
+           set events = d.events + 1,
+               sum = d.sum + excluded.sum,
+               max = greatest(d.max, excluded.max),
+               moment = d.moment + excluded.moment,
+               latest = case when (excluded.last_at, excluded.last_arrival)
+                                  > (d.last_at, d.last_arrival)
+                             then excluded.latest else d.latest end,
+               last_arrival = case when (excluded.last_at, excluded.last_arrival)
+                                        > (d.last_at, d.last_arrival)
+                                   then excluded.last_arrival else d.last_arrival end,
+               last_at = greatest(d.last_at, excluded.last_at);
+      else
         insert into usage_days as d (project_id, subscription_id, period_no, metric_id, day,
-                                     events, sum, max, latest, uniques, last_at, last_arrival)
+                                     events, sum, max, latest, uniques, last_at, last_arrival,
+                                     moment)
         values (project, event.subscription_id, event.period_no, event.metric_id, event.day, 1,
-                event.quantity, event.quantity, event.quantity, 0, event.at, event.arrival)
+                event.quantity, event.quantity, event.quantity, 0, event.at, event.arrival,
+                moment)
         on conflict (project_id, subscription_id, period_no, metric_id, day) do update
            set events = d.events + 1,
                sum = d.sum + excluded.sum,
                max = greatest(d.max, excluded.max),
+               moment = d.moment + excluded.moment,
                latest = case when (excluded.last_at, excluded.last_arrival)
                                   > (d.last_at, d.last_arrival)
                              then excluded.latest else d.latest end,
@@ -986,23 +1114,34 @@ begin
   for event in
     insert into usage_events (project_id, key, transaction_id, subscription_id, metric_id,
                               period_no, at, received_at, arrival, quantity, unique_value, value,
-                              properties, unbillable)
+                              properties, unbillable, combination)
     select a.project_id, e.key, e.transaction_id, e.subscription_id, e.metric_id, e.period_no, e.at,
-           e.received_at, e.arrival, e.quantity, e.unique_value, e.value, e.properties, e.unbillable
+           e.received_at, e.arrival, e.quantity, e.unique_value, e.value, e.properties,
+           e.unbillable, e.combination
       from project_anchors a
      cross join json_to_recordset(events)
            as e (key uuid, transaction_id text, subscription_id uuid, metric_id uuid,
                  period_no integer, at timestamptz, received_at timestamptz, arrival bigint,
                  quantity numeric, unique_value uuid, value text, properties jsonb,
-                 unbillable text)
+                 unbillable text, combination text)
      where a.project_id = project
      order by e.key
     on conflict (project_id, key) do nothing
     returning key, subscription_id, metric_id, period_no, at, arrival, quantity, unique_value,
-              unbillable
+              unbillable, combination
   loop
     keys := keys || event.key;
     continue when event.unbillable is not null;
+    if event.combination is not null then
+      part_subscriptions := part_subscriptions || event.subscription_id;
+      part_periods := part_periods || event.period_no;
+      part_metrics := part_metrics || event.metric_id;
+      part_combinations := array_append(part_combinations, event.combination);
+      part_instants := part_instants || event.at;
+      part_arrivals := part_arrivals || event.arrival;
+      part_quantities := array_append(part_quantities, event.quantity);
+      continue;
+    end if;
     subscriptions := subscriptions || event.subscription_id;
     periods := periods || event.period_no;
     metrics := metrics || event.metric_id;
@@ -1042,12 +1181,14 @@ begin
   end if;
 
   insert into usage_days as d (project_id, subscription_id, period_no, metric_id, day, events, sum,
-                               max, latest, uniques, last_at, last_arrival)
+                               max, latest, uniques, last_at, last_arrival, moment)
   select a.project_id, e.subscription_id, e.period_no, e.metric_id,
          (e.at at time zone 'UTC')::date, count(*), sum(e.quantity), max(e.quantity),
          (array_agg(e.quantity order by e.at desc, e.arrival desc))[1],
          coalesce(min(n.uniques), 0), max(e.at),
-         (array_agg(e.arrival order by e.at desc, e.arrival desc))[1]
+         (array_agg(e.arrival order by e.at desc, e.arrival desc))[1],
+         sum(e.quantity * 1000 * extract(epoch from (e.at at time zone 'UTC')::time))
+           filter (where e.metric_id = any(weighted))
     from project_anchors a
    cross join unnest(subscriptions, periods, metrics, instants, arrivals, quantities)
          as e (subscription_id, period_no, metric_id, at, arrival, quantity)
@@ -1066,6 +1207,7 @@ begin
          sum = d.sum + excluded.sum,
          max = greatest(d.max, excluded.max),
          uniques = d.uniques + excluded.uniques,
+         moment = d.moment + excluded.moment,
          latest = case when (excluded.last_at, excluded.last_arrival)
                             > (d.last_at, d.last_arrival)
                        then excluded.latest else d.latest end,
@@ -1073,6 +1215,38 @@ begin
                                   > (d.last_at, d.last_arrival)
                              then excluded.last_arrival else d.last_arrival end,
          last_at = greatest(d.last_at, excluded.last_at);
+
+  if cardinality(part_metrics) > 0 then
+    insert into usage_parts as d (project_id, subscription_id, period_no, metric_id, combination,
+                                  day, events, sum, max, latest, last_at, last_arrival, moment)
+    select a.project_id, e.subscription_id, e.period_no, e.metric_id, e.combination,
+           (e.at at time zone 'UTC')::date, count(*), sum(e.quantity), max(e.quantity),
+           (array_agg(e.quantity order by e.at desc, e.arrival desc))[1], max(e.at),
+           (array_agg(e.arrival order by e.at desc, e.arrival desc))[1],
+           sum(e.quantity * 1000 * extract(epoch from (e.at at time zone 'UTC')::time))
+           filter (where e.metric_id = any(weighted))
+      from project_anchors a
+     cross join unnest(part_subscriptions, part_periods, part_metrics, part_combinations,
+                       part_instants, part_arrivals, part_quantities)
+           as e (subscription_id, period_no, metric_id, combination, at, arrival, quantity)
+     where a.project_id = project
+     group by a.project_id, e.subscription_id, e.period_no, e.metric_id, e.combination,
+              (e.at at time zone 'UTC')::date
+     order by e.subscription_id, e.period_no, e.metric_id, e.combination,
+              (e.at at time zone 'UTC')::date
+    on conflict (project_id, subscription_id, period_no, metric_id, combination, day) do update
+       set events = d.events + excluded.events,
+           sum = d.sum + excluded.sum,
+           max = greatest(d.max, excluded.max),
+           moment = d.moment + excluded.moment,
+           latest = case when (excluded.last_at, excluded.last_arrival)
+                              > (d.last_at, d.last_arrival)
+                         then excluded.latest else d.latest end,
+           last_arrival = case when (excluded.last_at, excluded.last_arrival)
+                                    > (d.last_at, d.last_arrival)
+                               then excluded.last_arrival else d.last_arrival end,
+           last_at = greatest(d.last_at, excluded.last_at);
+  end if;
   return repeated;
 end $function$
 ;

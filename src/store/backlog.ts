@@ -3,6 +3,7 @@
 import { ALL_PROJECTS, type Among } from "./among.ts";
 import { DATABASE_NOW, type Queryable } from "./db.ts";
 import { sql } from "./sql.ts";
+import { DUE_AT, LIVE } from "./subscriptions.ts";
 
 /**
  * Counts stop here, so that measuring a long queue stays cheap: 15 ms at the limit, with 500,000
@@ -65,20 +66,19 @@ export async function closeBacklog(
       from (select 1
               from subscriptions s
              where ${among(sql`s.project_id`)} and s.set_aside_reason is not null
-               and s.status in ('active', 'suspended')
+               and ${LIVE}
              limit ${COUNTED_MAX}) aside`);
   // across projects: one probe of the index of ended periods each.
   const { oldest_ended_at } = await db.one<{ oldest_ended_at: Date | null }>(sql`
-    select min(s.current_period_next) as oldest_ended_at
+    select min(s.due_at) as oldest_ended_at
       from project_anchors a
       join projects p on p.id = a.project_id
      cross join lateral (
-       select s.current_period_next
+       select ${DUE_AT} as due_at
          from subscriptions s
         where s.project_id = a.project_id and ${among(sql`s.project_id`)}
-          and s.status in ('active', 'suspended') and s.current_period_next <= ${now}
-          and s.set_aside_reason is null
-        order by s.current_period_next
+          and ${LIVE} and ${DUE_AT} <= ${now} and s.set_aside_reason is null
+        order by ${DUE_AT}
         limit 1) s
      where ${among(sql`a.project_id`)} and p.frozen_at is null`);
   return { set_aside, oldest_ended_at };

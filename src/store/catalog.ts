@@ -31,6 +31,14 @@ export function list(db: Queryable, project: ProjectId, archived: boolean) {
      order by id desc`);
 }
 
+export function listLive(db: Queryable, project: ProjectId, codes: readonly string[]) {
+  return db.many<CatalogItem>(sql`
+    select ${COLUMNS}
+      from catalog_items
+     where project_id = ${project} and archived_at is null and code = any(${codes}::text[])
+     order by id`);
+}
+
 /** Live items by code, locked against archiving and repricing until the transaction ends. */
 export function lockLive(tx: Tx, project: ProjectId, codes: readonly string[]) {
   return tx.many<CatalogItem>(sql`

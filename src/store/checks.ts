@@ -308,7 +308,7 @@ const SET_ASIDE = `
   select p.slug as project, s.external_id, s.set_aside_reason as reason
     from subscriptions s
     join projects p on p.id = s.project_id
-   where s.set_aside_reason is not null and s.status in ('active', 'suspended')
+   where s.set_aside_reason is not null and s.status in ('pending', 'active', 'suspended')
    order by s.current_period_next
    limit ${NAMED_MAX}`;
 

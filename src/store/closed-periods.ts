@@ -1,7 +1,11 @@
 // Closed periods: the prices each was billed by, what was billed, and whether late usage is open.
 
-import type { Billed } from "../domain/pricing.ts";
+import type { ClosingInvoice } from "../domain/closing.ts";
+import type { Billed } from "../domain/period-fees.ts";
+import type { Interval } from "../domain/periods.ts";
+import type { Levels } from "../domain/usage-fees.ts";
 import type { Queryable, Tx } from "./db.ts";
+import { NUMBER } from "./invoices.ts";
 import { columnsOf, rowsOf } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -13,12 +17,17 @@ export type ClosedPeriod = {
   readonly ends_at: Date;
   readonly plan_id: string;
   readonly plan_version: number;
+  readonly override_no: number | null;
+  readonly anchor_date: string | null;
+  readonly is_trial: boolean;
+  /** Of weighted sums, at its start. */
+  readonly levels: Levels | null;
   readonly billable: boolean;
   readonly billed: Billed;
 };
 
 const COLUMNS: Sql = sql`subscription_id, period_no, starts_at, ends_at, plan_id, plan_version,
-  billable, billed`;
+  override_no, anchor_date, is_trial, levels, billable, billed`;
 
 const PERIOD = {
   subscription_id: "uuid",
@@ -27,6 +36,10 @@ const PERIOD = {
   ends_at: "timestamptz",
   plan_id: "uuid",
   plan_version: "integer",
+  override_no: "integer",
+  anchor_date: "date",
+  is_trial: "boolean",
+  levels: "jsonb",
   billable: "boolean",
   billed: "jsonb",
   closed_at: "timestamptz",
@@ -54,18 +67,75 @@ export function listLate(db: Queryable, project: ProjectId, subscription_ids: re
      order by subscription_id, period_no`);
 }
 
+export type PlacedPeriod = Pick<
+  ClosedPeriod,
+  | "subscription_id"
+  | "period_no"
+  | "starts_at"
+  | "ends_at"
+  | "anchor_date"
+  | "is_trial"
+  | "billable"
+> & { readonly interval: Interval };
+
 /** All of these subscriptions, newest first: where events that come late are placed. */
 export function list(db: Queryable, project: ProjectId, subscription_ids: readonly string[]) {
-  return db.many<ClosedPeriod>(sql`
-    select ${COLUMNS}
-      from closed_periods
-     where project_id = ${project} and subscription_id = any(${subscription_ids}::uuid[])
-     order by subscription_id, period_no desc`);
+  return db.many<PlacedPeriod>(sql`
+    select c.subscription_id, c.period_no, c.starts_at, c.ends_at, c.anchor_date, c.is_trial,
+           c.billable, p.interval
+      from closed_periods c
+      join plans p on p.project_id = ${project} and p.id = c.plan_id
+     where c.project_id = ${project} and c.subscription_id = any(${subscription_ids}::uuid[])
+     order by c.subscription_id, c.period_no desc`);
+}
+
+export type PeriodInvoice = ClosingInvoice & {
+  readonly subscription_id: string;
+  readonly period_no: number;
+};
+
+/** The invoices that these closed periods ended with: numbers, and what each fee was called. */
+export function listInvoices(
+  db: Queryable,
+  project: ProjectId,
+  periods: readonly Pick<ClosedPeriod, "subscription_id" | "period_no">[],
+) {
+  return db.many<PeriodInvoice>(sql`
+    select i.subscription_id, i.period_no, ${NUMBER} as number,
+           coalesce((select jsonb_object_agg(coalesce(f.charge_id::text, ''), f.properties ->> 'name')
+                       from fees f
+                      where f.project_id = ${project} and f.invoice_id = i.id
+                        and f.fee_type in ('subscription', 'charge', 'minimum')
+                        and f.properties ? 'name'), '{}') as names
+      from invoices i
+      join unnest(${periods.map((period) => period.subscription_id)}::uuid[],
+                  ${periods.map((period) => period.period_no)}::integer[])
+           as n (subscription_id, period_no)
+        on n.subscription_id = i.subscription_id and n.period_no = i.period_no
+     where i.project_id = ${project} and i.cause = 'period'`);
+}
+
+/** The numbers of the invoices that billed the start of these periods. */
+export function listStartInvoices(
+  db: Queryable,
+  project: ProjectId,
+  periods: readonly Pick<ClosedPeriod, "subscription_id" | "period_no">[],
+) {
+  return db.many<{ subscription_id: string; period_no: number; number: string }>(sql`
+    select i.subscription_id, i.period_no, ${NUMBER} as number
+      from invoices i
+      join unnest(${periods.map((period) => period.subscription_id)}::uuid[],
+                  ${periods.map((period) => period.period_no)}::integer[])
+           as n (subscription_id, period_no)
+        on n.subscription_id = i.subscription_id and n.period_no = i.period_no
+     where i.project_id = ${project} and i.cause in ('start', 'advance')`);
 }
 
 export type LateMark = {
   readonly subscription_id: string;
   readonly period_no: number;
+  /** Also the periods behind it: a level that lasts reaches them. */
+  readonly and_later: boolean;
   /** For ended subscriptions: when the correction gets an invoice of its own. */
   readonly settle_at: Date | null;
 };
@@ -79,9 +149,10 @@ export async function markLate(
     update closed_periods c
        set late = true, settle_at = coalesce(c.settle_at, m.settle_at)
       from json_to_recordset(${json(marks)}::json)
-           as m (subscription_id uuid, period_no integer, settle_at timestamptz)
+           as m (subscription_id uuid, period_no integer, settle_at timestamptz,
+                 and_later boolean)
      where c.project_id = ${project} and c.subscription_id = m.subscription_id
-       and c.period_no = m.period_no`);
+       and (c.period_no = m.period_no or (m.and_later and c.period_no > m.period_no))`);
 }
 
 /** An ended subscription has no next close: its late usage gets a day on which it is invoiced. */
@@ -100,14 +171,14 @@ export async function settleLateBy(
 export async function recordSettled(
   tx: Tx,
   project: ProjectId,
-  settled: readonly Pick<ClosedPeriod, "subscription_id" | "period_no" | "billed">[],
+  settled: readonly Pick<ClosedPeriod, "subscription_id" | "period_no" | "billed" | "levels">[],
 ): Promise<void> {
   if (settled.length === 0) return;
   await tx.run(sql`
     update closed_periods c
-       set late = false, settle_at = null, billed = s.billed
+       set late = false, settle_at = null, billed = s.billed, levels = s.levels
       from json_to_recordset(${json(settled)}::json)
-           as s (subscription_id uuid, period_no integer, billed jsonb)
+           as s (subscription_id uuid, period_no integer, billed jsonb, levels jsonb)
      where c.project_id = ${project} and c.subscription_id = s.subscription_id
        and c.period_no = s.period_no`);
 }

@@ -6,8 +6,8 @@ import type { Queryable, Tx } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
-const COLUMNS: Sql = sql`id, code, name, aggregation_type, field_name, created_at, updated_at,
-  archived_at`;
+const COLUMNS: Sql = sql`id, code, name, aggregation_type, field_name, dimensions, weighted_by,
+  created_at, updated_at, archived_at`;
 
 export function get(db: Queryable, project: ProjectId, id: string) {
   return db.maybeOne<Metric>(sql`
@@ -31,28 +31,39 @@ export function list(db: Queryable, project: ProjectId, archived: boolean) {
      order by id desc`);
 }
 
-/** Live metrics by id or code, locked against archiving until the transaction ends. */
-export function lockLive(
-  tx: Tx,
-  project: ProjectId,
-  wanted: { ids: readonly string[]; codes: readonly string[] },
-) {
+type Wanted = { readonly ids: readonly string[]; readonly codes: readonly string[] };
+
+export function listLive(db: Queryable, project: ProjectId, wanted: Wanted) {
+  return db.many<Metric>(sql`
+    select ${COLUMNS}
+      from metrics
+     where ${isWanted(project, wanted)}
+     order by id`);
+}
+
+/** The same, locked against archiving until the transaction ends. */
+export function lockLive(tx: Tx, project: ProjectId, wanted: Wanted) {
   return tx.many<Metric>(sql`
     select ${COLUMNS}
       from metrics
-     where project_id = ${project} and archived_at is null
-       and (id = any(${wanted.ids}::uuid[]) or code = any(${wanted.codes}::text[]))
+     where ${isWanted(project, wanted)}
      order by id
        for key share`);
+}
+
+function isWanted(project: ProjectId, { ids, codes }: Wanted): Sql {
+  return sql`project_id = ${project} and archived_at is null
+       and (id = any(${ids}::uuid[]) or code = any(${codes}::text[]))`;
 }
 
 /** Undefined when the code is taken. */
 export function insert(tx: Tx, project: ProjectId, metric: MetricCreate, now: Date) {
   return tx.maybeOne<Metric>(sql`
-    insert into metrics (project_id, id, code, name, aggregation_type, field_name,
-                         created_at, updated_at)
+    insert into metrics (project_id, id, code, name, aggregation_type, field_name, dimensions,
+                         weighted_by, created_at, updated_at)
     values (${project}, ${newId()}, ${metric.code}, ${metric.name}, ${metric.aggregation_type},
-            ${metric.field_name ?? null}, ${now}, ${now})
+            ${metric.field_name ?? null}, ${metric.dimensions ?? []}, ${metric.weighted_by ?? null},
+            ${now}, ${now})
     on conflict on constraint metrics_code_key do nothing
     returning ${COLUMNS}`);
 }

@@ -1,5 +1,6 @@
 // Plans, their charges as callers see them, and the price lists that periods are billed by.
 
+import type { ChargePrice } from "../domain/charge-words.ts";
 import type { PlanVersion, PricedCharge } from "../domain/pricing.ts";
 import { newId } from "../ids.ts";
 import type { Charge, Plan, PlanCreate } from "../schema/plans.ts";
@@ -14,19 +15,24 @@ export type PlanRow = Omit<Plan, "charges"> & { readonly version: number };
 export type ChargeRow = Charge & {
   readonly position: number;
   readonly rate: string | null;
+  readonly price: ChargePrice;
   readonly catalog_item_id: string | null;
   readonly catalog_amount_cents: number | null;
   readonly aggregation_type: PricedCharge["aggregation_type"];
+  readonly dimensions: readonly string[] | null;
+  readonly weighted_by: "hour" | "period" | null;
 };
 
 /** A charge about to be written. */
 export type ChargeTerms = {
   readonly id: string;
   readonly position: number;
+  readonly name: string | null;
   readonly charge_model: Charge["charge_model"];
   readonly invoice_timing: Charge["invoice_timing"];
   readonly metric_id: string | null;
   readonly rate: string | null;
+  readonly price: ChargePrice;
   readonly catalog_item_id: string | null;
   readonly amount_override_cents: number | null;
   readonly quantity_from: string | null;
@@ -34,11 +40,13 @@ export type ChargeTerms = {
 };
 
 const COLUMNS: Sql = sql`id, code, name, description, category, interval, amount_cents,
-  amount_currency, labels, archived_at, created_at, version`;
+  amount_currency, minimum_cents, base_timing, trial_days, labels, archived_at, created_at,
+  version`;
 
-const CHARGE_COLUMNS: Sql = sql`c.id, c.plan_id, c.position, c.charge_model, c.invoice_timing,
-  c.metric_id as billable_metric_id, m.code as billable_metric_code, m.aggregation_type,
-  trim_scale(c.rate)::text as rate, c.catalog_item_id, i.code as catalog_item_code,
+const CHARGE_COLUMNS: Sql = sql`c.id, c.plan_id, c.position, c.name, c.charge_model,
+  c.invoice_timing, c.metric_id as billable_metric_id, m.code as billable_metric_code,
+  m.aggregation_type, m.dimensions, m.weighted_by, trim_scale(c.rate)::text as rate, c.price,
+  c.catalog_item_id, i.code as catalog_item_code,
   i.amount_cents as catalog_amount_cents, c.amount_override_cents, c.quantity_from, c.properties,
   c.created_at`;
 
@@ -46,10 +54,12 @@ const CHARGE = {
   id: "uuid",
   plan_id: "uuid",
   position: "integer",
+  name: "text",
   charge_model: "text",
   invoice_timing: "text",
   metric_id: "uuid",
   rate: "numeric",
+  price: "jsonb",
   catalog_item_id: "uuid",
   amount_override_cents: "bigint",
   quantity_from: "text",
@@ -61,6 +71,8 @@ const VERSION = {
   plan_id: "uuid",
   version: "integer",
   amount_cents: "bigint",
+  minimum_cents: "bigint",
+  base_timing: "text",
   charges: "jsonb",
   effective_at: "timestamptz",
 };
@@ -130,24 +142,35 @@ export function insert(
 ) {
   return tx.maybeOne<PlanRow>(sql`
     insert into plans (project_id, id, code, name, description, category, interval, amount_cents,
-                       amount_currency, labels, version, created_at, updated_at)
+                       amount_currency, minimum_cents, base_timing, trial_days, labels, version,
+                       created_at, updated_at)
     values (${project}, ${newId()}, ${plan.code}, ${plan.name}, ${plan.description},
             ${plan.category}, ${plan.interval}, ${plan.amount_cents}, ${plan.amount_currency},
-            ${plan.labels}, 1, ${now}, ${now})
+            ${plan.minimum_cents}, ${plan.base_timing}, ${plan.trial_days}, ${plan.labels}, 1,
+            ${now}, ${now})
     on conflict (project_id, code) where archived_at is null do nothing
     returning ${COLUMNS}`);
 }
 
 export type PlanFields = Pick<
   PlanRow,
-  "name" | "description" | "category" | "labels" | "amount_cents"
+  | "name"
+  | "description"
+  | "category"
+  | "labels"
+  | "amount_cents"
+  | "minimum_cents"
+  | "base_timing"
+  | "trial_days"
 >;
 
 export function update(tx: Tx, project: ProjectId, id: string, plan: PlanFields, now: Date) {
   return tx.one<PlanRow>(sql`
     update plans
        set name = ${plan.name}, description = ${plan.description}, category = ${plan.category},
-           labels = ${plan.labels}, amount_cents = ${plan.amount_cents}, updated_at = ${now}
+           labels = ${plan.labels}, amount_cents = ${plan.amount_cents},
+           minimum_cents = ${plan.minimum_cents}, base_timing = ${plan.base_timing},
+           trial_days = ${plan.trial_days}, updated_at = ${now}
      where project_id = ${project} and id = ${id}
     returning ${COLUMNS}`);
 }
@@ -201,7 +224,10 @@ export async function moveCharges(
      where c.project_id = ${project} and c.id = m.id and c.position <> m.position`);
 }
 
-export type NewVersion = Pick<PlanVersion, "plan_id" | "version" | "amount_cents" | "charges">;
+export type NewVersion = Pick<
+  PlanVersion,
+  "plan_id" | "version" | "amount_cents" | "minimum_cents" | "base_timing" | "charges"
+>;
 
 /** The new price lists, and the plans that now point at them. */
 export async function insertVersions(
@@ -222,13 +248,13 @@ export async function insertVersions(
      where p.project_id = ${project} and p.id = v.plan_id`);
 }
 
-export type VersionRow = PlanVersion & { readonly effective_at: Date; readonly plan_code: string };
+export type VersionRow = PlanVersion & { readonly effective_at: Date };
 
 /** Every price list these plans have had, newest first. */
 export function listVersions(db: Queryable, project: ProjectId, plan_ids: readonly string[]) {
   return db.many<VersionRow>(sql`
     select v.plan_id, v.version, p.code as plan_code, p.interval, p.amount_currency as currency,
-           v.amount_cents, v.charges, v.effective_at
+           v.amount_cents, v.minimum_cents, v.base_timing, v.charges, v.effective_at
       from plan_versions v
       join plans p on p.project_id = ${project} and p.id = v.plan_id
      where v.project_id = ${project} and v.plan_id = any(${plan_ids}::uuid[])

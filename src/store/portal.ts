@@ -1,7 +1,6 @@
 // What the portal shows of a customer, and the cached views of it. A view is cached only if none
 // was dropped since its computation began.
 
-import type { UsageDay } from "../domain/aggregation.ts";
 import { customerPrefixOf } from "../ids.ts";
 import type { PortalPage } from "../schema/portal.ts";
 import type { Settings } from "../schema/settings.ts";
@@ -11,7 +10,6 @@ import type { Binding } from "./keys.ts";
 import { columnsOf, rowsOf } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
-import type { PeriodRef } from "./usage.ts";
 
 /** Stands for all customers of a project: its row says when all views were dropped. */
 const ALL_CUSTOMERS = "00000000-0000-0000-0000-000000000000";
@@ -224,23 +222,6 @@ export function listProjects(db: Queryable, organization_id: string, within: Bin
      order by id`);
 }
 
-export type DayRow = PeriodRef & UsageDay & { readonly metric_id: string; readonly day: string };
-
-/** The days of several open periods at once. */
-export function listDays(db: Queryable, project: ProjectId, periods: readonly PeriodRef[]) {
-  return db.many<DayRow>(sql`
-    select d.subscription_id, d.period_no, d.metric_id, d.day, d.events, d.sum::text as sum,
-           d.max::text as max, d.latest::text as latest, d.uniques, d.last_at,
-           d.last_arrival::text as last_arrival
-      from usage_days d
-      join unnest(${periods.map((period) => period.subscription_id)}::uuid[],
-                  ${periods.map((period) => period.period_no)}::integer[])
-           as w (subscription_id, period_no)
-        on w.subscription_id = d.subscription_id and w.period_no = d.period_no
-     where d.project_id = ${project}
-     order by d.subscription_id, d.metric_id, d.day`);
-}
-
 export type ShownPayment = {
   readonly id: string;
   readonly invoice_number: string;
@@ -275,18 +256,4 @@ export function listDue(db: Queryable, project: ProjectId, customer_id: string) 
        and status in ('outstanding', 'overdue')
      group by currency
      order by currency`);
-}
-
-export function listPlanNames(db: Queryable, project: ProjectId, ids: readonly string[]) {
-  return db.many<{ id: string; name: string }>(sql`
-    select id, name
-      from plans
-     where project_id = ${project} and id = any(${ids}::uuid[])`);
-}
-
-export function listMetricNames(db: Queryable, project: ProjectId, ids: readonly string[]) {
-  return db.many<{ id: string; name: string }>(sql`
-    select id, name
-      from metrics
-     where project_id = ${project} and id = any(${ids}::uuid[])`);
 }

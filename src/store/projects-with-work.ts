@@ -4,6 +4,7 @@
 import { ALL_PROJECTS, type Among } from "./among.ts";
 import { DATABASE_NOW, type Queryable } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
+import { DUE_AT, LIVE } from "./subscriptions.ts";
 import { type ProjectSettings, SETTINGS_COLUMNS } from "./tenants.ts";
 
 /** For a sandbox project, the time of its own clock. */
@@ -31,14 +32,13 @@ export function withEndedPeriods(db: Queryable, now: Date, among: Among = ALL_PR
       select 1
         from subscriptions s
        where s.project_id = a.project_id and ${among(sql`s.project_id`)}
-         and s.status in ('active', 'suspended')
-         and s.current_period_next <= ${projectTime(now)}
+         and ${LIVE} and ${DUE_AT} <= ${projectTime(now)}
          and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})`;
   // across projects: one index probe each.
   return db.many<Ended>(sql`
     select ${SETTINGS_COLUMNS},
            exists (${ended}
-         and s.current_period_next > coalesce(c.closing_until, '-infinity')) as beyond_cutoff
+         and ${DUE_AT} > coalesce(c.closing_until, '-infinity')) as beyond_cutoff
       from project_anchors a
       join projects p on p.id = a.project_id
       left join usage_cutoffs c on c.project_id = a.project_id and ${among(sql`c.project_id`)}

@@ -11,6 +11,7 @@ import {
   raiseCounters,
 } from "./invoice-counters.ts";
 import { SchemaError } from "./migrate.ts";
+import { DUE_AT, LIVE } from "./subscriptions.ts";
 
 /** A table, or a column of one, is not there. */
 const SCHEMA_MISSING = new Set(["42P01", "42703"]);
@@ -62,8 +63,7 @@ const ENDED_PERIODS = `
   select count(*)
     from subscriptions s
     join projects p on p.id = s.project_id
-   where s.status in ('active', 'suspended')
-     and s.current_period_next <= coalesce(p.frozen_at, $1)`;
+   where ${LIVE.text} and ${DUE_AT.text} <= coalesce(p.frozen_at, $1)`;
 
 const WAITING_MESSAGES = "select count(*) from webhook_queue";
 

@@ -1,9 +1,11 @@
 // Subscriptions and their suspensions.
 
 import type { Suspension } from "../domain/periods.ts";
+import type { Advance } from "../domain/pricing.ts";
+import type { Levels } from "../domain/usage-fees.ts";
 import { canonicalUuid, newId } from "../ids.ts";
-import type { SubscriptionStatus } from "../schema/subscriptions.ts";
-import { DATABASE_NOW, type Queryable, type Tx } from "./db.ts";
+import type { BillingTime, Overrides, SubscriptionStatus } from "../schema/subscriptions.ts";
+import type { Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -14,7 +16,10 @@ export type SubscriptionRow = {
   readonly customer_id: string;
   readonly plan_id: string;
   readonly status: SubscriptionStatus;
-  readonly billing_time: string;
+  readonly billing_time: BillingTime;
+  /** Where anniversaries are counted from; null: the periods are the calendar's. */
+  readonly anchor_date: string | null;
+  readonly is_anchor_given: boolean;
   readonly properties: Record<string, unknown>;
   readonly started_at: Date;
   readonly period_no: number;
@@ -22,6 +27,16 @@ export type SubscriptionRow = {
   /** Half-open: where the next period starts. */
   readonly current_period_next: Date;
   readonly plan_version: number;
+  readonly override_no: number | null;
+  readonly overrides: Overrides | null;
+  readonly scheduled_plan_id: string | null;
+  /** Whether the open period is the trial. */
+  readonly in_trial: boolean;
+  readonly trial_ends_at: Date | null;
+  readonly ends_at: Date | null;
+  readonly advance: Advance | null;
+  readonly levels: Levels | null;
+  readonly metadata: Record<string, string>;
   readonly terminated_at: Date | null;
   readonly set_aside_reason: string | null;
   readonly created_at: Date;
@@ -35,24 +50,27 @@ export type BilledSubscription = SubscriptionRow & {
   readonly customer_email: string;
 };
 
-const SET_ASIDE_FOR: Sql = sql`interval '1 minute'`;
-/** A longer reason is cut. */
-export const SET_ASIDE_REASON_MAX = 500;
-
 const COLUMNS: Sql = sql`s.id, s.external_id, s.customer_id, s.plan_id, s.status,
-  s.billing_time, s.properties, s.started_at, s.period_no, s.current_period_start,
-  s.current_period_next, s.plan_version, s.terminated_at, s.set_aside_reason, s.created_at`;
+  s.billing_time, s.anchor_date, s.is_anchor_given, s.properties, s.started_at, s.period_no,
+  s.current_period_start, s.current_period_next, s.plan_version, s.override_no, s.overrides,
+  s.scheduled_plan_id, s.in_trial, s.trial_ends_at, s.ends_at, s.advance, s.levels, s.metadata,
+  s.terminated_at, s.set_aside_reason, s.created_at`;
 
-const BILLED_COLUMNS: Sql = sql`${COLUMNS}, p.code as plan_code,
+export const BILLED_COLUMNS: Sql = sql`${COLUMNS}, p.code as plan_code,
   c.external_id as customer_external_id, c.name as customer_name, c.email as customer_email`;
 /** Each table by the project itself: a cluster that had to follow it would ask all nodes. */
-function billedTable(project: ProjectId): Sql {
+export function billedTable(project: ProjectId): Sql {
   return sql`subscriptions s
       join customers c on c.project_id = ${project} and c.id = s.customer_id
       join plans p on p.project_id = ${project} and p.id = s.plan_id`;
 }
 
-const LIVE: Sql = sql`s.status in ('active', 'suspended')`;
+/** With a period that is open, or a first one to come. */
+export const LIVE: Sql = sql`s.status in ('pending', 'active', 'suspended')`;
+
+/** When anything is due next: the start, the end that was set, or the end of the period. */
+export const DUE_AT: Sql = sql`least(s.current_period_next, s.ends_at,
+  case when s.status = 'pending' then s.started_at end)`;
 
 /** `ext:` finds the live subscription of this name, else the newest ended one. */
 function refCondition(ref: string): Sql {
@@ -146,11 +164,22 @@ export type NewSubscription = Pick<
   | "external_id"
   | "customer_id"
   | "plan_id"
+  | "status"
+  | "billing_time"
+  | "anchor_date"
+  | "is_anchor_given"
   | "properties"
   | "started_at"
   | "current_period_start"
   | "current_period_next"
   | "plan_version"
+  | "override_no"
+  | "overrides"
+  | "in_trial"
+  | "trial_ends_at"
+  | "ends_at"
+  | "advance"
+  | "metadata"
 > & { readonly recurring_cents: string };
 
 /** Undefined when a live subscription has the external_id. */
@@ -158,14 +187,38 @@ export function insert(tx: Tx, project: ProjectId, subscription: NewSubscription
   const s = subscription;
   return tx.maybeOne<{ id: string }>(sql`
     insert into subscriptions (project_id, id, external_id, customer_id, plan_id, status,
-                               properties, started_at, period_no, current_period_start,
-                               current_period_next, plan_version, recurring_cents, created_at,
-                               updated_at)
-    values (${project}, ${s.id}, ${s.external_id}, ${s.customer_id}, ${s.plan_id}, 'active',
-            ${json(s.properties)}, ${s.started_at}, 1, ${s.current_period_start},
-            ${s.current_period_next}, ${s.plan_version}, ${s.recurring_cents}, ${now}, ${now})
-    on conflict (project_id, external_id) where status in ('active', 'suspended') do nothing
+                               billing_time, anchor_date, is_anchor_given, properties, started_at,
+                               period_no, current_period_start, current_period_next, plan_version,
+                               override_no, overrides, in_trial, trial_ends_at, ends_at, advance,
+                               metadata, recurring_cents, created_at, updated_at)
+    values (${project}, ${s.id}, ${s.external_id}, ${s.customer_id}, ${s.plan_id}, ${s.status},
+            ${s.billing_time}, ${s.anchor_date}, ${s.is_anchor_given}, ${json(s.properties)},
+            ${s.started_at}, 1, ${s.current_period_start}, ${s.current_period_next},
+            ${s.plan_version}, ${s.override_no}, ${jsonOrNull(s.overrides)}, ${s.in_trial},
+            ${s.trial_ends_at}, ${s.ends_at}, ${jsonOrNull(s.advance)}, ${json(s.metadata)},
+            ${s.recurring_cents}, ${now}, ${now})
+    on conflict (project_id, external_id) where status in ('pending', 'active', 'suspended')
+       do nothing
     returning id`);
+}
+
+export function jsonOrNull(value: object | null) {
+  return value === null ? null : json(value);
+}
+
+/** Fields that a caller changes and nothing else depends on. */
+export async function setFields(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  fields: Pick<SubscriptionRow, "ends_at" | "overrides" | "metadata">,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update subscriptions
+       set ends_at = ${fields.ends_at}, overrides = ${jsonOrNull(fields.overrides)},
+           metadata = ${json(fields.metadata)}, updated_at = ${now}
+     where project_id = ${project} and id = ${id}`);
 }
 
 /** Merged by the database, so that two patches at once both count. */
@@ -205,103 +258,6 @@ export async function setStatus(
   await tx.run(sql`
     update subscriptions
        set status = ${change.status}, terminated_at = ${change.terminated_at}, updated_at = ${now}
-     where project_id = ${project} and id = ${id}`);
-}
-
-export type OpenPeriod = Pick<
-  SubscriptionRow,
-  "id" | "period_no" | "current_period_start" | "current_period_next" | "plan_version"
-> & { readonly recurring_cents: string };
-
-/** Opens the next period of each; a close that had failed is no longer set aside. */
-export async function renew(
-  tx: Tx,
-  project: ProjectId,
-  periods: readonly OpenPeriod[],
-  now: Date,
-): Promise<void> {
-  if (periods.length === 0) return;
-  await tx.run(sql`
-    update subscriptions s
-       set period_no = n.period_no, current_period_start = n.current_period_start,
-           current_period_next = n.current_period_next, plan_version = n.plan_version,
-           recurring_cents = n.recurring_cents, set_aside_reason = null, set_aside_until = null,
-           updated_at = ${now}
-      from json_to_recordset(${json(periods)}::json)
-           as n (id uuid, period_no integer, current_period_start timestamptz,
-                 current_period_next timestamptz, plan_version integer, recurring_cents numeric)
-     where s.project_id = ${project} and s.id = n.id`);
-}
-
-/** False when another live subscription holds the external_id. */
-export async function reopen(
-  tx: Tx,
-  project: ProjectId,
-  period: OpenPeriod,
-  status: SubscriptionStatus,
-  now: Date,
-): Promise<boolean> {
-  const reopened = await tx.run(sql`
-    update subscriptions s
-       set status = ${status}, terminated_at = null, period_no = ${period.period_no},
-           current_period_start = ${period.current_period_start},
-           current_period_next = ${period.current_period_next},
-           plan_version = ${period.plan_version}, recurring_cents = ${period.recurring_cents},
-           updated_at = ${now}
-     where s.project_id = ${project} and s.id = ${period.id}
-       and not exists (
-         select 1
-           from subscriptions o
-          where o.project_id = ${project} and o.external_id = s.external_id and o.id <> s.id
-            and o.status in ('active', 'suspended'))`);
-  return reopened === 1;
-}
-
-/** Subscriptions whose period is over, locked; those that another worker has locked are skipped. */
-export function claimEnded(tx: Tx, project: ProjectId, now: Date, limit: number) {
-  return tx.many<BilledSubscription>(sql`
-    select ${BILLED_COLUMNS}
-      from ${billedTable(project)}
-     where s.project_id = ${project} and ${LIVE} and s.current_period_next <= ${now}
-       and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})
-     order by s.current_period_next, s.id
-     limit ${limit}
-       for update of s skip locked`);
-}
-
-/** The ids of the same, without a lock and in the same order. */
-export async function listEnded(db: Queryable, project: ProjectId, now: Date, limit: number) {
-  const rows = await db.many<{ id: string }>(sql`
-    select s.id
-      from subscriptions s
-     where s.project_id = ${project} and ${LIVE} and s.current_period_next <= ${now}
-       and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})
-     order by s.current_period_next, s.id
-     limit ${limit}`);
-  return rows.map((row) => row.id);
-}
-
-/** When the next period ends; for the clock, which goes from one such instant to the next. */
-export async function nextEnd(db: Queryable, project: ProjectId, until: Date) {
-  const { at } = await db.one<{ at: Date | null }>(sql`
-    select min(s.current_period_next) as at
-      from subscriptions s
-     where s.project_id = ${project} and ${LIVE} and s.current_period_next <= ${until}
-       and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})`);
-  return at;
-}
-
-/** A close that failed: kept with its reason, and tried again after a minute at the earliest. */
-export async function setAside(
-  tx: Tx,
-  project: ProjectId,
-  id: string,
-  reason: string,
-): Promise<void> {
-  await tx.run(sql`
-    update subscriptions
-       set set_aside_reason = ${reason},
-           set_aside_until = ${DATABASE_NOW} + ${SET_ASIDE_FOR}
      where project_id = ${project} and id = ${id}`);
 }
 

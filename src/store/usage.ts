@@ -1,13 +1,14 @@
-// Usage: the events as sent, and the daily sums that periods are billed from. One call of the
-// database's function `record_usage` writes both, so that they cannot differ.
+// Usage events as sent. One call of the database's function `record_usage` writes them and adds
+// them to the daily sums that periods are billed from, so that the two cannot differ.
 
-import type { UsageDay } from "../domain/aggregation.ts";
+import type { Interval } from "../domain/periods.ts";
 import { canonicalUuid, digestId } from "../ids.ts";
 import type { Unbillable, UsageEvent } from "../schema/events.ts";
 import type { Metric } from "../schema/metrics.ts";
 import type { Db, Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
 import { type Sql, sql } from "./sql.ts";
+import { DUE_AT } from "./subscriptions.ts";
 import type { ProjectId } from "./tenants.ts";
 
 export type EventRow = {
@@ -25,6 +26,8 @@ export type EventRow = {
   readonly value: string | null;
   readonly properties: Record<string, unknown> | null;
   readonly unbillable: Unbillable | null;
+  /** Of a metric with dimensions: the JSON list of their values. */
+  readonly combination: string | null;
 };
 
 /**
@@ -49,9 +52,16 @@ export type UsageSubscription = {
   readonly period_no: number;
   readonly current_period_start: Date;
   readonly current_period_next: Date;
-  readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
+  /** When its start, its end or the end of the period is due. */
+  readonly due_at: Date;
+  /** Of the periods that follow the open one. */
+  readonly interval: Interval;
+  readonly anchor_date: string | null;
+  /** Of the open one. */
+  readonly open_interval: Interval;
+  readonly in_trial: boolean;
   readonly currency: string;
-  /** What one unit costs in the open period, by metric, in the currency's main unit. */
+  /** What one unit costs at most in the open period, by metric, in the currency's main unit. */
   readonly rates: Readonly<Record<string, string>>;
 };
 
@@ -65,13 +75,20 @@ export function listSubscriptions(
 ) {
   const columns = sql`
          s.id, s.revision::text as version, s.external_id,
-         s.status in ('active', 'suspended') as live, s.started_at, s.terminated_at, s.period_no,
-         s.current_period_start, s.current_period_next, p.interval, p.amount_currency as currency,
+         s.status in ('pending', 'active', 'suspended') as live, s.started_at, s.terminated_at,
+         s.period_no, s.current_period_start, s.current_period_next, ${DUE_AT} as due_at,
+         s.anchor_date, s.in_trial, p.interval as open_interval,
+         coalesce((select n.interval
+                     from plans n
+                    where n.project_id = ${project} and n.id = s.scheduled_plan_id),
+                  p.interval) as interval,
+         p.amount_currency as currency,
          coalesce((select jsonb_object_agg(r.metric_id, r.rate)
                      from (select c ->> 'metric_id' as metric_id,
-                                  max((c ->> 'rate')::numeric)::text as rate
+                                  max(coalesce(c ->> 'highest_rate', c ->> 'rate')::numeric)::text
+                                    as rate
                              from jsonb_array_elements(v.charges) c
-                            where c ->> 'rate' is not null
+                            where coalesce(c ->> 'highest_rate', c ->> 'rate') is not null
                             group by c ->> 'metric_id') r), '{}') as rates`;
   const table = sql`subscriptions s
       join plans p on p.project_id = ${project} and p.id = s.plan_id
@@ -106,7 +123,9 @@ export async function record(
   events: readonly EventRow[],
 ): Promise<ReadonlySet<string>> {
   if (events.length === 0) return new Set();
-  const { repeated } = await tx.one<Recorded>(recording(project, events, undefined));
+  const metrics = new Map(events.map(({ metric_id }) => [metric_id, "0"]));
+  const unchecked = { locks: [], subscriptions: NOTHING, metrics, closing_until: null };
+  const { repeated } = await tx.one<Recorded>(recording(project, events, unchecked, false));
   return newKeys(events, repeated ?? []);
 }
 
@@ -117,7 +136,7 @@ export async function recordIfUnchanged(
   events: readonly EventRow[],
   expected: Expected,
 ): Promise<ReadonlySet<string> | undefined> {
-  const [row] = await db.alone<Recorded>(recording(project, events, expected));
+  const [row] = await db.alone<Recorded>(recording(project, events, expected, true));
   return row?.repeated ? newKeys(events, row.repeated) : undefined;
 }
 
@@ -133,14 +152,12 @@ function newKeys(events: readonly EventRow[], repeated: readonly string[]): Read
 function recording(
   project: ProjectId,
   events: readonly EventRow[],
-  expected: Expected | undefined,
+  { locks, subscriptions, metrics, closing_until }: Expected,
+  checked: boolean,
 ): Sql {
-  const { locks = [], closing_until = null } = expected ?? {};
-  const subscriptions = expected?.subscriptions ?? NOTHING;
-  const metrics = expected?.metrics ?? NOTHING;
   const hasUniqueValues = events.some((event) => event.unique_value !== null);
   return sql`
-    select record_usage(${project}, ${expected !== undefined}, ${locks}::integer[],
+    select record_usage(${project}, ${checked}, ${locks}::integer[],
                         ${[...subscriptions.keys()]}::uuid[],
                         ${[...subscriptions.values()]}::bigint[], ${[...metrics.keys()]}::uuid[],
                         ${[...metrics.values()]}::bigint[], ${closing_until}::timestamptz,
@@ -166,6 +183,7 @@ function rowJson(row: EventRow): string {
   if (value !== null) text += `,"value":${JSON.stringify(value)}`;
   if (properties !== null) text += `,"properties":${JSON.stringify(properties)}`;
   if (unbillable !== null) text += `,"unbillable":"${unbillable}"`;
+  if (row.combination !== null) text += `,"combination":${JSON.stringify(row.combination)}`;
   return `${text}}`;
 }
 
@@ -180,140 +198,6 @@ export function listByKey(db: Queryable, project: ProjectId, keys: readonly stri
     select key, subscription_id, metric_id, at, value, properties
       from usage_events
      where project_id = ${project} and key = any(${keys}::uuid[])`);
-}
-
-export type PeriodRef = { readonly subscription_id: string; readonly period_no: number };
-export type PeriodUsage = PeriodRef & UsageDay & { readonly metric_id: string };
-
-/**
- * The usage of whole periods, one row a metric; a period may be named twice. `latest` is looked up
- * only for metrics that bill by it and is null for others: sorting the days of every metric for it
- * made this the most expensive statement of a close.
- */
-export function totals(db: Queryable, project: ProjectId, periods: readonly PeriodRef[]) {
-  return db.many<PeriodUsage>(sql`
-    with total as (
-      select d.subscription_id, d.period_no, d.metric_id, sum(d.events) as events,
-             sum(d.sum) as sum, max(d.max) as max, sum(d.uniques) as uniques,
-             max(d.last_at) as last_at
-        from usage_days d
-        join (select distinct *
-                from unnest(${periods.map((period) => period.subscription_id)}::uuid[],
-                            ${periods.map((period) => period.period_no)}::integer[])
-                     as n (subscription_id, period_no)) w
-          on w.subscription_id = d.subscription_id and w.period_no = d.period_no
-       where d.project_id = ${project}
-       group by d.subscription_id, d.period_no, d.metric_id)
-    select t.subscription_id, t.period_no, t.metric_id, t.events::bigint as events,
-           t.sum::text as sum, t.max::text as max, t.uniques::bigint as uniques, t.last_at,
-           '0' as last_arrival,
-           case when m.aggregation_type = 'latest' then (
-             select d.latest::text
-               from usage_days d
-              where d.project_id = ${project} and d.subscription_id = t.subscription_id
-                and d.period_no = t.period_no and d.metric_id = t.metric_id
-              order by d.last_at desc, d.last_arrival desc
-              limit 1) end as latest
-      from total t
-      join metrics m on m.project_id = ${project} and m.id = t.metric_id`);
-}
-
-/** The same from the events themselves, leaving out those at or after `end`. */
-export function totalsBefore(db: Queryable, project: ProjectId, period: PeriodRef, end: Date) {
-  return db.many<PeriodUsage>(sql`
-    select subscription_id, period_no, metric_id, count(*) as events, sum(quantity)::text as sum,
-           max(quantity)::text as max, count(distinct unique_value) as uniques,
-           (array_agg(quantity::text order by at desc, arrival desc))[1] as latest,
-           max(at) as last_at, '0' as last_arrival
-      from usage_events
-     where project_id = ${project} and subscription_id = ${period.subscription_id}
-       and period_no = ${period.period_no} and at < ${end} and unbillable is null
-     group by subscription_id, period_no, metric_id`);
-}
-
-export type UsageDayRow = UsageDay & { readonly metric_id: string; readonly day: string };
-
-export function listDays(db: Queryable, project: ProjectId, period: PeriodRef) {
-  return db.many<UsageDayRow>(sql`
-    select metric_id, day, events, sum::text as sum, max::text as max, latest::text as latest,
-           uniques, last_at, last_arrival::text as last_arrival
-      from usage_days
-     where project_id = ${project} and subscription_id = ${period.subscription_id}
-       and period_no = ${period.period_no}
-     order by metric_id, day`);
-}
-
-/** Whether events at or after the end are in the sums: they may be sent ahead of their time. */
-export async function hasUsageFrom(
-  db: Queryable,
-  project: ProjectId,
-  period: PeriodRef,
-  end: Date,
-): Promise<boolean> {
-  const { found } = await db.one<{ found: boolean }>(sql`
-    select exists (
-      select 1
-        from usage_days
-       where project_id = ${project} and subscription_id = ${period.subscription_id}
-         and (period_no > ${period.period_no}
-              or (period_no = ${period.period_no} and last_at >= ${end}))) as found`);
-  return found;
-}
-
-/** Marks events at or after the end as never billed, and makes the sums again from the rest. */
-export async function cutAt(
-  tx: Tx,
-  project: ProjectId,
-  period: PeriodRef,
-  end: Date,
-): Promise<void> {
-  const { subscription_id, period_no } = period;
-  await tx.run(sql`
-    update usage_events
-       set unbillable = 'after_termination'
-     where project_id = ${project} and subscription_id = ${subscription_id} and at >= ${end}
-       and unbillable is null`);
-  await removeSums(tx, project, period);
-  await tx.run(sql`
-    insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value, day)
-    select distinct on (e.project_id, e.metric_id, e.unique_value)
-           e.project_id, e.subscription_id, e.period_no, e.metric_id, e.unique_value, ${DAY}
-      from usage_events e
-     where e.project_id = ${project} and e.subscription_id = ${subscription_id}
-       and e.period_no = ${period_no} and e.unbillable is null and e.unique_value is not null
-     order by e.project_id, e.metric_id, e.unique_value, e.arrival`);
-  await tx.run(sql`
-    insert into usage_days (project_id, subscription_id, period_no, metric_id, day, events, sum,
-                            max, latest, uniques, last_at, last_arrival)
-    select e.project_id, e.subscription_id, e.period_no, e.metric_id, ${DAY}, count(*),
-           sum(e.quantity), max(e.quantity),
-           (array_agg(e.quantity order by e.at desc, e.arrival desc))[1],
-           coalesce(min(u.uniques), 0), max(e.at),
-           (array_agg(e.arrival order by e.at desc, e.arrival desc))[1]
-      from usage_events e
-      left join (select u.metric_id, u.day, count(*) as uniques
-                   from usage_uniques u
-                  where u.project_id = ${project} and u.subscription_id = ${subscription_id}
-                    and u.period_no = ${period_no}
-                  group by u.metric_id, u.day) u
-        on u.metric_id = e.metric_id and u.day = ${DAY}
-     where e.project_id = ${project} and e.subscription_id = ${subscription_id}
-       and e.period_no = ${period_no} and e.unbillable is null
-     group by e.project_id, e.subscription_id, e.period_no, e.metric_id, ${DAY}`);
-}
-
-/** The UTC day of an event. */
-const DAY: Sql = sql`(e.at at time zone 'UTC')::date`;
-
-async function removeSums(tx: Tx, project: ProjectId, from: PeriodRef): Promise<void> {
-  await tx.run(sql`
-    delete from usage_days
-     where project_id = ${project} and subscription_id = ${from.subscription_id}
-       and period_no >= ${from.period_no}`);
-  await tx.run(sql`
-    delete from usage_uniques
-     where project_id = ${project} and subscription_id = ${from.subscription_id}
-       and period_no >= ${from.period_no}`);
 }
 
 export type EventFilter = {
