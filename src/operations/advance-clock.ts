@@ -11,11 +11,13 @@ import type { Db, Queryable, Tx } from "../store/db.ts";
 import * as dunning from "../store/dunning.ts";
 import { refuseWhileHeld } from "../store/installation.ts";
 import * as invoices from "../store/invoices.ts";
+import * as openPeriods from "../store/open-periods.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
-import { closeDue, settleEnded } from "./close-periods.ts";
+import { closeDue } from "./close-periods.ts";
 import { type By, emit, type Fact } from "./emit.ts";
 import { markOverdue } from "./mark-overdue.ts";
+import { settleEnded } from "./settle-late.ts";
 import { stepDunning } from "./step-dunning.ts";
 
 type Moved = { at: Date; facts: readonly Fact[]; closed: number };
@@ -122,7 +124,7 @@ async function step(tx: Tx, project: ProjectId, to: Date, now: Date): Promise<Mo
 
 async function nextDue(db: Queryable, project: ProjectId, to: Date): Promise<Date | undefined> {
   const candidates = [
-    await subscriptions.nextEnd(db, project, to),
+    await openPeriods.nextDue(db, project, to),
     await closedPeriods.nextSettlement(db, project, to),
     await nextOverdue(db, project, to),
     await nextDunning(db, project, to),

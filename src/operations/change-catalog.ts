@@ -5,8 +5,10 @@ import type { CatalogItem, CatalogUpsert } from "../schema/catalog.ts";
 import * as catalog from "../store/catalog.ts";
 import type { Tx } from "../store/db.ts";
 import * as plans from "../store/plans.ts";
+import * as priceOverrides from "../store/price-overrides.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { type By, emit } from "./emit.ts";
+import { repriceOverrides } from "./override-prices.ts";
 import { pricePlans } from "./price-plans.ts";
 
 export async function upsertCatalogItem(
@@ -53,6 +55,7 @@ async function update(tx: Tx, project: ProjectId, input: CatalogUpsert, by: By, 
   if (repriced) {
     await catalog.insertPrice(tx, project, item, now);
     await pricePlans(tx, project, locked, now);
+    await repriceOverrides(tx, project, item, now);
   }
   const changed = changedFields(before, item);
   if (Object.keys(changed).length > 0) {
@@ -87,7 +90,8 @@ export async function archiveCatalogItem(
   const item = await catalog.lock(tx, project, id);
   if (item === undefined) throw refuse("not_found", "No catalog item has this id.");
   if (item.archived_at !== null) return;
-  if (await catalog.isUsed(tx, project, id)) {
+  const isOverride = await priceOverrides.isUsed(tx, project, { catalog_item_code: item.code });
+  if (isOverride || (await catalog.isUsed(tx, project, id))) {
     throw refuse(
       "has_dependencies",
       "Live charges or add-ons take their price from this item. Archive or change those first.",

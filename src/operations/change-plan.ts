@@ -1,17 +1,15 @@
 // Makes and changes plans: resolves what their charges refer to, keeps unchanged charges, and
 // writes a new price list when the price changed.
 
-import { type ChargeDraft, draftCharge } from "../domain/charges.ts";
+import { comparablePrice, PRICE_WORDS } from "../domain/charge-words.ts";
 import { refuse } from "../errors.ts";
-import { newId } from "../ids.ts";
 import type { ChargeInput, PlanCreate, PlanPatch } from "../schema/plans.ts";
-import * as catalog from "../store/catalog.ts";
 import type { Tx } from "../store/db.ts";
-import * as metrics from "../store/metrics.ts";
 import * as plans from "../store/plans.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { type By, emit } from "./emit.ts";
 import { priceNewPlan, pricePlans } from "./price-plans.ts";
+import { holding, resolveCharges } from "./resolve-charges.ts";
 
 type Detailed = { plan: plans.PlanRow; charges: plans.ChargeRow[] };
 
@@ -22,13 +20,8 @@ export async function createPlan(
   by: By,
   now: Date,
 ): Promise<Detailed> {
-  const terms = await resolveCharges(
-    tx,
-    project,
-    input.amount_currency,
-    input.charges ?? [],
-    "charges",
-  );
+  const find = holding(tx, project);
+  const terms = await resolveCharges(find, input.amount_currency, input.charges ?? [], "charges");
   const plan = await plans.insert(
     tx,
     project,
@@ -40,6 +33,9 @@ export async function createPlan(
       interval: input.interval,
       amount_cents: input.amount_cents ?? 0,
       amount_currency: input.amount_currency,
+      minimum_cents: input.minimum_cents ?? 0,
+      base_timing: input.base_timing ?? "arrears",
+      trial_days: input.trial_days ?? 0,
       labels: input.labels ?? [],
     },
     now,
@@ -68,7 +64,7 @@ export async function addCharge(
 ): Promise<plans.ChargeRow> {
   const plan = await lockLive(tx, project, plan_id);
   const existing = await plans.listCharges(tx, project, [plan.id]);
-  const [terms] = await resolveCharges(tx, project, plan.amount_currency, [input], "");
+  const [terms] = await resolveCharges(holding(tx, project), plan.amount_currency, [input], "");
   if (terms === undefined) throw new Error("One charge in, one charge out.");
   const position = (existing.at(-1)?.position ?? -1) + 1;
   await plans.insertCharges(tx, project, plan.id, [{ ...terms, position }], now);
@@ -82,6 +78,9 @@ export async function addCharge(
   return charge;
 }
 
+/** What a price list has beside the charges. */
+const TERMS = ["amount_cents", "minimum_cents", "base_timing"] as const;
+
 export async function patchPlan(
   tx: Tx,
   project: ProjectId,
@@ -92,15 +91,16 @@ export async function patchPlan(
 ): Promise<Detailed> {
   const [before] = await plans.lock(tx, project, [plan_id]);
   if (before === undefined) throw refuse("not_found", "No plan has this id.");
-  const repriced = change.charges !== undefined || change.amount_cents !== undefined;
+  const { charges: wanted, ...fields } = change;
+  const repriced = wanted !== undefined || TERMS.some((term) => change[term] !== undefined);
   if (repriced && before.archived_at !== null) {
     throw refuse("plan_archived", "An archived plan keeps its prices.");
   }
-  const { charges: wanted, ...fields } = change;
   const plan = await plans.update(tx, project, plan_id, { ...before, ...fields }, now);
   const moved = wanted === undefined ? false : await replaceCharges(tx, project, plan, wanted, now);
-  if (moved || plan.amount_cents !== before.amount_cents)
+  if (moved || TERMS.some((term) => plan[term] !== before[term])) {
     await pricePlans(tx, project, [plan], now);
+  }
   await emit(
     tx,
     project,
@@ -120,7 +120,7 @@ async function replaceCharges(
   now: Date,
 ): Promise<boolean> {
   const existing = await plans.listCharges(tx, project, [plan.id]);
-  const terms = await resolveCharges(tx, project, plan.amount_currency, wanted, "charges");
+  const terms = await resolveCharges(holding(tx, project), plan.amount_currency, wanted, "charges");
   const unclaimed = new Map<string, plans.ChargeRow[]>();
   for (const charge of existing) {
     const key = termsKey({ ...charge, metric_id: charge.billable_metric_id });
@@ -141,116 +141,40 @@ async function replaceCharges(
   return removed.length > 0 || added.length > 0 || kept.some(({ moved }) => moved);
 }
 
-type Comparable = Omit<plans.ChargeTerms, "id" | "position">;
+type Comparable = Pick<
+  plans.ChargeTerms,
+  | "name"
+  | "charge_model"
+  | "invoice_timing"
+  | "metric_id"
+  | "rate"
+  | "price"
+  | "catalog_item_id"
+  | "amount_override_cents"
+  | "quantity_from"
+  | "properties"
+>;
 
+/** The same for charges that mean the same: "0.10" and "0.1" are one price. */
 function termsKey(terms: Comparable): string {
-  const { charge_model, invoice_timing, metric_id, rate, catalog_item_id } = terms;
-  const { amount_override_cents, quantity_from, properties } = terms;
-  // A rate is compared as a number: "0.10" and "0.1" are one price.
-  const { amount, ...others } = properties;
-  const rest = charge_model === "standard" ? others : { ...others, amount };
-  const sorted = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
-  const plainRate = rate
-    ?.replace(/^0+(?=\d)/, "")
-    .replace(/(\.\d*?)0+$/, "$1")
-    .replace(/\.$/, "");
+  const { name, charge_model, invoice_timing, metric_id, catalog_item_id } = terms;
+  const { amount_override_cents, quantity_from, properties, rate } = terms;
+  const isUsage = charge_model !== "flat_fee";
+  const own = Object.entries(properties)
+    .filter(([word]) => !PRICE_WORDS.includes(word) || (word === "amount" && !isUsage))
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const price = comparablePrice({ ...(rate === null ? {} : { amount: rate }), ...terms.price });
   return JSON.stringify([
+    name,
     charge_model,
     invoice_timing,
     metric_id,
-    plainRate ?? null,
+    Object.entries(price as object).sort(([a], [b]) => (a < b ? -1 : 1)),
     catalog_item_id,
     amount_override_cents,
     quantity_from,
-    sorted,
+    own,
   ]);
-}
-
-/** Looks up what charges refer to, and holds it still until the transaction ends. */
-async function resolveCharges(
-  tx: Tx,
-  project: ProjectId,
-  currency: string,
-  inputs: readonly ChargeInput[],
-  field: "charges" | "",
-): Promise<plans.ChargeTerms[]> {
-  const places = inputs.map((_, i) => (field === "" ? "" : `${field}[${i}].`));
-  const drafts = inputs.map((input, i) => draftCharge(input, places[i] ?? ""));
-  const found = {
-    metrics: await lockMetrics(tx, project, drafts),
-    items: await lockItems(tx, project, drafts),
-  };
-  return drafts.map((draft, position) => {
-    const at = places[position] ?? "";
-    const item = itemOf(draft, found.items, currency, at);
-    return {
-      id: newId(),
-      position,
-      charge_model: draft.charge_model,
-      invoice_timing: draft.invoice_timing,
-      metric_id: metricOf(draft, found.metrics, at),
-      rate: draft.rate,
-      catalog_item_id: item,
-      amount_override_cents: draft.amount_override_cents,
-      quantity_from: draft.quantity_from,
-      properties: draft.properties,
-    };
-  });
-}
-
-async function lockMetrics(tx: Tx, project: ProjectId, drafts: readonly ChargeDraft[]) {
-  const ids: string[] = [];
-  const codes: string[] = [];
-  for (const { metric } of drafts) {
-    if (metric === null) continue;
-    if ("id" in metric) ids.push(metric.id);
-    else codes.push(metric.code);
-  }
-  return ids.length + codes.length === 0 ? [] : metrics.lockLive(tx, project, { ids, codes });
-}
-
-async function lockItems(tx: Tx, project: ProjectId, drafts: readonly ChargeDraft[]) {
-  const codes = drafts.flatMap(({ catalog_item_code }) => catalog_item_code ?? []);
-  return codes.length === 0 ? [] : catalog.lockLive(tx, project, codes);
-}
-
-function metricOf(
-  draft: ChargeDraft,
-  found: readonly { id: string; code: string }[],
-  at: string,
-): string | null {
-  const { metric } = draft;
-  if (metric === null) return null;
-  const match = found.find((row) =>
-    "id" in metric ? row.id === metric.id : row.code === metric.code,
-  );
-  if (match === undefined) {
-    throw refuse(
-      "not_found",
-      `${at}billable_metric_id: no live metric is known by this id or code.`,
-    );
-  }
-  return match.id;
-}
-
-function itemOf(
-  draft: ChargeDraft,
-  found: readonly { id: string; code: string; currency: string }[],
-  currency: string,
-  at: string,
-): string | null {
-  if (draft.catalog_item_code === null) return null;
-  const match = found.find((row) => row.code === draft.catalog_item_code);
-  if (match === undefined) {
-    throw refuse("not_found", `${at}catalog_item_code: no live catalog item has this code.`);
-  }
-  if (match.currency !== currency) {
-    throw refuse(
-      "currency_mismatch",
-      `${at}catalog_item_code: ${match.code} is priced in ${match.currency}, the plan in ${currency}.`,
-    );
-  }
-  return match.id;
 }
 
 export async function lockLive(

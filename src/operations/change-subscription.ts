@@ -1,22 +1,23 @@
-// Changes a subscription: properties and status. Periods that are over are closed first, so that
-// they are billed as they were.
+// Changes a subscription: properties, trial, end, plan, prices of its own, status. Periods that are
+// over are closed first, so that they are billed as they were.
 
-import { startOfDay, utcDate } from "../domain/dates.ts";
-import { draftInvoice } from "../domain/invoicing.ts";
-import { isLive, type SubscriptionStatus, transition } from "../domain/lifecycle.ts";
-import { AmountOutOfRange } from "../domain/money.ts";
-import { billedDates, firstPeriod } from "../domain/periods.ts";
-import { advanceFees, BadQuantity } from "../domain/pricing.ts";
+import { isLive, type SubscriptionStatus } from "../domain/lifecycle.ts";
+import { listOf } from "../domain/price-lists.ts";
 import { refuse, refuseField } from "../errors.ts";
 import type { SubscriptionPatch } from "../schema/subscriptions.ts";
 import type { Tx } from "../store/db.ts";
+import * as openPeriods from "../store/open-periods.ts";
 import * as plans from "../store/plans.ts";
+import * as priceOverrides from "../store/price-overrides.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
-import { closeEnded, closeFinally, requestFor } from "./close-periods.ts";
-import { type By, emit, type Fact } from "./emit.ts";
-import { issueInvoices } from "./issue-invoices.ts";
-import { pinPlan, recurring } from "./start-subscription.ts";
+import { mergeProperties } from "./change-properties.ts";
+import { changeStatus, type Wanted } from "./change-status.ts";
+import { changePlan, overridePrices } from "./change-subscription-plan.ts";
+import { changeTrial } from "./change-trial.ts";
+import { handleDue, isDue } from "./close-periods.ts";
+import { type By, emit } from "./emit.ts";
+import { instant, recurring, refuseEarlyEnd } from "./start-subscription.ts";
 
 type Billed = subscriptions.BilledSubscription;
 
@@ -28,19 +29,58 @@ export async function patchSubscription(
   by: By,
   now: Date,
 ): Promise<subscriptions.SubscriptionRow> {
+  refuseMixed(change);
   const subscription = await lockCaughtUp(tx, settings, ref, by, now);
-  if (change.properties !== undefined) {
+  const { id, status } = subscription;
+  refuseEnded(subscription, change);
+  // With a change of plan now, the old period is closed with the old quantities first.
+  const isDeferred = changesNow(subscription, change);
+  if (change.properties !== undefined && !isDeferred) {
     await changeProperties(tx, settings.id, subscription, change.properties, by, now);
   }
-  if (change.status === undefined) return reread(tx, settings.id, subscription.id);
-  return changeStatus(
-    tx,
-    settings,
-    subscription.id,
-    { status: change.status, bill: true },
-    by,
-    now,
-  );
+  if (change.trial_days !== undefined) {
+    await changeTrial(tx, settings, await reread(tx, settings.id, id), change.trial_days, by, now);
+  }
+  await changeFields(tx, settings.id, await reread(tx, settings.id, id), change, by, now);
+  if (change.plan_id !== undefined && change.plan_id.toLowerCase() !== subscription.plan_id) {
+    await changePlan(tx, settings, await reread(tx, settings.id, id), change, by, now);
+  } else {
+    await keepPlan(tx, settings, id, change, by, now);
+  }
+  if (change.status !== undefined) {
+    const wanted = { status: change.status, bill: true };
+    return moveLocked(tx, settings, id, wanted, by, now);
+  }
+  return reread(tx, settings.id, id);
+
+  function changesNow(row: Billed, { plan_id, change_at }: SubscriptionPatch): boolean {
+    const isOther = plan_id !== undefined && plan_id.toLowerCase() !== row.plan_id;
+    return isOther && change_at !== "period_end" && status !== "pending" && !row.in_trial;
+  }
+}
+
+/** The present plan takes a scheduled change back; its prices may change all the same. */
+async function keepPlan(
+  tx: Tx,
+  settings: ProjectSettings,
+  id: string,
+  change: SubscriptionPatch,
+  by: By,
+  now: Date,
+): Promise<void> {
+  const subscription = await reread(tx, settings.id, id);
+  if (change.plan_id !== undefined) await takeBack(tx, settings.id, subscription, by, now);
+  if (change.overrides !== undefined) {
+    await overridePrices(tx, settings.id, subscription, change.overrides, by, now);
+  }
+}
+
+async function takeBack(tx: Tx, project: ProjectId, subscription: Billed, by: By, now: Date) {
+  const { id, scheduled_plan_id } = subscription;
+  if (scheduled_plan_id === null) return;
+  await openPeriods.schedulePlan(tx, project, id, null, now);
+  const payload = { scheduled_plan_id: null };
+  await emit(tx, project, [{ type: "subscription.updated", resource_id: id, payload }], by, now);
 }
 
 export async function moveSubscription(
@@ -52,12 +92,10 @@ export async function moveSubscription(
   now: Date,
 ): Promise<subscriptions.SubscriptionRow> {
   const { id } = await lockCaughtUp(tx, settings, ref, by, now);
-  return changeStatus(tx, settings, id, wanted, by, now);
+  return moveLocked(tx, settings, id, wanted, by, now);
 }
 
-type Wanted = { readonly status: SubscriptionStatus; readonly bill: boolean };
-
-async function changeStatus(
+async function moveLocked(
   tx: Tx,
   settings: ProjectSettings,
   id: string,
@@ -65,27 +103,54 @@ async function changeStatus(
   by: By,
   now: Date,
 ): Promise<subscriptions.SubscriptionRow> {
-  const subscription = await reread(tx, settings.id, id);
-  const at = notBefore(subscription, now);
-  const facts = await applyTransition(tx, settings, subscription, wanted, at);
-  await emit(tx, settings.id, facts, by, at);
+  await changeStatus(tx, settings, await reread(tx, settings.id, id), wanted, by, now);
   return reread(tx, settings.id, id);
 }
 
-/**
- * `now` was read before the lock was waited for, perhaps on a machine whose clock is behind. What
- * happened to the subscription meanwhile may be later, and nothing may end before it began.
- */
-function notBefore({ current_period_start, terminated_at }: Billed, now: Date): Date {
-  const latest = Math.max(
-    now.getTime(),
-    current_period_start.getTime(),
-    terminated_at?.getTime() ?? 0,
-  );
-  return new Date(latest);
+/** A status is asked for with properties at most: what else would come first is not said. */
+function refuseMixed(change: SubscriptionPatch): void {
+  const { status, plan_id, change_at, overrides, trial_days, ends_at } = change;
+  const others = { plan_id, change_at, overrides, trial_days, ends_at };
+  const beside = Object.entries(others).find(([, value]) => value !== undefined);
+  if (status !== undefined && beside !== undefined) {
+    const message = `status and ${beside[0]} cannot be changed in one call.`;
+    throw refuseField("status", "unsupported", message);
+  }
+  if (change_at !== undefined && plan_id === undefined) {
+    throw refuseField("plan_id", "required", "change_at says when plan_id counts: name a plan.");
+  }
 }
 
-/** Locked, with every period that is over closed, each at its own prices. */
+function refuseEnded({ status }: Billed, change: SubscriptionPatch): void {
+  const { plan_id, overrides, ends_at } = change;
+  const isAsked = plan_id !== undefined || overrides !== undefined || ends_at !== undefined;
+  if (!isAsked || isLive(status)) return;
+  throw refuse("subscription_ended", "The subscription has ended. Reactivate it first.");
+}
+
+async function changeFields(
+  tx: Tx,
+  project: ProjectId,
+  subscription: Billed,
+  change: SubscriptionPatch,
+  by: By,
+  now: Date,
+): Promise<void> {
+  const { metadata = subscription.metadata } = change;
+  if (change.metadata === undefined && change.ends_at === undefined) return;
+  const { id, started_at, overrides } = subscription;
+  const ends_at =
+    change.ends_at === undefined ? subscription.ends_at : instant(change.ends_at, "ends_at");
+  if (change.ends_at !== undefined && ends_at !== null) refuseEarlyEnd(ends_at, started_at, now);
+  await subscriptions.setFields(tx, project, id, { ends_at, overrides, metadata }, now);
+  const payload = {
+    ...(change.ends_at === undefined ? {} : { ends_at }),
+    ...(change.metadata === undefined ? {} : { metadata }),
+  };
+  await emit(tx, project, [{ type: "subscription.updated", resource_id: id, payload }], by, now);
+}
+
+/** Locked, with everything that is due done, each period at its own prices. */
 async function lockCaughtUp(
   tx: Tx,
   settings: ProjectSettings,
@@ -95,16 +160,14 @@ async function lockCaughtUp(
 ): Promise<Billed> {
   let subscription = await subscriptions.lock(tx, settings.id, ref);
   if (subscription === undefined) throw refuse("not_found", "No subscription has this id.");
-  while (isLive(subscription.status) && subscription.current_period_next <= now) {
-    const { closed } = await closeEnded(
-      tx,
-      settings,
-      [subscription],
-      { ...by, actor_token_id: null },
-      now,
-    );
-    if (closed === 0) return subscription;
+  const scheduler = { ...by, actor_token_id: null };
+  while (isDue(subscription, now)) {
+    const { closed, facts } = await handleDue(tx, settings, [subscription], scheduler, now);
+    if (closed === 0 && facts.length === 0) return subscription;
+    const before: SubscriptionStatus = subscription.status;
     subscription = await reread(tx, settings.id, subscription.id);
+    // It was set aside.
+    if (closed === 0 && subscription.status === before) return subscription;
   }
   return subscription;
 }
@@ -123,161 +186,15 @@ async function changeProperties(
   by: By,
   now: Date,
 ): Promise<void> {
-  const { id, plan_id, plan_version } = subscription;
-  const merged = await subscriptions.mergeProperties(tx, project, id, change, now);
-  if (Buffer.byteLength(JSON.stringify(merged.properties)) > PROPERTIES_BYTES_MAX) {
-    throw refuse(
-      "limit_exceeded",
-      `properties may have at most ${PROPERTIES_BYTES_MAX} bytes of JSON.`,
-    );
-  }
-  const versions = await plans.listVersions(tx, project, [plan_id]);
-  const version = versions.find((candidate) => candidate.version === plan_version);
-  if (version !== undefined && isLive(subscription.status)) {
-    await subscriptions.setRecurring(tx, project, id, recurring(version, merged.properties));
+  const { id, plan_id } = subscription;
+  const merged = await mergeProperties(tx, project, subscription, change, now);
+  if (isLive(subscription.status) && !subscription.in_trial) {
+    const versions = await plans.listVersions(tx, project, [plan_id]);
+    const overrides =
+      subscription.override_no === null ? [] : await priceOverrides.list(tx, project, [id]);
+    const list = listOf({ versions, overrides }, subscription);
+    await subscriptions.setRecurring(tx, project, id, recurring(list, merged));
   }
   const payload = { properties: change };
   await emit(tx, project, [{ type: "subscription.updated", resource_id: id, payload }], by, now);
-}
-
-const PROPERTIES_BYTES_MAX = 16 * 1024;
-
-async function applyTransition(
-  tx: Tx,
-  settings: ProjectSettings,
-  subscription: Billed,
-  wanted: Wanted,
-  now: Date,
-): Promise<Fact[]> {
-  const project = settings.id;
-  const { id, external_id, status: from } = subscription;
-  const fact = (type: Fact["type"], more: object = {}): Fact => ({
-    type,
-    resource_id: id,
-    payload: { external_id, from, ...more },
-  });
-  const step = transition(from, wanted.status);
-  switch (step.kind) {
-    case "none":
-      return [];
-    case "suspend":
-      await subscriptions.insertSuspension(tx, project, id, now);
-      await subscriptions.setStatus(
-        tx,
-        project,
-        id,
-        { status: "suspended", terminated_at: null },
-        now,
-      );
-      return [fact("subscription.suspended")];
-    case "resume":
-      await subscriptions.endSuspension(tx, project, id, now);
-      await subscriptions.setStatus(
-        tx,
-        project,
-        id,
-        { status: "active", terminated_at: null },
-        now,
-      );
-      return [fact("subscription.resumed")];
-    case "terminate": {
-      const invoices = await billFinally(tx, settings, subscription, wanted.bill, now);
-      await end(tx, project, id, "terminated", now);
-      return [...invoices, fact("subscription.terminated", { terminated_at: now })];
-    }
-    case "cancel": {
-      await closeFinally(tx, settings, subscription, false, now);
-      await end(tx, project, id, "canceled", now);
-      return [fact("subscription.canceled", { terminated_at: now })];
-    }
-    case "relabel": {
-      const { terminated_at } = subscription;
-      await subscriptions.setStatus(tx, project, id, { status: wanted.status, terminated_at }, now);
-      return [
-        fact(wanted.status === "canceled" ? "subscription.canceled" : "subscription.terminated"),
-      ];
-    }
-    case "reactivate":
-      return [
-        fact("subscription.reactivated"),
-        ...(await reactivate(tx, settings, subscription, step.into, now)),
-      ];
-  }
-}
-
-/** When the final invoice cannot be made, nothing ends and the caller gets the reason. */
-async function billFinally(
-  tx: Tx,
-  settings: ProjectSettings,
-  subscription: Billed,
-  bill: boolean,
-  now: Date,
-): Promise<readonly Fact[]> {
-  try {
-    return await closeFinally(tx, settings, subscription, bill, now);
-  } catch (error) {
-    if (error instanceof BadQuantity || error instanceof AmountOutOfRange) {
-      const message = `The final invoice cannot be made. ${error.message}`;
-      throw refuseField("properties", "unbillable", message);
-    }
-    throw error;
-  }
-}
-
-async function end(
-  tx: Tx,
-  project: ProjectId,
-  id: string,
-  status: "terminated" | "canceled",
-  now: Date,
-): Promise<void> {
-  await subscriptions.endSuspension(tx, project, id, now);
-  await subscriptions.setStatus(tx, project, id, { status, terminated_at: now }, now);
-}
-
-/** A new period from now to the calendar's end; the gap is never billed. */
-async function reactivate(
-  tx: Tx,
-  settings: ProjectSettings,
-  subscription: Billed,
-  into: "active" | "suspended",
-  now: Date,
-): Promise<Fact[]> {
-  const project = settings.id;
-  const version = await pinPlan(tx, project, subscription.plan_id, "");
-  const period = firstPeriod(now, version.interval);
-  const period_no = subscription.period_no + 1;
-  const reopened = await subscriptions.reopen(
-    tx,
-    project,
-    {
-      id: subscription.id,
-      period_no,
-      current_period_start: period.start,
-      current_period_next: period.next,
-      plan_version: version.version,
-      recurring_cents: recurring(version, subscription.properties),
-    },
-    into,
-    now,
-  );
-  if (!reopened) {
-    throw refuse("already_exists", "Another live subscription has this external_id.", {
-      details: [{ field: "external_id", code: "taken" }],
-    });
-  }
-  // It is never active before it is resumed, so not even its first day counts.
-  if (into === "suspended") {
-    await subscriptions.insertSuspension(tx, project, subscription.id, startOfDay(utcDate(now)));
-  }
-  const draft = draftInvoice({
-    fees: advanceFees(version, subscription.properties),
-    currency: version.currency,
-    ...billedDates(period.start, period.next),
-    now,
-    net_payment_days: settings.net_payment_days,
-  });
-  const requests = requestFor(subscription, draft, "advance", period_no);
-  const issued = await issueInvoices(tx, project, requests, now);
-  return issued.flatMap(({ facts }) => facts);
 }

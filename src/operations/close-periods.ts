@@ -1,41 +1,34 @@
-// Bills ended periods and opens the next ones: load, decide, write, emit, for a whole batch.
+// Does what is due of subscriptions: bills ended periods and opens the next ones, ends those whose
+// end was set, starts those that were pending. Load, decide, write, emit, for a whole batch.
 
 import {
   type Closed,
   type Closing,
   closePeriod,
-  type LatePeriod,
   type Opened,
   openNext,
-  supplement,
+  skipPeriod,
 } from "../domain/closing.ts";
 import { nextMidnight } from "../domain/dates.ts";
-import { groupBy } from "../domain/group-by.ts";
 import { isLive } from "../domain/lifecycle.ts";
-import { shownEnd } from "../domain/periods.ts";
+import { nextPeriod } from "../domain/periods.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
 import type { Tx } from "../store/db.ts";
-import * as plans from "../store/plans.ts";
+import * as openPeriods from "../store/open-periods.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
-import * as usage from "../store/usage.ts";
 import * as usageLocks from "../store/usage-locks.ts";
+import * as usageSums from "../store/usage-sums.ts";
 import { type By, emit, type Fact, SCHEDULER } from "./emit.ts";
-import { type InvoiceRequest, issueInvoices } from "./issue-invoices.ts";
+import { type InvoiceRequest, issueInvoices, requestFor } from "./issue-invoices.ts";
+import { closingOf, loadTerms, loadUsage, openPeriod, type Terms } from "./load-closing.ts";
+import { Attempts, type CloseReport, type Failed, recordFailed } from "./set-aside.ts";
+import { startPending } from "./start-pending.ts";
+import { ended, periodRenewed, planChanged, trialEnded } from "./subscription-facts.ts";
 
 export const BATCH_MAX = 1_000;
 
 type Billed = subscriptions.BilledSubscription;
-
-/** What a run did: for the report of an advanced clock, and for the workers. */
-export type CloseReport = {
-  readonly closed: number;
-  readonly facts: readonly Fact[];
-  /** Subscriptions whose period could not be closed, for a reason that was not known before. */
-  readonly set_aside?: readonly SetAside[];
-};
-
-export type SetAside = { readonly id: string; readonly reason: string };
 
 /**
  * What keeps usage out of periods that are closing: usage locks until the commit, or a cutoff that
@@ -43,19 +36,37 @@ export type SetAside = { readonly id: string; readonly reason: string };
  */
 export type Guard = "usage locks" | "cutoff";
 
-/** Closes one period of each subscription that is due, at most a batch of them. */
+/** A period that ends, and what follows it. */
+export type Ending = {
+  readonly subscription: Billed;
+  readonly end: Date;
+  readonly next:
+    | { readonly kind: "renew" }
+    /** Now, by a caller: with other properties from the new period on, if they change as well. */
+    | {
+        readonly kind: "change";
+        readonly plan_id: string;
+        readonly properties: Record<string, unknown>;
+      }
+    | {
+        readonly kind: "end";
+        readonly status: "terminated" | "canceled";
+        readonly bill: boolean;
+      };
+};
+
+/** Does what is due of each subscription, at most a batch of them. */
 export async function closeDue(
   tx: Tx,
   settings: ProjectSettings,
   now: Date,
   guard: Guard,
 ): Promise<CloseReport> {
-  const due = await subscriptions.claimEnded(tx, settings.id, now, BATCH_MAX);
-  if (due.length === 0) return { closed: 0, facts: [] };
-  return closeEnded(tx, settings, due, SCHEDULER, now, guard);
+  const due = await openPeriods.claimDue(tx, settings.id, now, BATCH_MAX);
+  return handleDue(tx, settings, due, SCHEDULER, now, guard);
 }
 
-/** Closes one subscription alone: how a batch that failed finds the one that made it fail. */
+/** The same for one subscription alone: how a batch that failed finds the one that made it fail. */
 export async function closeAlone(
   tx: Tx,
   settings: ProjectSettings,
@@ -63,16 +74,20 @@ export async function closeAlone(
   now: Date,
 ): Promise<CloseReport> {
   const subscription = await subscriptions.lock(tx, settings.id, id);
-  const isDue =
-    subscription !== undefined &&
-    isLive(subscription.status) &&
-    subscription.current_period_next <= now;
-  if (!isDue) return { closed: 0, facts: [] };
-  return closeEnded(tx, settings, [subscription], SCHEDULER, now);
+  if (subscription === undefined || !isDue(subscription, now)) return { closed: 0, facts: [] };
+  return handleDue(tx, settings, [subscription], SCHEDULER, now);
 }
 
-/** Closes the ended period of each of these locked subscriptions. */
-export async function closeEnded(
+/** Whether its start, its end or the end of its period has come. */
+export function isDue(subscription: subscriptions.SubscriptionRow, now: Date): boolean {
+  if (!isLive(subscription.status)) return false;
+  const { status, started_at, ends_at, current_period_next } = subscription;
+  if (status === "pending" && started_at <= now) return true;
+  return current_period_next <= now || (ends_at !== null && ends_at <= now);
+}
+
+/** Of locked subscriptions: a start comes before an end that was set, and that before a close. */
+export async function handleDue(
   tx: Tx,
   settings: ProjectSettings,
   due: readonly Billed[],
@@ -80,285 +95,233 @@ export async function closeEnded(
   now: Date,
   guard: Guard = "usage locks",
 ): Promise<CloseReport> {
-  const project = settings.id;
-  const load = await (guard === "cutoff" ? loadUnlocked : loadFor)(tx, project, due);
-
-  // Decide. What cannot be decided is set aside with its reason; the others go on.
-  const closes: Decided[] = [];
-  const failed: (SetAside & { readonly known: boolean })[] = [];
-  for (const subscription of due) {
-    const closing = closingOf(load, subscription, subscription.current_period_next, settings, now);
-    try {
-      closes.push({ subscription, closed: closePeriod(closing), opened: openNext(closing) });
-    } catch (error) {
-      const reason = reasonOf(error);
-      const known = subscription.set_aside_reason === reason;
-      failed.push({ id: subscription.id, reason, known });
-    }
-  }
-
-  // Write.
-  for (const { id, reason } of failed) await subscriptions.setAside(tx, project, id, reason);
-  await closedPeriods.insert(tx, project, closes.map(closedRow), now);
-  await closedPeriods.recordSettled(tx, project, closes.flatMap(settledRows));
-  await subscriptions.renew(tx, project, closes.map(openRow), now);
-  const issued = await issueInvoices(tx, project, closes.flatMap(invoiceRequests), now);
-
-  // Emit.
-  const set_aside = failed.filter(({ known }) => !known);
-  const facts = [
-    ...issued.flatMap(({ facts }) => facts),
-    ...closes.map(periodRenewed),
-    ...set_aside.map(wasSetAside),
-  ];
-  await emit(tx, project, facts, by, now);
-  return { closed: closes.length, facts, set_aside };
-}
-
-/**
- * For a reason that a close met while it wrote, after which nothing of it is left. Undefined when
- * the same reason was told before, or the subscription is gone.
- */
-export async function setAside(
-  tx: Tx,
-  project: ProjectId,
-  id: string,
-  error: unknown,
-  now: Date,
-): Promise<SetAside | undefined> {
-  const subscription = await subscriptions.lock(tx, project, id);
-  if (subscription === undefined) return undefined;
-  const found = { id, reason: reasonOf(error) };
-  await subscriptions.setAside(tx, project, id, found.reason);
-  if (subscription.set_aside_reason === found.reason) return undefined;
-  await emit(tx, project, [wasSetAside(found)], SCHEDULER, now);
-  return found;
-}
-
-function reasonOf(error: unknown): string {
-  const reason = error instanceof Error ? error.message : String(error);
-  return reason.slice(0, subscriptions.SET_ASIDE_REASON_MAX);
-}
-
-function wasSetAside({ id, reason }: SetAside): Fact {
-  return { type: "subscription.set_aside", resource_id: id, payload: { reason } };
-}
-
-/** Ends a locked, caught-up subscription's open period now; `bill` is false when nothing is due. */
-export async function closeFinally(
-  tx: Tx,
-  settings: ProjectSettings,
-  subscription: Billed,
-  bill: boolean,
-  now: Date,
-): Promise<readonly Fact[]> {
-  const project = settings.id;
-  const period = { subscription_id: subscription.id, period_no: subscription.period_no };
-  await usageLocks.lockUsage(tx, project, [usageLocks.usageLock(subscription.id)], "alone");
-  if (await usage.hasUsageFrom(tx, project, period, now))
-    await usage.cutAt(tx, project, period, now);
-  const load = await loadFor(tx, project, [subscription]);
-  const closing = closingOf(load, subscription, now, settings, now);
-  const closed: Closed = bill
-    ? closePeriod(closing)
-    : { draft: undefined, billed: {}, settled: [] };
-  const row = {
-    ...closedRow({ subscription, closed }),
-    ends_at: now,
-    billable: bill,
+  const pending = due.filter(({ status }) => status === "pending");
+  const open = due.filter(({ status }) => status !== "pending");
+  const starts = await startPending(tx, settings, pending, by, now);
+  const closes = await closeAll(tx, settings, open.map(dueEnding), by, now, guard);
+  return {
+    closed: starts.closed + closes.closed,
+    facts: [...starts.facts, ...closes.facts],
+    set_aside: [...(starts.set_aside ?? []), ...(closes.set_aside ?? [])],
   };
-  await closedPeriods.insert(tx, project, [row], now);
-  await closedPeriods.recordSettled(tx, project, settledRows({ subscription, closed }));
-  // Without a final invoice, late usage of earlier periods gets an invoice of its own.
-  if (!bill) await closedPeriods.settleLateBy(tx, project, subscription.id, nextMidnight(now));
-  const request = requestFor(subscription, closed.draft, "period", subscription.period_no);
-  const issued = await issueInvoices(tx, project, request, now);
-  return issued.flatMap(({ facts }) => facts);
 }
 
-/** Invoices of their own for late usage of subscriptions that have ended. */
-export async function settleEnded(
+function dueEnding(subscription: Billed): Ending {
+  const { ends_at, current_period_next: next } = subscription;
+  if (ends_at !== null && ends_at <= next) {
+    return { subscription, end: ends_at, next: { kind: "end", status: "terminated", bill: true } };
+  }
+  return { subscription, end: next, next: { kind: "renew" } };
+}
+
+/** Ends the open period of each. What cannot be decided is set aside; the others go on. */
+export async function closeAll(
   tx: Tx,
   settings: ProjectSettings,
+  endings: readonly Ending[],
+  by: By,
   now: Date,
-  limit = BATCH_MAX,
+  guard: Guard = "usage locks",
 ): Promise<CloseReport> {
+  if (endings.length === 0) return { closed: 0, facts: [] };
+  const { decided, failed } = await decide(tx, settings, endings, now, guard);
   const project = settings.id;
-  const due = await closedPeriods.listSettlements(tx, project, now, limit);
-  const facts: Fact[] = [];
-  for (const id of due) {
-    // Two workers may both come here; the second one waits and then finds nothing late.
-    const subscription = await subscriptions.lock(tx, project, id);
-    if (subscription === undefined) continue;
-    const load = await loadFor(tx, project, [subscription]);
-    const { versions, late } = closingOf(load, subscription, now, settings, now);
-    if (late.length === 0) continue;
-    const { draft, settled } = supplement(versions, late, {
-      net_payment_days: settings.net_payment_days,
-      now,
-    });
-    const rows = settled.map((row) => ({ ...row, subscription_id: id }));
-    await closedPeriods.recordSettled(tx, project, rows);
-    const cause_no = await closedPeriods.countSupplements(tx, project, id);
-    const requests = requestFor(
-      subscription,
-      draft,
-      "supplement",
-      subscription.period_no,
-      cause_no,
-    );
-    const issued = await issueInvoices(tx, project, requests, now);
-    facts.push(...issued.flatMap((one) => one.facts));
-  }
-  await emit(tx, project, facts, SCHEDULER, now);
-  return { closed: due.length, facts };
+  const aside = await recordFailed(tx, project, failed);
+  const facts = [...(await write(tx, project, decided, now)), ...aside.facts];
+  await emit(tx, project, facts, by, now);
+  return { closed: decided.length, facts, set_aside: aside.set_aside };
 }
 
-type Load = {
-  readonly versions: ReadonlyMap<string, plans.VersionRow[]>;
-  readonly usage: ReadonlyMap<string, usage.PeriodUsage[]>;
-  readonly suspensions: ReadonlyMap<string, subscriptions.SuspensionRow[]>;
-  readonly late: ReadonlyMap<string, closedPeriods.ClosedPeriod[]>;
-};
-
-/** Everything the decisions need, in a few statements for any number of subscriptions. */
-export async function loadFor(tx: Tx, project: ProjectId, batch: readonly Billed[]): Promise<Load> {
-  // From here to the commit no event can join these periods.
-  await usageLocks.lockUsage(
-    tx,
-    project,
-    batch.map(({ id }) => usageLocks.usageLock(id)),
-    "alone",
-  );
-  return loadUnlocked(tx, project, batch);
-}
-
-/** The same without locks: behind a cutoff, or for a preview, which writes nothing. */
-export async function loadUnlocked(
-  db: Parameters<typeof usage.totals>[0],
-  project: ProjectId,
-  batch: readonly Billed[],
-): Promise<Load> {
-  const ids = batch.map((subscription) => subscription.id);
-  const plan_ids = [...new Set(batch.map((subscription) => subscription.plan_id))];
-  const versions = await plans.listVersions(db, project, plan_ids);
-  const suspensions = await subscriptions.listSuspensions(db, project, ids);
-  const late = await closedPeriods.listLate(db, project, ids);
-  const open = batch.map(({ id, period_no }) => ({ subscription_id: id, period_no }));
-  const totals = await usage.totals(db, project, [...open, ...late]);
-  return {
-    versions: groupBy(versions, (version) => version.plan_id),
-    usage: groupBy(totals, periodKey),
-    suspensions: groupBy(suspensions, (suspension) => suspension.subscription_id),
-    late: groupBy(late, (period) => period.subscription_id),
-  };
-}
-
-function periodKey(period: usage.PeriodRef): string {
-  return `${period.subscription_id} ${period.period_no}`;
-}
-
-export function closingOf(
-  load: Load,
-  subscription: Billed,
-  end: Date,
+/** Ends one period for a caller, who gets the reason when it cannot be. Emits nothing. */
+export async function closeForCaller(
+  tx: Tx,
   settings: ProjectSettings,
+  ending: Ending,
   now: Date,
-): Closing {
-  const { id: subscription_id, period_no } = subscription;
-  const late = (load.late.get(subscription_id) ?? []).map(
-    (period): LatePeriod => ({ ...period, usage: load.usage.get(periodKey(period)) ?? [] }),
-  );
-  return {
-    subscription,
-    end,
-    versions: load.versions.get(subscription.plan_id) ?? [],
-    usage: load.usage.get(periodKey({ subscription_id, period_no })) ?? [],
-    suspensions: load.suspensions.get(subscription_id) ?? [],
-    late,
-    net_payment_days: settings.net_payment_days,
-    now,
-  };
+): Promise<Fact[]> {
+  const { decided, failed } = await decide(tx, settings, [ending], now, "usage locks");
+  if (failed[0] !== undefined) throw failed[0].error;
+  return write(tx, settings.id, decided, now);
 }
 
 type Decided = {
-  readonly subscription: Billed;
+  readonly ending: Ending;
   readonly closed: Closed;
-  readonly opened: Opened;
+  /** Undefined where the subscription ends. */
+  readonly opened: Opened | undefined;
+  readonly overrides: Billed["overrides"];
 };
-type Ended = Omit<Decided, "opened">;
 
-function closedRow({ subscription, closed }: Ended): closedPeriods.ClosedPeriod {
+async function decide(
+  tx: Tx,
+  settings: ProjectSettings,
+  endings: readonly Ending[],
+  now: Date,
+  guard: Guard,
+): Promise<{ decided: Decided[]; failed: Failed[] }> {
+  const project = settings.id;
+  const batch = endings.map(({ subscription }) => subscription);
+  // From here to the commit no event can join these periods.
+  const locks = batch.map(({ id }) => usageLocks.usageLock(id));
+  if (guard === "usage locks") await usageLocks.lockUsage(tx, project, locks, "alone");
+  const changes = endings.flatMap(({ next }) => (next.kind === "change" ? [next.plan_id] : []));
+  const terms = await loadTerms(tx, project, batch, changes);
+  const attempts = new Attempts();
+  const openings = endings.flatMap((ending) => {
+    const { subscription, end } = ending;
+    const closing = closingOf(terms, NO_USAGE, subscription, end, settings, now);
+    const decision = () => ({ ending, opened: openingOf(withChange(closing, ending), ending) });
+    return attempts.decide(subscription, decision) ?? [];
+  });
+  for (const { ending, opened } of openings) await moveAhead(tx, project, ending, opened);
+  const rest = openings.map(({ ending }) => ending.subscription);
+  const usage = await loadUsage(tx, project, rest, terms);
+  const decided = openings.flatMap(({ ending, opened }) => {
+    const { subscription, end, next } = ending;
+    const closing = withChange(closingOf(terms, usage, subscription, end, settings, now), ending);
+    const isBilled = next.kind !== "end" || next.bill;
+    const decision = () => (isBilled ? closePeriod : skipPeriod)(closing);
+    const closed = attempts.decide(subscription, decision);
+    if (closed === undefined) return [];
+    return [{ ending, closed, opened, overrides: overridesOf(terms, subscription, opened) }];
+  });
+  return { decided, failed: attempts.failed };
+}
+
+const NO_USAGE = new Map();
+
+function withChange(closing: Closing, { next }: Ending): Closing {
+  if (next.kind !== "change") return closing;
+  return { ...closing, change_to: next.plan_id, next_properties: next.properties };
+}
+
+function openingOf(closing: Closing, { next }: Ending): Opened | undefined {
+  return next.kind === "end" ? undefined : openNext(closing);
+}
+
+/** As callers see them: those of the plan that the new period is on. */
+function overridesOf(terms: Terms, subscription: Billed, opened: Opened | undefined) {
+  if (opened === undefined || opened.list.plan_id === subscription.plan_id) {
+    return subscription.overrides;
+  }
+  const own = terms.overrides.get(subscription.id) ?? [];
+  return own.find(({ plan_id }) => plan_id === opened.list.plan_id)?.overrides ?? null;
+}
+
+/** Of a period that ends before its time: events that were sent ahead of the end. */
+async function moveAhead(
+  tx: Tx,
+  project: ProjectId,
+  { subscription, end, next }: Ending,
+  opened: Opened | undefined,
+): Promise<void> {
+  if (end >= subscription.current_period_next && next.kind !== "end") return;
+  const period = openPeriod(subscription);
+  if (!(await usageSums.hasUsageFrom(tx, project, period, end))) return;
+  if (opened === undefined) return usageSums.cutAt(tx, project, period, end);
+  const { period: first, list, anchor_date } = opened;
+  const second = nextPeriod(first, list.interval, anchor_date);
+  await usageSums.placeAgain(tx, project, period, [end, first.next, second.next]);
+}
+
+async function write(
+  tx: Tx,
+  project: ProjectId,
+  decided: readonly Decided[],
+  now: Date,
+): Promise<Fact[]> {
+  await closedPeriods.insert(tx, project, decided.map(closedRow), now);
+  await closedPeriods.recordSettled(tx, project, decided.flatMap(settledRows));
+  await openPeriods.renew(tx, project, decided.flatMap(openRow), now);
+  await openPeriods.end(tx, project, decided.flatMap(endRow), now);
+  for (const { ending } of decided) {
+    // Without a final invoice, late usage of earlier periods gets an invoice of its own.
+    if (ending.next.kind !== "end" || ending.next.bill) continue;
+    const { id } = ending.subscription;
+    await closedPeriods.settleLateBy(tx, project, id, nextMidnight(now));
+  }
+  const issued = await issueInvoices(tx, project, decided.flatMap(invoiceRequests), now);
+  return [...issued.flatMap(({ facts }) => facts), ...decided.flatMap(factsOf)];
+}
+
+function closedRow({ ending, closed }: Decided): closedPeriods.ClosedPeriod {
+  const { subscription, end, next } = ending;
   return {
     subscription_id: subscription.id,
     period_no: subscription.period_no,
     starts_at: subscription.current_period_start,
-    ends_at: subscription.current_period_next,
+    ends_at: end,
     plan_id: subscription.plan_id,
     plan_version: subscription.plan_version,
-    billable: true,
+    override_no: subscription.override_no,
+    anchor_date: subscription.anchor_date,
+    is_trial: subscription.in_trial,
+    levels: closed.levels.start,
+    billable: next.kind !== "end" || next.bill,
     billed: closed.billed,
   };
 }
 
-function settledRows({ subscription, closed }: Ended) {
-  return closed.settled.map((row) => ({ ...row, subscription_id: subscription.id }));
+function settledRows({ ending, closed }: Decided) {
+  return closed.settled.map((row) => ({ ...row, subscription_id: ending.subscription.id }));
 }
 
-function openRow({ subscription, opened }: Decided): subscriptions.OpenPeriod {
-  return {
-    id: subscription.id,
-    period_no: subscription.period_no + 1,
+function openRow({ ending, closed, opened, overrides }: Decided): openPeriods.OpenPeriod[] {
+  if (opened === undefined) return [];
+  const { subscription } = ending;
+  return [
+    {
+      id: subscription.id,
+      plan_id: opened.list.plan_id,
+      period_no: subscription.period_no + 1,
+      current_period_start: opened.period.start,
+      current_period_next: opened.period.next,
+      anchor_date: opened.anchor_date,
+      plan_version: opened.list.version,
+      override_no: opened.override_no,
+      overrides,
+      scheduled_plan_id: null,
+      advance: opened.advance,
+      levels: closed.levels.end,
+      recurring_cents: opened.recurring_cents,
+    },
+  ];
+}
+
+function endRow({ ending, closed }: Decided): openPeriods.EndedSubscription[] {
+  const { subscription, end, next } = ending;
+  if (next.kind !== "end") return [];
+  const { status } = next;
+  return [{ id: subscription.id, status, terminated_at: end, levels: closed.levels.end }];
+}
+
+function invoiceRequests({ ending, closed, opened }: Decided): InvoiceRequest[] {
+  const { subscription } = ending;
+  const { period_no, in_trial } = subscription;
+  const old = { ...subscription, plan_code: closed.list.plan_code };
+  const requests = requestFor(old, closed.draft, "period", period_no);
+  if (opened === undefined) return requests;
+  const next = { ...subscription, plan_code: opened.list.plan_code };
+  const cause = in_trial ? "start" : "advance";
+  return [...requests, ...requestFor(next, opened.draft, cause, period_no + 1)];
+}
+
+function factsOf({ ending, closed, opened }: Decided): Fact[] {
+  const { subscription, end, next } = ending;
+  if (next.kind === "end") {
+    return [ended({ ...subscription, status: next.status }, subscription.status, end)];
+  }
+  if (opened === undefined) return [];
+  const now = {
+    ...subscription,
+    plan_code: opened.list.plan_code,
     current_period_start: opened.period.start,
     current_period_next: opened.period.next,
-    plan_version: opened.plan_version,
-    recurring_cents: opened.recurring_cents,
   };
-}
-
-function invoiceRequests({ subscription, closed, opened }: Decided): InvoiceRequest[] {
+  const isChanged = opened.list.plan_id !== subscription.plan_id;
   return [
-    ...requestFor(subscription, closed.draft, "period", subscription.period_no),
-    ...requestFor(subscription, opened.draft, "advance", subscription.period_no + 1),
+    ...(subscription.in_trial ? [trialEnded(now, end)] : []),
+    ...(isChanged ? [planChanged(now, closed.list.plan_code)] : []),
+    periodRenewed(now, { start: subscription.current_period_start, end }),
   ];
-}
-
-/** No request when there is nothing to bill. */
-export function requestFor(
-  subscription: Billed,
-  draft: Closed["draft"],
-  cause: InvoiceRequest["cause"],
-  period_no: number,
-  cause_no = 0,
-): InvoiceRequest[] {
-  if (draft === undefined) return [];
-  const { id, external_id, plan_code } = subscription;
-  const customer = {
-    id: subscription.customer_id,
-    external_id: subscription.customer_external_id,
-    name: subscription.customer_name,
-    email: subscription.customer_email,
-  };
-  return [
-    { draft, cause, period_no, cause_no, customer, subscription: { id, external_id, plan_code } },
-  ];
-}
-
-function periodRenewed({ subscription, opened }: Decided): Fact {
-  const current_period_start = opened.period.start;
-  const current_period_end = shownEnd(opened.period.next);
-  const { id, external_id, plan_code, status } = subscription;
-  const payload = { current_period_start, current_period_end };
-  // A suspended subscription renews without a webhook: only the log says that it changed.
-  if (status !== "active") return { type: "subscription.updated", resource_id: id, payload };
-  const data = {
-    subscription: { id, external_id, plan_code, status, current_period_start, current_period_end },
-    customer: { id: subscription.customer_id, external_id: subscription.customer_external_id },
-    previous_period: {
-      start: subscription.current_period_start,
-      end: shownEnd(subscription.current_period_next),
-    },
-  };
-  const event = "subscription.period_renewed";
-  return { type: event, resource_id: id, payload, webhook: { event, data } };
 }

@@ -9,6 +9,7 @@ import * as credits from "../store/credits.ts";
 import type { Tx } from "../store/db.ts";
 import * as installation from "../store/installation.ts";
 import * as invoices from "../store/invoices.ts";
+import type { BilledSubscription } from "../store/subscriptions.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import type { Fact } from "./emit.ts";
 
@@ -33,6 +34,33 @@ export type InvoiceSubscription = {
   readonly external_id: string;
   readonly plan_code: string;
 };
+
+type BilledFor = InvoiceSubscription &
+  Pick<
+    BilledSubscription,
+    "customer_id" | "customer_external_id" | "customer_name" | "customer_email"
+  >;
+
+/** Of a subscription, named with the plan of the billed period. None when nothing is to bill. */
+export function requestFor(
+  subscription: BilledFor,
+  draft: InvoiceDraft | undefined,
+  cause: InvoiceRequest["cause"],
+  period_no: number,
+  cause_no = 0,
+): InvoiceRequest[] {
+  if (draft === undefined) return [];
+  const { id, external_id, plan_code } = subscription;
+  const customer = {
+    id: subscription.customer_id,
+    external_id: subscription.customer_external_id,
+    name: subscription.customer_name,
+    email: subscription.customer_email,
+  };
+  return [
+    { draft, cause, period_no, cause_no, customer, subscription: { id, external_id, plan_code } },
+  ];
+}
 
 export type Issued = { readonly invoice: InvoiceWithFees; readonly facts: Fact[] };
 

@@ -1,10 +1,10 @@
 // Writes a plan's next price list when its charges, its base fee or a catalog price changed.
 // Periods that are running keep the list they started with.
 
-import type { PricedCharge } from "../domain/pricing.ts";
 import type { Tx } from "../store/db.ts";
 import * as plans from "../store/plans.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import { pricedCharge } from "./resolve-charges.ts";
 
 /** The plans must be locked by the caller, who has just changed something about their price. */
 export async function pricePlans(
@@ -19,12 +19,7 @@ export async function pricePlans(
     project,
     changed.map((plan) => plan.id),
   );
-  const versions = changed.map((plan) => ({
-    plan_id: plan.id,
-    version: plan.version + 1,
-    amount_cents: plan.amount_cents,
-    charges: charges.filter((charge) => charge.plan_id === plan.id).map(priced),
-  }));
+  const versions = changed.map((plan) => versionOf(plan, plan.version + 1, charges));
   await plans.insertVersions(tx, project, versions, now);
 }
 
@@ -36,28 +31,20 @@ export async function priceNewPlan(
   now: Date,
 ): Promise<plans.ChargeRow[]> {
   const charges = await plans.listCharges(tx, project, [plan.id]);
-  const version = {
-    plan_id: plan.id,
-    version: plan.version,
-    amount_cents: plan.amount_cents,
-    charges: charges.map(priced),
-  };
-  await plans.insertVersions(tx, project, [version], now);
+  await plans.insertVersions(tx, project, [versionOf(plan, plan.version, charges)], now);
   return charges;
 }
 
-function priced(charge: plans.ChargeRow): PricedCharge {
+function versionOf(plan: plans.PlanRow, version: number, charges: readonly plans.ChargeRow[]) {
+  const { id: plan_id, amount_cents, minimum_cents, base_timing } = plan;
   return {
-    id: charge.id,
-    charge_model: charge.charge_model,
-    invoice_timing: charge.invoice_timing,
-    metric_id: charge.billable_metric_id,
-    metric_code: charge.billable_metric_code,
-    aggregation_type: charge.aggregation_type,
-    rate: charge.rate,
-    catalog_item_code: charge.catalog_item_code,
-    unit_cents: charge.amount_override_cents ?? charge.catalog_amount_cents,
-    quantity_from: charge.quantity_from,
-    properties: charge.properties,
+    plan_id,
+    version,
+    amount_cents,
+    minimum_cents,
+    base_timing,
+    charges: charges
+      .filter((charge) => charge.plan_id === plan_id)
+      .map((charge) => pricedCharge({ ...charge, metric_id: charge.billable_metric_id })),
   };
 }

@@ -1,13 +1,9 @@
 // What a customer sees of its own billing: subscriptions with the usage so far, invoices, payments.
 
-import { unitsOf } from "../domain/aggregation.ts";
-import { versionNo } from "../domain/closing.ts";
-import { decimal, formatDecimal, max, ZERO } from "../domain/decimal.ts";
 import { maskedEmail } from "../domain/email-mask.ts";
-import { groupBy } from "../domain/group-by.ts";
 import { isLive } from "../domain/lifecycle.ts";
-import { usageAmount } from "../domain/money.ts";
 import { shownEnd } from "../domain/periods.ts";
+import { listOf } from "../domain/price-lists.ts";
 import type { Invoice } from "../schema/invoices.ts";
 import type { Portal, PortalPage } from "../schema/portal.ts";
 import * as credits from "../store/credits.ts";
@@ -15,10 +11,11 @@ import * as customers from "../store/customers.ts";
 import { matchesCustomer } from "../store/customers.ts";
 import type { Queryable } from "../store/db.ts";
 import * as invoices from "../store/invoices.ts";
-import * as plans from "../store/plans.ts";
 import * as portal from "../store/portal.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import { loadTerms, type Terms } from "./load-closing.ts";
+import { type ChargeUsage, chargesUsed } from "./read-usage.ts";
 
 export const PORTAL_ROWS_MAX = 50;
 const NEWEST = { limit: PORTAL_ROWS_MAX, offset: 0, count: false };
@@ -34,7 +31,7 @@ export async function readPortal(
   const customer = await customers.get(db, project, customer_id);
   if (customer === undefined) return undefined;
   const mine = await subscriptions.list(db, project, { customer_id }, NEWEST);
-  const shown = await withUsage(db, project, mine.rows);
+  const shown = await withUsage(db, project, mine.rows, now);
   const filter = { customer: matchesCustomer(project, customer_id) };
   const { rows: bills } = await invoices.list(db, project, filter, NEWEST);
   const payments = await portal.listPayments(db, project, customer_id, PORTAL_ROWS_MAX);
@@ -73,57 +70,29 @@ async function withUsage(
   db: Queryable,
   project: ProjectId,
   rows: readonly subscriptions.SubscriptionRow[],
+  now: Date,
 ): Promise<Shown[]> {
   if (rows.length === 0) return [];
-  const ids = [...new Set(rows.map((row) => row.plan_id))];
-  const versions = groupBy(
-    await plans.listVersions(db, project, ids),
-    (version) => version.plan_id,
-  );
-  const planNames = nameMap(await portal.listPlanNames(db, project, ids));
-  const metricIds = [...versions.values()]
-    .flat()
-    .flatMap(({ charges }) =>
-      charges.flatMap(({ metric_id }) => (metric_id === null ? [] : [metric_id])),
-    );
-  const metricNames = nameMap(await portal.listMetricNames(db, project, metricIds));
   const live = rows.filter(({ status }) => isLive(status));
-  const periods = live.map(({ id, period_no }) => ({ subscription_id: id, period_no }));
-  const days = groupBy(await portal.listDays(db, project, periods), (day) => day.subscription_id);
-  return [...live, ...rows.filter(({ status }) => !isLive(status))].map((row) => {
-    const version = versionNo(versions.get(row.plan_id) ?? [], row.plan_version);
-    const name = planNames.get(row.plan_id) ?? version.plan_code;
-    const names = { plan: name, metrics: metricNames };
-    return shownSubscription(row, version, names, days.get(row.id) ?? []);
-  });
+  const terms = await loadTerms(db, project, rows);
+  const used = await chargesUsed(db, project, live, terms, now);
+  return [...live, ...rows.filter(({ status }) => !isLive(status))].map((row) =>
+    shownSubscription(row, terms, used.get(row.id) ?? []),
+  );
 }
 
 function shownSubscription(
   row: subscriptions.SubscriptionRow,
-  version: plans.VersionRow,
-  names: { plan: string; metrics: ReadonlyMap<string, string> },
-  days: readonly portal.DayRow[],
+  terms: Terms,
+  used: readonly ChargeUsage[],
 ): Shown {
-  const byMetric = groupBy(days, (day) => day.metric_id);
+  const list = listOf(terms.lists(row.id), row);
   const shownDays: Record<string, PortalPage["days"][string]> = {};
-  const usage = version.charges.flatMap((charge) => {
-    const { metric_id, metric_code, aggregation_type, rate } = charge;
-    if (metric_id === null || metric_code === null || rate === null) return [];
-    if (aggregation_type === null || !isLive(row.status)) return [];
-    const used = byMetric.get(metric_id) ?? [];
-    const units = max(unitsOf(aggregation_type, used), ZERO);
-    shownDays[`${row.id} ${metric_code}`] = used.map((day) => ({
-      date: day.day,
-      units: formatDecimal(unitsOf(aggregation_type, [day])),
-    }));
-    return [
-      {
-        code: metric_code,
-        name: names.metrics.get(metric_id) ?? metric_code,
-        units: formatDecimal(units),
-        amount_cents: usageAmount(units, decimal(rate), version.currency).amount_cents,
-      },
-    ];
+  const usage = used.map(({ billable_metric_code: code, name, units, amount_cents, ...more }) => {
+    const { dimensions, days } = more;
+    const values = dimensions === null ? "" : ` ${JSON.stringify(Object.values(dimensions))}`;
+    shownDays[`${row.id} ${code}${values}`] = days;
+    return { code, name, units, amount_cents, ...(dimensions === null ? {} : { dimensions }) };
   });
   return {
     subscription: {
@@ -131,14 +100,16 @@ function shownSubscription(
       external_id: row.external_id,
       status: row.status,
       plan: {
-        code: version.plan_code,
-        name: names.plan,
-        interval: version.interval,
-        amount_cents: version.amount_cents,
-        amount_currency: version.currency,
+        code: list.plan_code,
+        name: terms.names.plans.get(list.plan_id) ?? list.plan_code,
+        interval: list.interval,
+        amount_cents: list.amount_cents,
+        amount_currency: list.currency,
       },
       current_period_start: row.current_period_start,
       current_period_end: shownEnd(row.current_period_next),
+      trial_ends_at: row.trial_ends_at,
+      ends_at: row.ends_at,
       usage,
     },
     days: shownDays,
@@ -163,8 +134,4 @@ function shownInvoice(invoice: Invoice): Portal["invoices"][number] {
     period_start: invoice.period_start,
     period_end: invoice.period_end,
   };
-}
-
-function nameMap(rows: readonly { id: string; name: string }[]): ReadonlyMap<string, string> {
-  return new Map(rows.map(({ id, name }) => [id, name]));
 }

@@ -1,23 +1,31 @@
-// What a running period comes to: the usage so far, and the invoice it would make. Computed from
-// the sums that will be billed, by the functions that will bill them.
+// What the open period of a subscription has used so far. Computed from the sums that will be
+// billed, by the functions that will bill them.
 
 import { unitsOf } from "../domain/aggregation.ts";
-import { closePeriod, versionNo } from "../domain/closing.ts";
-import { decimal, formatDecimal } from "../domain/decimal.ts";
+import { levelsAtStart, namesOf } from "../domain/closing.ts";
+import { formatDecimal } from "../domain/decimal.ts";
 import { groupBy } from "../domain/group-by.ts";
-import { applyCredit } from "../domain/invoicing.ts";
-import { isLive } from "../domain/lifecycle.ts";
-import { sumCents, usageAmount } from "../domain/money.ts";
-import { shownEnd } from "../domain/periods.ts";
+import { sumCents } from "../domain/money.ts";
+import { periodAt, shownEnd } from "../domain/periods.ts";
+import { listOf } from "../domain/price-lists.ts";
+import type { PricedCharge } from "../domain/pricing.ts";
+import { type Metered, usageLines } from "../domain/usage-fees.ts";
 import { refuse } from "../errors.ts";
 import type { SubscriptionUsage } from "../schema/subscriptions.ts";
-import * as credits from "../store/credits.ts";
 import type { Queryable } from "../store/db.ts";
-import * as plans from "../store/plans.ts";
 import * as subscriptions from "../store/subscriptions.ts";
-import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
-import * as usage from "../store/usage.ts";
-import { closingOf, loadUnlocked } from "./close-periods.ts";
+import type { ProjectId } from "../store/tenants.ts";
+import * as usageSums from "../store/usage-sums.ts";
+import {
+  closingOf,
+  loadTerms,
+  loadUsage,
+  openPeriod,
+  type Terms,
+  type Usage,
+} from "./load-closing.ts";
+
+export type ChargeUsage = SubscriptionUsage["charges"][number] & { readonly name: string };
 
 export async function readUsage(
   db: Queryable,
@@ -27,80 +35,118 @@ export async function readUsage(
 ): Promise<SubscriptionUsage> {
   const subscription = await subscriptions.get(db, project, ref);
   if (subscription === undefined) throw refuse("not_found", "No subscription has this id.");
-  const { id, plan_id, plan_version, period_no } = subscription;
-  const version = versionNo(await plans.listVersions(db, project, [plan_id]), plan_version);
-  const days = await usage.listDays(db, project, { subscription_id: id, period_no });
-  const byMetric = groupBy(days, (day) => day.metric_id);
-  const charges = version.charges.flatMap((charge) => {
-    const { metric_id, metric_code, aggregation_type, rate } = charge;
-    if (metric_id === null || metric_code === null || rate === null) return [];
-    if (aggregation_type === null) return [];
-    const used = byMetric.get(metric_id) ?? [];
-    const raw = unitsOf(aggregation_type, used);
-    const units = raw.digits < 0n ? decimal("0") : raw;
-    return [
-      {
-        charge_id: charge.id,
-        billable_metric_code: metric_code,
-        units: formatDecimal(units),
-        amount_cents: usageAmount(units, decimal(rate), version.currency).amount_cents,
-        rate,
-        events: used.reduce((events, day) => events + day.events, 0),
-        days: used.map((day) => ({
-          date: day.day,
-          units: formatDecimal(unitsOf(aggregation_type, [day])),
-        })),
-      },
-    ];
-  });
+  const terms = await loadTerms(db, project, [subscription]);
+  const [charges = []] = (await chargesUsed(db, project, [subscription], terms, now)).values();
+  const { currency } = listOf(terms.lists(subscription.id), subscription);
   return {
-    subscription_id: id,
+    subscription_id: subscription.id,
     period_start: subscription.current_period_start,
     period_end: shownEnd(subscription.current_period_next),
-    currency: version.currency,
-    charges,
+    currency,
+    charges: charges.map(({ name: _name, ...charge }) => charge),
     amount_cents: sumCents(charges.map((charge) => charge.amount_cents)),
     as_of: now,
   };
 }
 
-/** What would be billed if the period ended now, or at its end with the usage of now. */
-export async function previewInvoice(
+/** By subscription: what each usage charge of its open period comes to, line by line. */
+export async function chargesUsed(
   db: Queryable,
-  settings: ProjectSettings,
-  ref: string,
-  at: "now" | "period_end",
+  project: ProjectId,
+  batch: readonly subscriptions.SubscriptionRow[],
+  terms: Terms,
   now: Date,
-) {
-  const project = settings.id;
-  const subscription = await subscriptions.getBilled(db, project, ref);
-  if (subscription === undefined) {
-    throw refuse("not_found", "subscription_id: no subscription is known by it.");
-  }
-  if (!isLive(subscription.status)) {
-    throw refuse(
-      "not_found",
-      "subscription_id: the subscription has ended and has no open period.",
-    );
-  }
-  const load = await loadUnlocked(db, project, [subscription]);
-  const isOver = at === "period_end" || subscription.current_period_next <= now;
-  const end = isOver ? subscription.current_period_next : now;
-  const issued = end > now ? end : now;
-  const closing = closingOf(load, subscription, end, settings, issued);
-  const period = { subscription_id: subscription.id, period_no: subscription.period_no };
-  // Usage sent ahead of now is in the sums already; an end now would not bill it.
-  const ahead = !isOver && (await usage.hasUsageFrom(db, project, period, end));
-  const used = ahead ? await usage.totalsBefore(db, project, period, end) : closing.usage;
-  const { draft } = closePeriod({ ...closing, usage: used, draft_anyway: true });
-  if (draft === undefined) throw new Error("A preview always has a draft.");
-  const balances = await credits.list(db, project, subscription.customer_id);
-  const balance = balances.find(({ currency }) => currency === draft.currency)?.balance_cents ?? 0;
-  const { credit_cents: _credit, ...shown } = draft;
+): Promise<Map<string, ChargeUsage[]>> {
+  const days = groupBy(
+    await usageSums.listDays(db, project, batch.map(openPeriod)),
+    (day) => day.subscription_id,
+  );
+  // Late changes of a level have not reached the open period yet.
+  const late: Usage =
+    terms.late.size === 0 ? new Map() : await loadUsage(db, project, batch, terms);
+  return new Map(
+    batch.map((subscription) => {
+      const used = days.get(subscription.id) ?? [];
+      return [subscription.id, chargesOf(terms, late, subscription, used, now)];
+    }),
+  );
+}
+
+function chargesOf(
+  terms: Terms,
+  late: Usage,
+  subscription: subscriptions.SubscriptionRow,
+  used: readonly usageSums.UsageDayRow[],
+  now: Date,
+): ChargeUsage[] {
+  const lists = terms.lists(subscription.id);
+  const list = listOf(lists, subscription);
+  const { current_period_start: start, current_period_next: next, in_trial } = subscription;
+  const closing = closingOf(terms, late, subscription, next, { net_payment_days: 0 }, now);
+  const full = periodAt(start, list.interval, subscription.anchor_date);
+  const metered: Metered = {
+    usage: used,
+    levels: levelsAtStart(closing) ?? {},
+    start,
+    end: countedUntil(used, start, next, now),
+    full_ms: full.next.getTime() - full.start.getTime(),
+  };
+  const names = namesOf(terms.names, list);
+  return list.charges.flatMap((charge) =>
+    charge.charge_model === "flat_fee"
+      ? []
+      : usageLines(charge, list, metered, names).map(({ fee }) =>
+          chargeUsage(charge, fee, used, in_trial),
+        ),
+  );
+}
+
+/** A level counts up to now, and to the last event that was sent ahead. */
+function countedUntil(
+  used: readonly usageSums.UsageDayRow[],
+  start: Date,
+  next: Date,
+  now: Date,
+): Date {
+  const last = Math.max(
+    now.getTime(),
+    start.getTime(),
+    ...used.map(({ last_at }) => last_at.getTime()),
+  );
+  return new Date(Math.min(last, next.getTime()));
+}
+
+function chargeUsage(
+  charge: PricedCharge,
+  fee: ReturnType<typeof usageLines>[number]["fee"],
+  used: readonly usageSums.UsageDayRow[],
+  in_trial: boolean,
+): ChargeUsage {
+  const { aggregation_type, charge_model, metric_code } = charge;
+  if (aggregation_type === null || metric_code === null) throw new Error("A charge by usage.");
+  const { properties } = fee;
+  const dimensions = (properties.dimensions ?? null) as Record<string, string | null> | null;
+  const combination = dimensions === null ? null : JSON.stringify(Object.values(dimensions));
+  const own = used.filter(
+    (day) =>
+      day.metric_id === charge.metric_id &&
+      (combination === null || day.combination === combination),
+  );
+  const byDay = groupBy(own, ({ day }) => day);
   return {
-    ...shown,
-    subscription_id: subscription.id,
-    ...applyCredit(draft.total_cents, balance),
-    fees: draft.fees.map((fee) => ({ ...fee, amount_currency: draft.currency })),
+    charge_id: charge.id,
+    billable_metric_code: metric_code,
+    name: String(properties.name),
+    units: fee.units,
+    amount_cents: in_trial ? 0 : fee.amount_cents,
+    rate: charge_model === "standard" ? String(properties.amount) : null,
+    charge_model,
+    properties,
+    dimensions,
+    events: own.reduce((events, day) => events + day.events, 0),
+    days: [...byDay].map(([date, parts]) => ({
+      date,
+      units: formatDecimal(unitsOf(aggregation_type, parts)),
+    })),
   };
 }

@@ -3,7 +3,9 @@
 
 import { usageValue } from "../domain/aggregation.ts";
 import { DAY_MS, nextMidnight, parseTimestamp } from "../domain/dates.ts";
+import { combinationOf } from "../domain/dimensions.ts";
 import { groupBy } from "../domain/group-by.ts";
+import { type FullPeriod, fullPeriodOf, isWithinWindow } from "../domain/late-window.ts";
 import { AMOUNT_MAX, exponentOf } from "../domain/money.ts";
 import { periodIndexAt } from "../domain/periods.ts";
 import { type Refusal, refuse, refuseField } from "../errors.ts";
@@ -17,6 +19,7 @@ import * as portal from "../store/portal.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
 import * as usageLocks from "../store/usage-locks.ts";
+import { refuseTooMany } from "./known-combinations.ts";
 import { expectedOf, type KnownMeters, lookUpMeters, recallMeters } from "./known-meters.ts";
 
 const FUTURE_MAX_MS = DAY_MS;
@@ -59,6 +62,7 @@ async function recordFromMemory(
   if (known === undefined) return undefined;
   const drafts = events.map((event) => draft(event, known));
   if (drafts.some((one) => one.late || one.closing)) return undefined;
+  await refuseTooMany(db, project, drafts);
   const firsts = firstCopies(drafts);
   if (firsts.size === 0) return undefined;
   const rows = [...firsts.values()].map(eventRow);
@@ -95,6 +99,7 @@ async function recordWithRows(
   const closing = drafts.flatMap((one) => (one.closing ? (one.subscription?.id ?? []) : []));
   if (closing.some((id) => !rows.has(id))) return { closing };
   await placeLate(tx, settings, drafts);
+  await refuseTooMany(tx, settings.id, drafts);
   const firsts = firstCopies(drafts);
   const stored = await usage.record(tx, settings.id, [...firsts.values()].map(eventRow));
   await markLate(tx, settings, freshOf(firsts, stored));
@@ -155,6 +160,7 @@ type Draft = {
   at: Date | undefined;
   quantity: string | null;
   unique_value: string | null;
+  combination: string | null;
   period_no: number;
   unbillable: Unbillable | null;
   /** Of a closed period that is still corrected. */
@@ -174,6 +180,7 @@ function draft(event: Arrived, known: KnownMeters): Draft {
     at: input.timestamp === undefined ? received_at : parseTimestamp(input.timestamp),
     quantity: null,
     unique_value: null,
+    combination: null,
     period_no: 0,
     unbillable: null,
     late: false,
@@ -200,15 +207,19 @@ function complete(one: Draft, closing_until: Date | null): Refusal | undefined {
     const message = `${value.quantity} units would cost more than an invoice can be over.`;
     return refuseField("value", "maximum", message);
   }
+  const combined = combinationOf(metric.dimensions, event.input.properties);
+  if (!combined.ok) {
+    return refuseField(combined.field, "format", `${combined.field} ${combined.message}.`);
+  }
   one.quantity = value.quantity;
   one.unique_value = value.unique_value;
+  one.combination = combined.combination;
   place(one, subscription, at);
-  const { live, current_period_next: next } = subscription;
   one.closing =
-    live &&
+    subscription.live &&
     one.period_no === subscription.period_no &&
     closing_until !== null &&
-    next <= closing_until;
+    subscription.due_at <= closing_until;
   return undefined;
 }
 
@@ -234,7 +245,10 @@ function place(one: Draft, subscription: usage.UsageSubscription, at: Date): voi
   else if (!live && terminated_at !== null && at >= terminated_at) {
     one.unbillable = "after_termination";
   } else if (!live || at < start) one.late = true;
-  else one.period_no = period_no + periodIndexAt({ start, next }, subscription.interval, at);
+  else {
+    const { interval, anchor_date } = subscription;
+    one.period_no = period_no + periodIndexAt({ start, next }, interval, at, anchor_date);
+  }
 }
 
 /** Events of closed periods: corrected within the window, else stored and never billed. */
@@ -256,22 +270,31 @@ async function placeLate(tx: Tx, settings: ProjectSettings, drafts: readonly Dra
       continue;
     }
     one.period_no = period.period_no;
-    const newest = subscription.live ? subscription.period_no - 1 : subscription.period_no;
-    const within = period.period_no > newest - settings.late_usage_periods;
+    const open = subscription.live ? openStart(subscription) : undefined;
+    const within = isWithinWindow(periods, period, open, settings.late_usage_periods);
     if (within && period.billable) one.late = true;
     else one.unbillable = "late_unbilled";
   }
 }
 
+/** The full period that the open one is part of. */
+function openStart(subscription: usage.UsageSubscription): FullPeriod {
+  const { current_period_start: starts_at, in_trial: is_trial, anchor_date } = subscription;
+  return fullPeriodOf({ starts_at, is_trial, anchor_date, interval: subscription.open_interval });
+}
+
+/** A trial is free, but what it changes of a level is carried on. */
 async function markLate(tx: Tx, settings: ProjectSettings, fresh: readonly Draft[]) {
   const marks = new Map<string, closedPeriods.LateMark>();
-  for (const { late, subscription, period_no, event } of fresh) {
+  for (const { late, subscription, metric, period_no, event } of fresh) {
     if (!late || subscription === undefined) continue;
-    const settle_at = subscription.live ? null : nextMidnight(event.received_at);
-    marks.set(`${subscription.id} ${period_no}`, {
+    const key = `${subscription.id} ${period_no}`;
+    marks.set(key, {
       subscription_id: subscription.id,
       period_no,
-      settle_at,
+      settle_at: subscription.live ? null : nextMidnight(event.received_at),
+      and_later:
+        metric?.aggregation_type === "weighted_sum" || (marks.get(key)?.and_later ?? false),
     });
   }
   if (marks.size > 0) await closedPeriods.markLate(tx, settings.id, [...marks.values()]);
@@ -298,6 +321,7 @@ function eventRow(one: Draft): usage.EventRow {
     value,
     properties: Object.keys(properties).length === 0 ? null : properties,
     unbillable: one.unbillable,
+    combination: one.combination,
   };
 }
 

@@ -4,19 +4,13 @@
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Refusal } from "../errors.ts";
-import {
-  BATCH_MAX,
-  type CloseReport,
-  closeAlone,
-  closeDue,
-  type SetAside,
-  setAside,
-  settleEnded,
-} from "../operations/close-periods.ts";
+import { BATCH_MAX, closeAlone, closeDue } from "../operations/close-periods.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
+import { type CloseReport, type SetAside, setAside } from "../operations/set-aside.ts";
+import { settleEnded } from "../operations/settle-late.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
+import * as openPeriods from "../store/open-periods.ts";
 import * as projects from "../store/projects-with-work.ts";
-import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
 import { ByNode } from "./by-node.ts";
@@ -99,7 +93,7 @@ async function closeBatch(context: Context, settings: ProjectSettings, now: Date
 async function closeOneByOne(context: Context, settings: ProjectSettings, now: Date) {
   const { db } = context;
   let closed = 0;
-  for (const id of await subscriptions.listEnded(db, settings.id, now, BATCH_MAX)) {
+  for (const id of await openPeriods.listDue(db, settings.id, now, BATCH_MAX)) {
     try {
       closed += countClosed(await db.tx((tx) => closeAlone(tx, settings, id, now)));
     } catch (error) {

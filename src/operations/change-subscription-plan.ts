@@ -1,0 +1,159 @@
+// Moves a subscription to another plan, now or at the end of its period, and changes the prices
+// that it has of its own.
+
+import { withOverride } from "../domain/price-lists.ts";
+import { begin } from "../domain/starts.ts";
+import { refuse } from "../errors.ts";
+import type { Overrides, SubscriptionPatch } from "../schema/subscriptions.ts";
+import type { Queryable, Tx } from "../store/db.ts";
+import * as openPeriods from "../store/open-periods.ts";
+import * as plans from "../store/plans.ts";
+import * as subscriptions from "../store/subscriptions.ts";
+import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import { mergeProperties } from "./change-properties.ts";
+import { closeOrRefuse, notBefore } from "./change-status.ts";
+import { type By, emit } from "./emit.ts";
+import { type NewOverride, recordOverride, resolveOverrides } from "./override-prices.ts";
+import { type Finder, holding } from "./resolve-charges.ts";
+import { trialDaysOf } from "./start-pending.ts";
+import { lockPlan, recurring } from "./start-subscription.ts";
+import { planChanged } from "./subscription-facts.ts";
+
+type Billed = subscriptions.BilledSubscription;
+
+type Change = Pick<SubscriptionPatch, "plan_id" | "change_at" | "properties" | "overrides">;
+
+/** Of a locked subscription that has nothing due, to a plan that it is not on. */
+export async function changePlan(
+  tx: Tx,
+  settings: ProjectSettings,
+  subscription: Billed,
+  change: Change,
+  by: By,
+  now: Date,
+): Promise<void> {
+  const project = settings.id;
+  const plan = await lockPlan(tx, project, (change.plan_id ?? "").toLowerCase(), "plan_id: ");
+  const isNow = change.change_at !== "period_end";
+  const properties = { ...subscription.properties, ...change.properties };
+  const wanted = { plan, properties, overrides: change.overrides };
+  const { override, recurring_cents } = await checkChange(
+    tx,
+    project,
+    holding(tx, project),
+    subscription,
+    wanted,
+  );
+  const of = { subscription_id: subscription.id, plan_id: plan.id, effective_at: now };
+  await recordOverride(tx, project, of, override);
+  if (subscription.status === "pending" || subscription.in_trial) {
+    return replacePlan(tx, project, subscription, { plan, override, recurring_cents }, by, now);
+  }
+  if (!isNow) return schedule(tx, project, subscription, plan.id, by, now);
+  const at = notBefore(subscription, now);
+  const next = { kind: "change" as const, plan_id: plan.id, properties };
+  const facts = await closeOrRefuse(tx, settings, { subscription, end: at, next }, at);
+  if (change.properties !== undefined) {
+    await mergeProperties(tx, project, subscription, change.properties, at);
+  }
+  await emit(tx, project, facts, by, at);
+}
+
+/** Whether the subscription can go to the plan, with these properties and prices of its own. */
+export async function checkChange(
+  db: Queryable,
+  project: ProjectId,
+  find: Finder,
+  subscription: Billed,
+  wanted: {
+    readonly plan: plans.PlanRow;
+    readonly properties: Record<string, unknown>;
+    readonly overrides: Overrides | null | undefined;
+  },
+): Promise<{ override: NewOverride; recurring_cents: string }> {
+  const { plan, properties } = wanted;
+  const present = await plans.get(db, project, subscription.plan_id);
+  if (present !== undefined && present.amount_currency !== plan.amount_currency) {
+    throw refuse(
+      "currency_mismatch",
+      `plan_id: the plan is in ${plan.amount_currency}, the subscription in ${present.amount_currency}.`,
+    );
+  }
+  const override = await resolveOverrides(find, plan.amount_currency, wanted.overrides);
+  const versions = await plans.listVersions(db, project, [plan.id]);
+  const version = versions.find((candidate) => candidate.version === plan.version);
+  if (version === undefined) throw new Error(`Plan ${plan.id} has no price list.`);
+  const numbered = { ...override, override_no: 0, plan_id: plan.id, effective_at: new Date(0) };
+  return { override, recurring_cents: recurring(withOverride(version, numbered), properties) };
+}
+
+async function schedule(
+  tx: Tx,
+  project: ProjectId,
+  { id }: Billed,
+  plan_id: string,
+  by: By,
+  now: Date,
+): Promise<void> {
+  await openPeriods.schedulePlan(tx, project, id, plan_id, now);
+  const payload = { scheduled_plan_id: plan_id };
+  await emit(tx, project, [{ type: "subscription.updated", resource_id: id, payload }], by, now);
+}
+
+/** Before the first paid period only the plan is replaced: trial and start stay. */
+async function replacePlan(
+  tx: Tx,
+  project: ProjectId,
+  subscription: Billed,
+  to: {
+    readonly plan: plans.PlanRow;
+    readonly override: NewOverride;
+    readonly recurring_cents: string;
+  },
+  by: By,
+  now: Date,
+): Promise<void> {
+  const { plan, override } = to;
+  const { id, in_trial, started_at } = subscription;
+  const begun = begin({
+    started_at,
+    trial_days: trialDaysOf(subscription),
+    interval: plan.interval,
+    is_anniversary: subscription.billing_time === "anniversary",
+    anchor_date: subscription.anchor_date,
+  });
+  const replaced = {
+    ...subscription,
+    plan_id: plan.id,
+    plan_code: plan.code,
+    plan_version: plan.version,
+    // Which of its own prices count is decided when the period starts.
+    override_no: null,
+    overrides: override.overrides,
+    current_period_next: in_trial ? subscription.current_period_next : begun.period.next,
+    recurring_cents: in_trial ? "0" : to.recurring_cents,
+  };
+  await openPeriods.setUnbegun(tx, project, id, replaced, now);
+  await emit(tx, project, [planChanged(replaced, subscription.plan_code)], by, now);
+}
+
+/** Its own prices on the plan it is on; they count from periods that start later. */
+export async function overridePrices(
+  tx: Tx,
+  project: ProjectId,
+  subscription: Billed,
+  sent: Overrides | null,
+  by: By,
+  now: Date,
+): Promise<void> {
+  const { id, plan_id, ends_at, metadata } = subscription;
+  const plan = await plans.get(tx, project, plan_id);
+  if (plan === undefined) throw new Error(`Plan ${plan_id} vanished.`);
+  const override = await resolveOverrides(holding(tx, project), plan.amount_currency, sent);
+  const of = { subscription_id: id, plan_id, effective_at: now };
+  await recordOverride(tx, project, of, override);
+  const { overrides } = override;
+  await subscriptions.setFields(tx, project, id, { ends_at, overrides, metadata }, now);
+  const payload = { overrides };
+  await emit(tx, project, [{ type: "subscription.updated", resource_id: id, payload }], by, now);
+}

@@ -1,0 +1,114 @@
+// Prices that one subscription has of its own: checked as a plan's are, and kept as a list of their
+// own for the plan that they belong to.
+
+import type { Override, PriceLists } from "../domain/price-lists.ts";
+import type { ChargeInput } from "../schema/plans.ts";
+import type { Overrides } from "../schema/subscriptions.ts";
+import type { Tx } from "../store/db.ts";
+import * as priceOverrides from "../store/price-overrides.ts";
+import type { ProjectId } from "../store/tenants.ts";
+import {
+  type Finder,
+  pricedCharge,
+  type ResolvedCharge,
+  resolveCharges,
+} from "./resolve-charges.ts";
+
+/** A list that is not numbered yet, and how callers see it. */
+export type NewOverride = Pick<Override, "amount_cents" | "minimum_cents" | "charges"> & {
+  readonly overrides: Overrides | null;
+};
+
+const NONE: NewOverride = {
+  amount_cents: null,
+  minimum_cents: null,
+  charges: null,
+  overrides: null,
+};
+
+/** Null removes all of them. */
+export async function resolveOverrides(
+  find: Finder,
+  currency: string,
+  sent: Overrides | null | undefined,
+): Promise<NewOverride> {
+  if (sent === null || sent === undefined) return NONE;
+  const { amount_cents, minimum_cents, charges } = sent;
+  const resolved = charges && (await resolveCharges(find, currency, charges, "overrides.charges"));
+  return {
+    amount_cents: amount_cents ?? null,
+    minimum_cents: minimum_cents ?? null,
+    charges: resolved?.map(pricedCharge) ?? null,
+    overrides: {
+      ...(amount_cents === undefined ? {} : { amount_cents }),
+      ...(minimum_cents === undefined ? {} : { minimum_cents }),
+      ...(resolved === undefined ? {} : { charges: resolved.map(shownCharge) }),
+    },
+  };
+}
+
+/** In the API's own words, whatever they were written in. */
+function shownCharge(charge: ResolvedCharge): ChargeInput {
+  const { name, charge_model, billable_metric_code, catalog_item_code } = charge;
+  const { amount_override_cents, quantity_from, invoice_timing, properties } = charge;
+  return {
+    name,
+    charge_model,
+    billable_metric_code,
+    catalog_item_code,
+    amount_override_cents,
+    quantity_from,
+    invoice_timing,
+    properties,
+  };
+}
+
+/** Under the lock of the subscription. Returns the number of the new list. */
+export async function recordOverride(
+  tx: Tx,
+  project: ProjectId,
+  of: {
+    readonly subscription_id: string;
+    readonly plan_id: string;
+    readonly effective_at: Date;
+  },
+  override: NewOverride,
+): Promise<void> {
+  const [newest] = await priceOverrides.list(tx, project, [of.subscription_id]);
+  // Nothing to drop.
+  if (newest === undefined && override.overrides === null) return;
+  const override_no = (newest?.override_no ?? 0) + 1;
+  await priceOverrides.insert(tx, project, [{ ...of, ...override, override_no }]);
+}
+
+/** The lists as they would be with this one, for a preview. */
+export function withNewOverride(
+  lists: PriceLists,
+  of: { readonly plan_id: string; readonly effective_at: Date },
+  override: NewOverride,
+): PriceLists {
+  const override_no = (lists.overrides[0]?.override_no ?? 0) + 1;
+  return { ...lists, overrides: [{ ...of, ...override, override_no }, ...lists.overrides] };
+}
+
+/** Gives the lists that take a price from a catalog item its new one. */
+export async function repriceOverrides(
+  tx: Tx,
+  project: ProjectId,
+  item: { readonly code: string; readonly amount_cents: number },
+  now: Date,
+): Promise<void> {
+  const affected = await priceOverrides.listPricedBy(tx, project, item.code);
+  for (const override of affected) {
+    const charges = override.charges?.map((charge, i) => {
+      const sent = override.overrides?.charges?.[i];
+      const isPriced = charge.catalog_item_code === item.code;
+      const isOwn =
+        sent?.amount_override_cents !== null && sent?.amount_override_cents !== undefined;
+      return isPriced && !isOwn ? { ...charge, unit_cents: item.amount_cents } : charge;
+    });
+    const { subscription_id, plan_id } = override;
+    const repriced = { ...override, charges: charges ?? null };
+    await recordOverride(tx, project, { subscription_id, plan_id, effective_at: now }, repriced);
+  }
+}

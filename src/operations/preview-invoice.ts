@@ -1,0 +1,191 @@
+// The invoices that an end of the open period would make, now or at its end, with a change of plan
+// if one is asked about. Writes nothing.
+
+import { type Closing, closePeriod, type Opened, openNext } from "../domain/closing.ts";
+import { applyCredit, type InvoiceDraft } from "../domain/invoicing.ts";
+import { isLive } from "../domain/lifecycle.ts";
+import { refuse } from "../errors.ts";
+import type { InvoicePreviewRequest } from "../schema/invoices.ts";
+import * as credits from "../store/credits.ts";
+import type { Queryable } from "../store/db.ts";
+import * as plans from "../store/plans.ts";
+import * as subscriptions from "../store/subscriptions.ts";
+import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import * as usageSums from "../store/usage-sums.ts";
+import { checkChange } from "./change-subscription-plan.ts";
+import { closingOf, loadTerms, loadUsage, openPeriod } from "./load-closing.ts";
+import { withNewOverride } from "./override-prices.ts";
+import { reading } from "./resolve-charges.ts";
+
+type Billed = subscriptions.BilledSubscription;
+
+export async function previewInvoice(
+  db: Queryable,
+  settings: ProjectSettings,
+  request: InvoicePreviewRequest,
+  now: Date,
+) {
+  const project = settings.id;
+  const subscription = await previewed(db, project, request);
+  const to = await planAskedFor(db, project, subscription, request);
+  const closing = await closingAsked(db, settings, subscription, request, to?.id, now);
+  const changed =
+    to === undefined ? closing : await withPlan(db, project, closing, to, request, now);
+  const { draft, levels } = closePeriod({ ...changed, draft_anyway: true });
+  const drafts = [draft];
+  if (to !== undefined) {
+    const opened = openNext(changed);
+    drafts.push(opened.draft, closeOf(changed, opened, levels.end));
+  }
+  const balances = await credits.list(db, project, subscription.customer_id);
+  const [invoice_preview, ...next] = shown(subscription.id, drafts, balances);
+  if (invoice_preview === undefined) throw new Error("A preview always has a draft.");
+  return to === undefined ? { invoice_preview } : { invoice_preview, next_invoice_previews: next };
+}
+
+async function previewed(
+  db: Queryable,
+  project: ProjectId,
+  request: InvoicePreviewRequest,
+): Promise<Billed> {
+  const found = await subscriptions.getBilled(db, project, request.subscription_id);
+  if (found === undefined) {
+    throw refuse("not_found", "subscription_id: no subscription is known by it.");
+  }
+  if (found.status === "pending") {
+    throw refuse("not_started", "subscription_id: the subscription has not started.");
+  }
+  if (!isLive(found.status)) {
+    throw refuse(
+      "not_found",
+      "subscription_id: the subscription has ended and has no open period.",
+    );
+  }
+  // As a PATCH would: at once, unless the plan changes now, whose old period keeps the old ones.
+  const isNow = request.plan_id !== undefined && request.at !== "period_end";
+  if (request.properties === undefined || (isNow && !found.in_trial)) return found;
+  return { ...found, properties: { ...found.properties, ...request.properties } };
+}
+
+/** Undefined without a change of plan. */
+async function planAskedFor(
+  db: Queryable,
+  project: ProjectId,
+  { plan_id }: Billed,
+  request: InvoicePreviewRequest,
+): Promise<plans.PlanRow | undefined> {
+  const asked = request.plan_id?.toLowerCase();
+  if (asked === undefined || asked === plan_id) return undefined;
+  const plan = await plans.get(db, project, asked);
+  if (plan === undefined) throw refuse("not_found", "plan_id: no plan has this id.");
+  if (plan.archived_at !== null) throw refuse("plan_archived", "plan_id: the plan is archived.");
+  return plan;
+}
+
+async function closingAsked(
+  db: Queryable,
+  settings: ProjectSettings,
+  subscription: Billed,
+  { at = "now" }: InvoicePreviewRequest,
+  plan_id: string | undefined,
+  now: Date,
+): Promise<Closing> {
+  const project = settings.id;
+  const plan_ids = plan_id === undefined ? [] : [plan_id];
+  const terms = await loadTerms(db, project, [subscription], plan_ids);
+  const usage = await loadUsage(db, project, [subscription], terms);
+  const { current_period_next: next, ends_at } = subscription;
+  const over = ends_at !== null && ends_at < next ? ends_at : next;
+  const isOver = at === "period_end" || over <= now;
+  const end = isOver ? over : now;
+  const issued = end > now ? end : now;
+  const closing = closingOf(terms, usage, subscription, end, settings, issued);
+  const period = openPeriod(subscription);
+  // Usage sent ahead of now is in the sums already; an end now would not bill it.
+  const ahead = end < next && (await usageSums.hasUsageFrom(db, project, period, end));
+  if (!ahead) return closing;
+  return { ...closing, usage: await usageSums.totalsBefore(db, project, period, end) };
+}
+
+/** The same with a change of plan, now or at the end of the period. */
+async function withPlan(
+  db: Queryable,
+  project: ProjectId,
+  closing: Closing,
+  plan: plans.PlanRow,
+  request: InvoicePreviewRequest,
+  now: Date,
+): Promise<Closing> {
+  const subscription = closing.subscription as Billed;
+  const properties = { ...subscription.properties, ...request.properties };
+  const wanted = { plan, properties, overrides: request.overrides };
+  const { override } = await checkChange(db, project, reading(db, project), subscription, wanted);
+  const of = { plan_id: plan.id, effective_at: now };
+  const lists = withNewOverride(closing.lists, of, override);
+  const isNow = request.at !== "period_end" && !subscription.in_trial;
+  if (isNow) return { ...closing, lists, change_to: plan.id, next_properties: properties };
+  return {
+    ...closing,
+    lists,
+    next_properties: properties,
+    subscription: { ...subscription, scheduled_plan_id: plan.id },
+  };
+}
+
+/** The close of the period that follows, without further usage. */
+function closeOf(
+  closing: Closing,
+  opened: Opened,
+  levels: Closing["subscription"]["levels"],
+): InvoiceDraft | undefined {
+  const { subscription } = closing;
+  const properties = closing.next_properties ?? subscription.properties;
+  const { ends_at } = subscription;
+  const { next } = opened.period;
+  const end = ends_at !== null && ends_at < next ? ends_at : next;
+  const { change_to: _change, ...rest } = closing;
+  const following: Closing = {
+    ...rest,
+    subscription: {
+      ...subscription,
+      plan_id: opened.list.plan_id,
+      plan_version: opened.list.version,
+      override_no: opened.override_no,
+      anchor_date: opened.anchor_date,
+      period_no: subscription.period_no + 1,
+      current_period_start: opened.period.start,
+      current_period_next: next,
+      in_trial: false,
+      scheduled_plan_id: null,
+      advance: opened.advance,
+      properties,
+      levels,
+    },
+    end,
+    usage: [],
+    late: [],
+    base_invoice_number: null,
+    quantities: { former: [], present: properties },
+    now: end,
+    draft_anyway: true,
+  };
+  return closePeriod(following).draft;
+}
+
+/** Each sees the credit that those before it leave. */
+function shown(
+  subscription_id: string,
+  drafts: readonly (InvoiceDraft | undefined)[],
+  balances: readonly { readonly currency: string; readonly balance_cents: number }[],
+) {
+  const left = new Map(balances.map(({ currency, balance_cents }) => [currency, balance_cents]));
+  return drafts.flatMap((draft) => {
+    if (draft === undefined) return [];
+    const balance = left.get(draft.currency) ?? 0;
+    const applied = applyCredit(draft.total_cents, balance);
+    left.set(draft.currency, balance - applied.credit_applied_cents + draft.credit_cents);
+    const { credit_cents: _credit, ...rest } = draft;
+    const fees = draft.fees.map((fee) => ({ ...fee, amount_currency: draft.currency }));
+    return [{ ...rest, subscription_id, ...applied, fees }];
+  });
+}

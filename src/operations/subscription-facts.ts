@@ -1,0 +1,75 @@
+// What the log and the webhooks say about a subscription's periods, plan and end.
+
+import { shownEnd } from "../domain/periods.ts";
+import type { WebhookEvent } from "../schema/webhooks.ts";
+import type { BilledSubscription } from "../store/subscriptions.ts";
+import type { Fact } from "./emit.ts";
+
+type Told = Pick<
+  BilledSubscription,
+  | "id"
+  | "external_id"
+  | "plan_code"
+  | "status"
+  | "customer_id"
+  | "customer_external_id"
+  | "current_period_start"
+  | "current_period_next"
+>;
+
+function dataOf(subscription: Told) {
+  const { id, external_id, plan_code, status, current_period_start } = subscription;
+  const current_period_end = shownEnd(subscription.current_period_next);
+  return {
+    subscription: { id, external_id, plan_code, status, current_period_start, current_period_end },
+    customer: { id: subscription.customer_id, external_id: subscription.customer_external_id },
+  };
+}
+
+function told(
+  event: WebhookEvent & Fact["type"],
+  subscription: Told,
+  payload: Fact["payload"],
+  more: object = {},
+): Fact {
+  const data = { ...dataOf(subscription), ...more };
+  return { type: event, resource_id: subscription.id, payload, webhook: { event, data } };
+}
+
+export function started(subscription: Told): Fact {
+  const { external_id, current_period_start } = subscription;
+  return told("subscription.started", subscription, { external_id, current_period_start });
+}
+
+export function trialEnded(subscription: Told, trial_ends_at: Date): Fact {
+  const { external_id } = subscription;
+  return told("subscription.trial_ended", subscription, { external_id, trial_ends_at });
+}
+
+export function planChanged(subscription: Told, previous_plan_code: string): Fact {
+  const { external_id, plan_code } = subscription;
+  const payload = { external_id, plan_code, previous_plan_code };
+  return told("subscription.plan_changed", subscription, payload, { previous_plan_code });
+}
+
+/** `subscription` is as it is in the new period. */
+export function periodRenewed(
+  subscription: Told,
+  previous: { readonly start: Date; readonly end: Date },
+): Fact {
+  const { id, status, current_period_start, current_period_next } = subscription;
+  const payload = { current_period_start, current_period_end: shownEnd(current_period_next) };
+  // A suspended subscription renews without a webhook: only the log says that it changed.
+  if (status !== "active") return { type: "subscription.updated", resource_id: id, payload };
+  const previous_period = { start: previous.start, end: shownEnd(previous.end) };
+  return told("subscription.period_renewed", subscription, payload, { previous_period });
+}
+
+/** The log tells a cancellation from other ends, the webhook says `terminated` for all. */
+export function ended(subscription: Told, from: Told["status"], terminated_at: Date | null): Fact {
+  const { id, external_id, status } = subscription;
+  const payload = { external_id, from, ...(terminated_at === null ? {} : { terminated_at }) };
+  const type = status === "canceled" ? "subscription.canceled" : "subscription.terminated";
+  const webhook = { event: "subscription.terminated" as const, data: dataOf(subscription) };
+  return { type, resource_id: id, payload, webhook };
+}
