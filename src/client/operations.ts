@@ -32,7 +32,6 @@ import type {
   GetInvoiceDocumentQuery,
   GetPortalQuery,
   GetReadyzReply,
-  InvoicePreview,
   InvoiceWithFees,
   JsonRpcReply,
   JsonRpcRequest,
@@ -72,6 +71,7 @@ import type {
   Plan,
   Portal,
   PreviewInvoiceBody,
+  PreviewInvoiceReply,
   Project,
   PurgeAllPortalCacheReply,
   PurgePortalCacheReply,
@@ -397,7 +397,10 @@ export abstract class Operations extends Calls {
 
   // Subscriptions
 
-  /** Start a subscription. Active from now on. Immediate charges are invoiced at once. */
+  /**
+   * Start a subscription. Active from now on, or pending until starts_at. What is due at
+   * the start is invoiced then, or at the end of the trial.
+   */
   createSubscription(
     body: CreateSubscriptionBody,
     options?: CallOptions,
@@ -421,7 +424,11 @@ export abstract class Operations extends Calls {
     return this.call("GET", path`/v1/subscriptions/${id}`, options);
   }
 
-  /** Change properties or status. Properties are merged into the existing ones. */
+  /**
+   * Change properties, plan, prices, trial, end or status. Properties are merged into
+   * the existing ones. plan_id changes the plan now, or with change_at period_end from
+   * the next period on.
+   */
   updateSubscription(
     id: string,
     body: UpdateSubscriptionBody,
@@ -512,12 +519,9 @@ export abstract class Operations extends Calls {
 
   /**
    * What a subscription would be billed. By the same function that closes the period.
-   * Nothing is stored.
+   * Nothing is stored. With plan_id, as if the plan changed then.
    */
-  previewInvoice(
-    body: PreviewInvoiceBody,
-    options?: CallOptions,
-  ): Promise<{ readonly invoice_preview: InvoicePreview }> {
+  previewInvoice(body: PreviewInvoiceBody, options?: CallOptions): Promise<PreviewInvoiceReply> {
     return this.call("POST", "/v1/invoices/preview", options, { body, keyed: false });
   }
 
@@ -819,7 +823,8 @@ export abstract class Operations extends Calls {
   /**
    * The service can do its work. 503 while the database is away, its schema is older
    * than this version needs, or the process drains. The status is held while a restored
-   * service waits for dues resume, else ok.
+   * service waits for dues resume, writes_fail while the database answers but takes no
+   * writes, because its disk is full for example, else ok.
    */
   getReadyz(options?: CallOptions): Promise<GetReadyzReply> {
     return this.call("GET", "/readyz", options, { project: false });

@@ -196,8 +196,10 @@ export type Metric = {
   readonly id: string;
   readonly code: string;
   readonly name: string;
-  readonly aggregation_type: "sum" | "count" | "count_unique" | "max" | "latest";
+  readonly aggregation_type: "sum" | "count" | "count_unique" | "max" | "latest" | "weighted_sum";
   readonly field_name: string | null;
+  readonly dimensions: readonly string[];
+  readonly weighted_by: "hour" | "period" | null;
   readonly created_at: string;
   readonly updated_at: string;
   readonly archived_at: string | null;
@@ -206,8 +208,12 @@ export type Metric = {
 export type CreateMetricBody = {
   readonly code: string;
   readonly name: string;
-  readonly aggregation_type: "sum" | "count" | "count_unique" | "max" | "latest";
+  readonly aggregation_type: "sum" | "count" | "count_unique" | "max" | "latest" | "weighted_sum";
   readonly field_name?: string | null;
+  /** Event properties by which usage is kept apart, so that each can have a price. */
+  readonly dimensions?: readonly string[];
+  /** weighted_sum: unit-hours, or the average of the period. */
+  readonly weighted_by?: "hour" | "period" | null;
 };
 
 export type ListMetricsQuery = {
@@ -255,8 +261,15 @@ export type ListCatalogItemsReply = Page & { readonly catalog_items: readonly Ca
 // Plans
 
 export type ChargeInput = {
-  readonly charge_model?: "standard" | "flat_fee";
-  readonly type?: "standard" | "flat_fee";
+  readonly name?: string | null;
+  readonly charge_model?:
+    | "standard"
+    | "graduated"
+    | "volume"
+    | "package"
+    | "percentage"
+    | "flat_fee";
+  readonly type?: "standard" | "graduated" | "volume" | "package" | "percentage" | "flat_fee";
   readonly billable_metric_id?: string | null;
   readonly billable_metric_code?: string | null;
   readonly metric_ref?: string | null;
@@ -267,6 +280,27 @@ export type ChargeInput = {
   /** subscription_property.<property_name> */
   readonly quantity_from?: string | null;
   readonly invoice_timing?: "arrears" | "immediate" | "advance";
+  /** graduated, volume: [{up_to, amount, flat_amount}]. Same as in properties. */
+  readonly tiers?: unknown;
+  /** standard, package, percentage: units without a price. Same as in properties. */
+  readonly free_units?: unknown;
+  /** package: how many units are one package. Same as in properties. */
+  readonly package_size?: unknown;
+  /** percentage: of the units. Same as in properties. */
+  readonly percent?: unknown;
+  /** percentage: for each event. Same as in properties. */
+  readonly fixed_amount?: unknown;
+  /** percentage: events without fixed_amount. Same as in properties. */
+  readonly free_events?: unknown;
+  /**
+   * Usage: [{match, ...}], the prices of combinations of dimensions. Same as in
+   * properties.
+   */
+  readonly prices?: unknown;
+  /** Usage: what the charge is billed at least. Same as in properties. */
+  readonly minimum_cents?: unknown;
+  /** flat_fee: last, prorated or max. Same as in properties. */
+  readonly quantity_mode?: unknown;
   readonly properties?: Readonly<Record<string, unknown>>;
 };
 
@@ -279,6 +313,9 @@ export type Plan = {
   readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
   readonly amount_cents: Cents;
   readonly amount_currency: Currency;
+  readonly minimum_cents: Cents;
+  readonly base_timing: "arrears" | "advance";
+  readonly trial_days: number;
   readonly labels: readonly string[];
   readonly archived_at: string | null;
   readonly created_at: string;
@@ -288,7 +325,15 @@ export type Plan = {
 export type Charge = {
   readonly id: string;
   readonly plan_id: string;
-  readonly charge_model: "standard" | "flat_fee";
+  /** On documents; null: the name of the metric or catalog item. */
+  readonly name: string | null;
+  readonly charge_model:
+    | "standard"
+    | "graduated"
+    | "volume"
+    | "package"
+    | "percentage"
+    | "flat_fee";
   readonly billable_metric_id: string | null;
   readonly billable_metric_code: string | null;
   readonly catalog_item_code: string | null;
@@ -306,6 +351,12 @@ export type CreatePlanBody = {
   readonly category?: string | null;
   readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
   readonly amount_cents?: Cents;
+  /** What a full period is billed at least. */
+  readonly minimum_cents?: number;
+  /** advance bills the base fee when a period starts. */
+  readonly base_timing?: "arrears" | "advance";
+  /** A first period that is billed nothing. */
+  readonly trial_days?: number;
   readonly amount_currency: Currency;
   readonly labels?: readonly string[];
   readonly charges?: readonly ChargeInput[];
@@ -326,6 +377,12 @@ export type UpdatePlanBody = {
   readonly name?: string;
   readonly description?: string | null;
   readonly amount_cents?: Cents;
+  /** What a full period is billed at least. */
+  readonly minimum_cents?: number;
+  /** advance bills the base fee when a period starts. */
+  readonly base_timing?: "arrears" | "advance";
+  /** A first period that is billed nothing. */
+  readonly trial_days?: number;
   readonly charges?: readonly ChargeInput[];
 };
 
@@ -379,18 +436,31 @@ export type ApplyAddOnBody = { readonly customer_id: string };
 
 // Subscriptions
 
+export type Overrides = {
+  readonly amount_cents?: Cents;
+  readonly minimum_cents?: Cents;
+  /** The whole set. */
+  readonly charges?: readonly ChargeInput[];
+};
+
 export type Subscription = {
   readonly id: string;
   readonly external_id: string;
   readonly customer_id: string;
   readonly plan_id: string;
-  readonly status: "active" | "suspended" | "terminated" | "canceled";
-  readonly billing_time: string;
+  readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
+  readonly billing_time: "calendar" | "anniversary";
+  readonly anchor_date: string | null;
   /** The properties as a JSON-encoded string. */
   readonly properties: string;
   readonly started_at: string;
   readonly current_period_start: string;
   readonly current_period_end: string;
+  readonly trial_ends_at: string | null;
+  readonly ends_at: string | null;
+  readonly scheduled_plan_id: string | null;
+  readonly overrides: Readonly<Record<string, unknown>> | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
   readonly terminated_at: string | null;
   readonly created_at: string;
   /** Why the last close of a period failed; null when all is well. */
@@ -402,13 +472,23 @@ export type CreateSubscriptionBody = {
   readonly customer_id: string;
   readonly plan_id: string;
   readonly properties?: Readonly<Record<string, unknown>>;
+  readonly billing_time?: "calendar" | "anniversary";
+  /** anniversary: the date that periods are counted from. Default: the first paid day. */
+  readonly anchor_date?: string | null;
+  /** Later: pending until then. Earlier: within the period that is open. */
+  readonly starts_at?: string | null;
+  readonly trial_days?: number | null;
+  /** Terminates it then. */
+  readonly ends_at?: string | null;
+  readonly overrides?: Overrides | null;
+  readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type ListSubscriptionsQuery = PageQuery & {
   readonly customer_id?: string | undefined;
   readonly plan_id?: string | undefined;
   readonly external_id?: string | undefined;
-  readonly status?: "active" | "suspended" | "terminated" | "canceled" | undefined;
+  readonly status?: "pending" | "active" | "suspended" | "terminated" | "canceled" | undefined;
 };
 
 export type ListSubscriptionsReply = Page & { readonly subscriptions: readonly Subscription[] };
@@ -416,6 +496,14 @@ export type ListSubscriptionsReply = Page & { readonly subscriptions: readonly S
 export type UpdateSubscriptionBody = {
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly status?: "active" | "suspended" | "terminated" | "canceled";
+  readonly trial_days?: number;
+  /** Terminates it then. */
+  readonly ends_at?: string | null;
+  readonly plan_id?: string;
+  /** When plan_id counts: now (default) or from the next period on. */
+  readonly change_at?: "now" | "period_end";
+  readonly overrides?: Overrides | null;
+  readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type SubscriptionUsage = {
@@ -428,7 +516,17 @@ export type SubscriptionUsage = {
     readonly billable_metric_code: string;
     readonly units: string;
     readonly amount_cents: Cents;
-    readonly rate: string;
+    /** Null without a single price of a unit. */
+    readonly rate: string | null;
+    readonly charge_model:
+      | "standard"
+      | "graduated"
+      | "volume"
+      | "package"
+      | "percentage"
+      | "flat_fee";
+    readonly properties: Readonly<Record<string, unknown>>;
+    readonly dimensions: Readonly<Record<string, unknown>> | null;
     readonly events: number;
     readonly days: readonly {
       readonly date: string;
@@ -548,7 +646,7 @@ export type InvoiceWithFees = Invoice & { readonly fees: readonly Fee[] };
 
 export type Fee = {
   readonly id: string;
-  readonly fee_type: "subscription" | "charge" | "adjustment" | "add_on";
+  readonly fee_type: "subscription" | "charge" | "minimum" | "adjustment" | "add_on";
   readonly charge_id: string | null;
   readonly billable_metric_code: string | null;
   readonly units: string;
@@ -569,7 +667,7 @@ export type InvoicePreview = {
   readonly period_start: string;
   readonly period_end: string;
   readonly fees: readonly {
-    readonly fee_type: "subscription" | "charge" | "adjustment" | "add_on";
+    readonly fee_type: "subscription" | "charge" | "minimum" | "adjustment" | "add_on";
     readonly charge_id: string | null;
     readonly billable_metric_code: string | null;
     readonly units: string;
@@ -584,6 +682,16 @@ export type PreviewInvoiceBody = {
   readonly subscription_id: string;
   /** As if the period ended now (default), or at its end. */
   readonly at?: "now" | "period_end";
+  /** As if the plan changed then: shows what follows too. */
+  readonly plan_id?: string;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly overrides?: Overrides | null;
+};
+
+export type PreviewInvoiceReply = {
+  readonly invoice_preview: InvoicePreview;
+  /** With plan_id: the start of the period that follows, if it bills, and its end. */
+  readonly next_invoice_previews?: readonly InvoicePreview[];
 };
 
 export type GetInvoiceDocumentQuery = {
@@ -676,7 +784,11 @@ export type CreateWebhookBody = {
     | "invoice.created"
     | "invoice.payment_overdue_reminder_1"
     | "invoice.payment_overdue_reminder_2"
+    | "subscription.started"
+    | "subscription.trial_ended"
+    | "subscription.plan_changed"
     | "subscription.period_renewed"
+    | "subscription.terminated"
     | "subscription.suspend_requested"
     | "subscription.terminate_requested"
     | "addon.applied"
@@ -694,7 +806,11 @@ export type UpdateWebhookBody = {
     | "invoice.created"
     | "invoice.payment_overdue_reminder_1"
     | "invoice.payment_overdue_reminder_2"
+    | "subscription.started"
+    | "subscription.trial_ended"
+    | "subscription.plan_changed"
     | "subscription.period_renewed"
+    | "subscription.terminated"
     | "subscription.suspend_requested"
     | "subscription.terminate_requested"
     | "addon.applied"
@@ -850,7 +966,7 @@ export type Portal = {
   readonly subscriptions: readonly {
     readonly id: string;
     readonly external_id: string;
-    readonly status: "active" | "suspended" | "terminated" | "canceled";
+    readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
     readonly plan: {
       readonly code: string;
       readonly name: string;
@@ -860,11 +976,14 @@ export type Portal = {
     };
     readonly current_period_start: string;
     readonly current_period_end: string;
+    readonly trial_ends_at: string | null;
+    readonly ends_at: string | null;
     readonly usage: readonly {
       readonly code: string;
       readonly name: string;
       readonly units: string;
       readonly amount_cents: Cents;
+      readonly dimensions?: Readonly<Record<string, unknown>>;
     }[];
   }[];
   readonly invoices: readonly {

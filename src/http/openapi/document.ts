@@ -49,6 +49,8 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   amount_exceeds_due: "The payment is larger than what is due.",
   invoice_already_paid: "Nothing is due on the invoice any more.",
   invoice_voided: "The invoice is voided.",
+  not_started: "The subscription has not started yet.",
+  subscription_ended: "The subscription has ended.",
   limit_exceeded: "The project or organization has as many of these as it may have.",
   rate_limited: "Too many requests; Retry-After says when to try again.",
   internal_error: "Something went wrong on our side.",

@@ -39,6 +39,7 @@ export function eventRoutes(context: Context): Route[] {
     path: "/v1/events",
     once_by: "transaction_id",
     id: "sendEvent",
+    errors: ["limit_exceeded"],
     tag,
     summary: "Send a usage event",
     description:

@@ -2,7 +2,7 @@
 
 import Type from "typebox";
 import { refuse } from "../../errors.ts";
-import { previewInvoice } from "../../operations/read-usage.ts";
+import { previewInvoice } from "../../operations/preview-invoice.ts";
 import { voidInvoice } from "../../operations/void-invoice.ts";
 import {
   CalendarDate,
@@ -15,8 +15,8 @@ import {
 import {
   INVOICE_STATUSES,
   Invoice,
-  InvoicePreview,
   InvoicePreviewRequest,
+  InvoicePreviews,
   InvoiceWithFees,
   PAYMENT_STATUSES,
 } from "../../schema/invoices.ts";
@@ -97,20 +97,17 @@ const preview = own({
   method: "POST",
   path: "/v1/invoices/preview",
   id: "previewInvoice",
-  errors: ["limit_exceeded"],
+  errors: ["currency_mismatch", "limit_exceeded", "not_started", "plan_archived"],
   tag,
   summary: "What a subscription would be billed",
-  description: "By the same function that closes the period. Nothing is stored.",
+  description:
+    "By the same function that closes the period. Nothing is stored. With plan_id, as if the plan changed then.",
   scope: "read",
   project: "required",
   body: InvoicePreviewRequest,
-  reply: [200, Wrapped("invoice_preview", InvoicePreview)],
-  async handle({ db, settings, body, now }) {
-    const invoice_preview = await db.snapshot((tx) =>
-      previewInvoice(tx, settings, body.subscription_id, body.at ?? "now", now),
-    );
-    return { invoice_preview };
-  },
+  reply: [200, InvoicePreviews],
+  handle: ({ db, settings, body, now }) =>
+    db.snapshot((tx) => previewInvoice(tx, settings, body, now)),
 });
 
 const voidRoute = write({

@@ -4,8 +4,15 @@ import Type from "typebox";
 import { refuse, refuseField } from "../../errors.ts";
 import { emit } from "../../operations/emit.ts";
 import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
-import { FIELD_REQUIRED, Metric, MetricCreate, MetricPatch } from "../../schema/metrics.ts";
+import {
+  FIELD_REQUIRED,
+  Metric,
+  MetricCreate,
+  MetricPatch,
+  WEIGHTS,
+} from "../../schema/metrics.ts";
 import * as metrics from "../../store/metrics.ts";
+import * as priceOverrides from "../../store/price-overrides.ts";
 import { point, type Route, read, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
 
@@ -32,6 +39,7 @@ const createMetric = write({
         `field_name is required for ${body.aggregation_type}.`,
       );
     }
+    refuseMeasure(body);
     const metric = await metrics.insert(tx, project, body, now);
     if (metric === undefined) {
       const existing = await metrics.getByCode(tx, project, body.code);
@@ -45,6 +53,33 @@ const createMetric = write({
     return { metric };
   },
 });
+
+/** What goes together beyond the fields themselves. */
+function refuseMeasure({
+  aggregation_type,
+  field_name,
+  dimensions = [],
+  weighted_by,
+}: MetricCreate) {
+  const isWeighted = aggregation_type === "weighted_sum";
+  if (isWeighted && !weighted_by) {
+    const message = `weighted_by is required for weighted_sum: ${WEIGHTS.join(" or ")}.`;
+    throw refuseField("weighted_by", "required", message);
+  }
+  if (!isWeighted && weighted_by) {
+    throw refuseField("weighted_by", "unsupported", "weighted_by goes with weighted_sum only.");
+  }
+  if (aggregation_type === "count_unique" && dimensions.length > 0) {
+    const message =
+      "dimensions do not go with count_unique: a value of two combinations would count twice.";
+    throw refuseField("dimensions", "unsupported", message);
+  }
+  const own = dimensions.findIndex((name) => name === field_name);
+  if (own !== -1) {
+    const message = `dimensions[${own}] must not be the field_name.`;
+    throw refuseField(`dimensions[${own}]`, "unsupported", message);
+  }
+}
 
 const listMetrics = read({
   method: "GET",
@@ -127,7 +162,8 @@ const archiveMetric = write({
     const metric = await metrics.lock(tx, project, pathId(params.id));
     if (metric === undefined) throw refuse("not_found", "No metric has this id.");
     if (metric.archived_at !== null) return;
-    if (await metrics.isUsed(tx, project, metric.id)) {
+    const isOverride = await priceOverrides.isUsed(tx, project, { metric_id: metric.id });
+    if (isOverride || (await metrics.isUsed(tx, project, metric.id))) {
       throw refuse("has_dependencies", "Live charges measure by this metric. Change those first.");
     }
     await metrics.archive(tx, project, metric.id, now);

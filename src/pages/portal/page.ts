@@ -162,6 +162,7 @@ type Subscription = StoredPortal["subscriptions"][number];
 const STATES = {
   active: ["Active", "good"],
   suspended: ["Suspended", "warn"],
+  pending: ["Starts later", ""],
   terminated: ["Ended", ""],
   canceled: ["Canceled", ""],
 } as const;
@@ -178,7 +179,7 @@ function subscriptionCard(subscription: Subscription, page: PortalPage): Html {
   const { plan, usage, status } = subscription;
   const [state, tone] = STATES[status];
   const period = formatPeriod(subscription.current_period_start, subscription.current_period_end);
-  const live = status === "active" || status === "suspended";
+  const live = status !== "terminated" && status !== "canceled";
   const used = sumCents(usage.map(({ amount_cents }) => amount_cents));
   const price = formatMoney(plan.amount_cents, plan.amount_currency);
   return html`<article class="card sub">
@@ -200,12 +201,14 @@ function usageLine(
   subscription: Subscription,
   page: PortalPage,
 ): Html {
-  const days = page.days[`${subscription.id} ${used.code}`] ?? [];
+  const values = used.dimensions === undefined ? [] : Object.values(used.dimensions);
+  const key = values.length === 0 ? used.code : `${used.code} ${JSON.stringify(values)}`;
+  const days = page.days[`${subscription.id} ${key}`] ?? [];
   const period = {
     start: subscription.current_period_start.slice(0, 10),
     end: subscription.current_period_end.slice(0, 10),
   };
-  return html`<li><div><b><bdi>${used.name}</bdi></b><span>${formatUnits(used.units)} used</span></div>
+  return html`<li><div><b><bdi>${[used.name, ...values.flatMap((value) => value ?? [])].join(", ")}</bdi></b><span>${formatUnits(used.units)} used</span></div>
 <div class="chart">${usageChart(days, period)}</div>
 <span class="amount">${formatMoney(used.amount_cents, subscription.plan.amount_currency)}</span></li>`;
 }
