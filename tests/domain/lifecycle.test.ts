@@ -2,14 +2,19 @@
 
 import { describe, expect, test } from "vitest";
 import {
+  type AskedStatus,
   isLive,
-  STATUSES,
   type SubscriptionStatus,
   transition,
 } from "../../src/domain/lifecycle.ts";
+import { ASKED_STATUSES, SUBSCRIPTION_STATUSES } from "../../src/schema/subscriptions.ts";
 
 describe("what a wanted status does", () => {
-  test.each<[SubscriptionStatus, SubscriptionStatus, object]>([
+  test.each<[SubscriptionStatus, AskedStatus, object]>([
+    ["pending", "active", { kind: "start" }],
+    ["pending", "suspended", { kind: "not_started" }],
+    ["pending", "terminated", { kind: "withdraw" }],
+    ["pending", "canceled", { kind: "withdraw" }],
     ["active", "active", { kind: "none" }],
     ["active", "suspended", { kind: "suspend" }],
     ["active", "terminated", { kind: "terminate" }],
@@ -30,14 +35,14 @@ describe("what a wanted status does", () => {
     expect(transition(current, wanted)).toEqual(expected);
   });
 
-  test("only a subscription that is active or suspended is live", () => {
-    expect(STATUSES.filter(isLive)).toEqual(["active", "suspended"]);
+  test("only a subscription that is pending, active or suspended is live", () => {
+    expect(SUBSCRIPTION_STATUSES.filter(isLive)).toEqual(["pending", "active", "suspended"]);
   });
 
-  test("only a live subscription can be billed by ending it", () => {
-    for (const current of STATUSES) {
-      const kinds = STATUSES.map((wanted) => transition(current, wanted).kind);
-      expect(kinds.includes("terminate")).toBe(isLive(current));
+  test("only a subscription that has begun and not ended can be billed by ending it", () => {
+    for (const current of SUBSCRIPTION_STATUSES) {
+      const kinds = ASKED_STATUSES.map((wanted) => transition(current, wanted).kind);
+      expect(kinds.includes("terminate")).toBe(isLive(current) && current !== "pending");
     }
   });
 });

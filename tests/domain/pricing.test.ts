@@ -5,17 +5,21 @@ import { formatDecimal, integer } from "../../src/domain/decimal.ts";
 import { AmountOutOfRange } from "../../src/domain/money.ts";
 import { firstPeriod, type Interval, type Suspension } from "../../src/domain/periods.ts";
 import {
-  advanceFees,
-  arrearsFees,
   BadQuantity,
-  baseFee,
   normalisedMonthly,
   type PlanVersion,
   quantityOf,
   recurringPerPeriod,
-  startFees,
 } from "../../src/domain/pricing.ts";
-import { flatCharge, planVersion, usageCharge, used } from "../support/price-lists.ts";
+import {
+  arrearsFees,
+  baseFee,
+  flatCharge,
+  planVersion,
+  startFees,
+  usageCharge,
+  used,
+} from "../support/price-lists.ts";
 
 const at = (text: string) => new Date(text.length === 10 ? `${text}T00:00:00.000Z` : text);
 const NOTHING = used({});
@@ -85,10 +89,12 @@ describe("the base fee", () => {
       units: "1",
       amount_cents: 5357,
       properties: {
+        name: "Pro",
         amount_cents: 9999,
         billable_days: 15,
         period_days: 28,
         precise_amount: "5356.607142857143",
+        plan_code: "pro",
         plan_version: 3,
       },
     });
@@ -131,8 +137,10 @@ describe("usage fees", () => {
       properties: {
         amount: "0.10",
         note: "calls",
+        name: "calls",
         charge_model: "standard",
         precise_amount: "307.5",
+        plan_code: "pro",
         plan_version: 1,
       },
     });
@@ -262,7 +270,7 @@ describe("when a charge is billed", () => {
   });
 
   test("at each later start: what is paid in advance", () => {
-    expect(ids(advanceFees(version, {}))).toEqual(["advance"]);
+    expect(ids(startFees(version, {}, false))).toEqual(["advance"]);
   });
 
   test("at the end: the base, then the rest in the plan's order", () => {

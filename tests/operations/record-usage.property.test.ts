@@ -8,7 +8,7 @@ import { formatDecimal } from "../../src/domain/decimal.ts";
 import { recordUsage } from "../../src/operations/record-usage.ts";
 import type { UsageEventInput } from "../../src/schema/events.ts";
 import { getSettingsById, type ProjectId, type ProjectSettings } from "../../src/store/tenants.ts";
-import * as usage from "../../src/store/usage.ts";
+import * as usageSums from "../../src/store/usage-sums.ts";
 import { type App, startApp } from "../support/app.ts";
 import { checkInvariants } from "../support/invariants.ts";
 
@@ -132,7 +132,7 @@ function accepted(inputs: readonly UsageEventInput[], arrivals: ReadonlyMap<stri
 /** What the close would bill, by metric and period. */
 async function totals(settings: ProjectSettings, subscription_id: string) {
   const periods = STARTS.map((_, i) => ({ subscription_id, period_no: i + 1 }));
-  const rows = await usage.totals(app.context.db, settings.id, periods);
+  const rows = await usageSums.totals(app.context.db, settings.id, periods);
   const { metrics } = await app.get("/v1/metrics?all=1");
   const codes = new Map(metrics.map((one: { id: string; code: string }) => [one.id, one.code]));
   return new Map(

@@ -41,10 +41,15 @@ async function useAll({ story, metric, subscription }: Metered, all: readonly [s
   for (const [value, of] of all) await useOf(story, subscription, metric, { value, of });
 }
 
+/** In the order of the metrics here: a JSON object has none of its own. */
+const DIMENSIONS = ["model", "kind", "region", "size"];
+
 /** Each usage line as its combination, match, units and amount. */
 function combinations(invoice: Json, fee_type = "charge"): unknown[] {
   return fees(invoice, fee_type).map(({ units, amount_cents, properties }) => [
-    Object.values(properties.dimensions),
+    DIMENSIONS.flatMap((name) =>
+      name in properties.dimensions ? [properties.dimensions[name]] : [],
+    ),
     properties.match,
     units,
     amount_cents,

@@ -14,18 +14,18 @@ import {
 } from "../../src/domain/decimal.ts";
 import { draftInvoice } from "../../src/domain/invoicing.ts";
 import { flatAmount, prorated, usageAmount } from "../../src/domain/money.ts";
+import type { Billed } from "../../src/domain/period-fees.ts";
 import { periodAt, periodDays } from "../../src/domain/periods.ts";
+import { type FeeDraft, normalisedMonthly, type PlanVersion } from "../../src/domain/pricing.ts";
+import { INTERVALS } from "../../src/schema/plans.ts";
 import {
   adjustments,
-  arrearsFees,
-  type Billed,
-  billedOf,
-  type FeeDraft,
-  normalisedMonthly,
-  type PlanVersion,
-} from "../../src/domain/pricing.ts";
-import { INTERVALS } from "../../src/schema/plans.ts";
-import { flatCharge, planVersion, usageCharge } from "../support/price-lists.ts";
+  close as closeOf,
+  flatCharge,
+  planVersion,
+  usageCharge,
+  used,
+} from "../support/price-lists.ts";
 
 const JANUARY = { start: new Date("2026-01-01"), end: new Date("2026-02-01") };
 const METRICS = ["m1", "m2"] as const;
@@ -56,29 +56,31 @@ const version = fc
 const usageEvent = fc.tuple(fc.constantFrom(...METRICS), decimals(-2000, 4000, 2));
 type Event = [metric_id: string, quantity: string];
 
-function usageOf(events: readonly Event[]): Map<string, Decimal> {
-  const usage = new Map<string, Decimal>();
+function usageOf(events: readonly Event[]) {
+  const sums = new Map<string, Decimal>();
   for (const [metric_id, quantity] of events) {
-    usage.set(metric_id, add(usage.get(metric_id) ?? ZERO, decimal(quantity)));
+    sums.set(metric_id, add(sums.get(metric_id) ?? ZERO, decimal(quantity)));
   }
-  return usage;
+  return used(Object.fromEntries([...sums].map(([id, sum]) => [id, formatDecimal(sum)])));
 }
 
-const close = (plan: PlanVersion, events: readonly Event[]) =>
-  arrearsFees({
+const periodOf = (plan: PlanVersion, events: readonly Event[]) =>
+  closeOf({
     version: plan,
     billed: JANUARY,
     suspensions: [],
     usage: usageOf(events),
     properties: {},
   });
+const close = (plan: PlanVersion, events: readonly Event[]) => periodOf(plan, events).fees;
 const total = (fees: readonly FeeDraft[]) => fees.reduce((sum, fee) => sum + fee.amount_cents, 0);
 
 /** Closes with the first group of events, then corrects once per later group. */
 function closeInGroups(plan: PlanVersion, groups: readonly (readonly Event[])[]) {
   const [first = [], ...later] = groups;
-  const fees = close(plan, first);
-  let billed: Billed = billedOf(fees);
+  const closed = periodOf(plan, first);
+  const fees = [...closed.fees];
+  let billed: Billed = closed.billed;
   const known = [...first];
   for (const group of later) {
     known.push(...group);

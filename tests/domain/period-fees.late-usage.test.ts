@@ -1,18 +1,25 @@
 // Corrections of closed periods, and how they add up.
 
 import { describe, expect, test } from "vitest";
-import { adjustments, arrearsFees, billedOf, type PlanVersion } from "../../src/domain/pricing.ts";
-import { flatCharge, planVersion, usageCharge, used } from "../support/price-lists.ts";
+import type { PlanVersion } from "../../src/domain/pricing.ts";
+import {
+  adjustments,
+  close,
+  flatCharge,
+  planVersion,
+  usageCharge,
+  used,
+} from "../support/price-lists.ts";
 
 const MARCH = { start: new Date("2026-03-01"), end: new Date("2026-04-01") };
-const marchOf = (version: PlanVersion, usage: ReturnType<typeof used>) =>
-  arrearsFees({ version, billed: MARCH, suspensions: [], usage, properties: {} });
+const billedIn = (version: PlanVersion, usage: ReturnType<typeof used>) =>
+  close({ version, billed: MARCH, suspensions: [], usage, properties: {} }).billed;
 const amounts = (fees: readonly { amount_cents: number }[]) => fees.map((fee) => fee.amount_cents);
 
 describe("late usage", () => {
   const version = planVersion({ version: 4, charges: [usageCharge("0.10")] });
   const january = { start: new Date("2026-01-01"), end: new Date("2026-02-01") };
-  const closed = (units: string) => billedOf(marchOf(version, used({ metric: units })));
+  const closed = (units: string) => billedIn(version, used({ metric: units }));
   const corrected = (billed: ReturnType<typeof closed>, units: string) =>
     adjustments({ version, billed_period: january, billed, usage: used({ metric: units }) });
 
@@ -27,8 +34,10 @@ describe("late usage", () => {
         amount_cents: 200,
         properties: {
           amount: "0.10",
+          name: "calls",
           charge_model: "standard",
           precise_amount: "1200",
+          plan_code: "pro",
           plan_version: 4,
           period_start: "2026-01-01",
           period_end: "2026-01-31",
@@ -36,6 +45,7 @@ describe("late usage", () => {
           billed_amount_cents: 1000,
           corrected_units: "120",
           corrected_amount_cents: 1200,
+          invoice_number: "INV-2026-0001",
         },
       },
     ]);
@@ -80,7 +90,7 @@ describe("late usage", () => {
       usageCharge("0.02", { id: "b" }),
     ];
     const both = planVersion({ amount_cents: 1000, charges });
-    const billed = billedOf(marchOf(both, used({ metric: "100" })));
+    const billed = billedIn(both, used({ metric: "100" }));
     expect(billed).toEqual({
       a: { units: "100", amount_cents: 1000 },
       b: { units: "100", amount_cents: 200 },
