@@ -11,6 +11,7 @@ export class Watched {
 
   constructor(db: Db) {
     this.db = Object.assign(Object.create(Object.getPrototypeOf(db)), {
+      admit: db.admit?.bind(db),
       many: db.many.bind(db),
       maybeOne: db.maybeOne.bind(db),
       one: db.one.bind(db),

@@ -1,5 +1,5 @@
-// Each of the eight events as a receiver gets it: the raw body against the catalogue, field by
-// field, and both signatures computed anew from the bytes.
+// Each of the events as a receiver gets it: the raw body against the catalogue, field by field, and
+// both signatures computed anew from the bytes.
 
 import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
@@ -10,10 +10,10 @@ import { WEBHOOK_EVENTS } from "../../src/schema/webhooks.ts";
 import { startWorkers } from "../../src/workers/start.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { register } from "../support/courier.ts";
-import { flatFee, Sandbox } from "../support/given.ts";
+import { flatFee, Sandbox, sandbox } from "../support/given.ts";
 import { type Received, Receiver } from "../support/receiver.ts";
 
-type Parts = Record<string, readonly string[] | "integer">;
+type Parts = Record<string, readonly string[] | "integer" | "text">;
 
 const REMINDER: Parts = {
   invoice: ["id", "number", "status", "total_cents", "currency", "issuing_date", "due_date"],
@@ -24,6 +24,17 @@ const REQUEST: Parts = {
   subscription: ["id", "external_id", "plan_code", "status"],
   customer: ["id", "external_id", "email"],
   overdue_invoice: ["id", "number", "total_cents", "days_overdue"],
+};
+const SUBSCRIPTION: Parts = {
+  subscription: [
+    "id",
+    "external_id",
+    "plan_code",
+    "status",
+    "current_period_start",
+    "current_period_end",
+  ],
+  customer: ["id", "external_id"],
 };
 const CATALOGUE: Record<string, Parts> = {
   "invoice.created": {
@@ -58,18 +69,11 @@ const CATALOGUE: Record<string, Parts> = {
     invoice: ["id", "number", "status", "payment_status", "total_cents", "currency"],
     customer: ["id", "external_id"],
   },
-  "subscription.period_renewed": {
-    subscription: [
-      "id",
-      "external_id",
-      "plan_code",
-      "status",
-      "current_period_start",
-      "current_period_end",
-    ],
-    customer: ["id", "external_id"],
-    previous_period: ["start", "end"],
-  },
+  "subscription.started": SUBSCRIPTION,
+  "subscription.trial_ended": SUBSCRIPTION,
+  "subscription.plan_changed": { ...SUBSCRIPTION, previous_plan_code: "text" },
+  "subscription.period_renewed": { ...SUBSCRIPTION, previous_period: ["start", "end"] },
+  "subscription.terminated": SUBSCRIPTION,
   "addon.applied": {
     applied_add_on: ["id", "add_on_code", "add_on_name", "amount_cents", "currency", "applied_at"],
     invoice: ["id", "number", "total_cents", "currency", "invoice_type"],
@@ -96,11 +100,20 @@ const STEPS = [
   { days_after_due: 30, webhook_event: "subscription.terminate_requested" },
 ];
 /** Invoice at the start, add-on (2), payment, renewal, the steps of the one that stays unpaid. */
-const EXPECTED = 9;
+const OF_MONEY = 9;
+/** Told of a second project, in which nothing is billed. */
+const OF_CHANGES = [
+  "subscription.started",
+  "subscription.trial_ended",
+  "subscription.plan_changed",
+  "subscription.terminated",
+];
+const EXPECTED = OF_MONEY + OF_CHANGES.length;
 
 let app: App;
 let receiver: Receiver;
 let secret: string;
+let changesSecret: string;
 let stop: () => Promise<void>;
 let story: Sandbox;
 let facts: { customer: Json; subscription: Json; unpaid: Json };
@@ -108,7 +121,8 @@ let facts: { customer: Json; subscription: Json; unpaid: Json };
 beforeAll(async () => {
   app = await startApp({ at: "2026-03-01T00:00:00.000Z" });
   receiver = await Receiver.start();
-  secret = (await register(app, receiver.url(), WEBHOOK_EVENTS)).secret;
+  const others = WEBHOOK_EVENTS.filter((event) => !OF_CHANGES.includes(event));
+  secret = (await register(app, receiver.url(), others)).secret;
   stop = startWorkers(app.context, app.connection);
   story = new Sandbox(app, app.profile.project_id);
   await story.ok("PUT", "/v1/dunning", { enabled: true, steps: STEPS });
@@ -123,8 +137,26 @@ beforeAll(async () => {
   facts = { customer, subscription, unpaid };
   await receiver.until(4);
   await story.travelTo("2026-06-01");
+  await receiver.until(OF_MONEY);
+  changesSecret = await playChanges();
   await receiver.until(EXPECTED);
 });
+
+/** Starts later, with a trial; changes its plan; ends. Returns the endpoint's secret. */
+async function playChanges(): Promise<string> {
+  const other = await sandbox(app, "2026-03-01");
+  const endpoint = { url: receiver.url(), events: OF_CHANGES };
+  const { webhook_endpoint } = await other.post("/v1/webhooks", endpoint);
+  const [lite, pro] = [await other.plan({ code: "lite" }), await other.plan({ code: "pro" })];
+  const starts = { starts_at: "2026-03-05T08:00:00Z", trial_days: 2 };
+  const { id } = await other.subscribe({ plan: lite, ...starts });
+  await other.travelTo("2026-03-10");
+  await other.patch(`/v1/subscriptions/${id}`, { plan_id: pro.id });
+  await other.post(`/v1/subscriptions/${id}/terminate`);
+  return webhook_endpoint.secret;
+}
+
+const secretOf = (event: string) => (OF_CHANGES.includes(event) ? changesSecret : secret);
 afterAll(async () => {
   await stop();
   await receiver.close();
@@ -146,6 +178,7 @@ describe.each(WEBHOOK_EVENTS)("%s", (event) => {
     expect(Object.keys(body.data)).toEqual(Object.keys(wanted));
     for (const [part, fields] of Object.entries(wanted)) {
       if (fields === "integer") expect(Number.isInteger(body.data[part])).toBe(true);
+      else if (fields === "text") expect(body.data[part]).toBeTypeOf("string");
       else expect(Object.keys(body.data[part])).toEqual(fields);
     }
     for (const fee of body.data.invoice?.fees ?? []) expect(Object.keys(fee)).toEqual(FEE);
@@ -154,6 +187,7 @@ describe.each(WEBHOOK_EVENTS)("%s", (event) => {
 
   test("is signed over its raw bytes, both ways", () => {
     const { raw, headers } = one(event);
+    const secret = secretOf(event);
     expect(headers["x-service-event"]).toBe(event);
     expect(headers["content-type"]).toBe("application/json; charset=utf-8");
     expect(headers["x-service-signature"]).toBe(
