@@ -135,6 +135,10 @@ export async function closeOrRefuse(
   }
 }
 
+function hasBegun({ started_at, terminated_at }: Billed): boolean {
+  return terminated_at === null || terminated_at >= started_at;
+}
+
 /** A new period from now to its schedule's next boundary; the gap is never billed. */
 async function reactivate(
   tx: Tx,
@@ -160,7 +164,8 @@ async function reactivate(
   const period: openPeriods.OpenPeriod = {
     id,
     plan_id,
-    period_no: subscription.period_no + 1,
+    // One that was withdrawn before it began has no period behind it.
+    period_no: subscription.period_no + (hasBegun(subscription) ? 1 : 0),
     current_period_start: opened.period.start,
     current_period_next: opened.period.next,
     anchor_date,

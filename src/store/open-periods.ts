@@ -85,6 +85,7 @@ export async function reopen(
   const reopened = await tx.run(sql`
     update subscriptions s
        set status = ${status}, terminated_at = null, period_no = ${period.period_no},
+           started_at = least(started_at, ${period.current_period_start}),
            current_period_start = ${period.current_period_start},
            current_period_next = ${period.current_period_next},
            plan_version = ${period.plan_version}, override_no = ${period.override_no},

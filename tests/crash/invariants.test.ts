@@ -119,6 +119,21 @@ const CORRUPTIONS: readonly [rule: string, how: string, ...acts: Act[]][] = [
     "delete from usage_events where quantity is not null and unbillable is null",
   ],
   [
+    "daily sums are what the raw events give",
+    "the moment of a level is off by a millisecond",
+    "update usage_days set moment = moment + 1 where moment is not null",
+  ],
+  [
+    "daily sums by combination are what the raw events give",
+    "a combination has a unit more than its events",
+    "update usage_parts set sum = sum + 1",
+  ],
+  [
+    "a period starts with the level that all counted events before it give",
+    "a level is forgotten",
+    "update subscriptions set levels = null where levels is not null",
+  ],
+  [
     "distinct values are counted once per period",
     "a distinct value is counted twice",
     "update usage_days set uniques = uniques + 1 where uniques > 0",
@@ -162,9 +177,9 @@ const CORRUPTIONS: readonly [rule: string, how: string, ...acts: Act[]][] = [
     `update fees set charge_id = '${randomUUID()}'`,
   ],
   [
-    "an archived plan has no active subscription",
+    "a plan is not archived while it has an active subscription",
     "a plan is archived under its subscribers",
-    "update plans set archived_at = created_at where code = 'pro'",
+    "update plans set archived_at = '2025-03-04' where code = 'pro'",
   ],
   [
     "every invoice and payment is in the log, once",

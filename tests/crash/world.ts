@@ -42,6 +42,7 @@ export async function makeWorld(app: App): Promise<World> {
     ids[`s${i}`] = subscription.id;
     await use(app, `s${i}`, "2025-01-10T10:00:00.000Z", String(100 * i));
   }
+  await makePriced(app, ids);
   await app.travelTo("2025-02-10T08:00:00.000Z");
   await app.post("/v1/subscriptions/ext:s6/suspend");
   await app.post("/v1/subscriptions/ext:s7/terminate");
@@ -105,6 +106,62 @@ async function makeCatalog(app: App, ids: Record<string, string>): Promise<void>
   ids.boost = (await app.post("/v1/addons", boost)).add_on.id;
 }
 
+/** A plan with all that pricing has, and subscriptions that start, run and change by it. */
+async function makePriced(app: App, ids: Record<string, string>): Promise<void> {
+  const named = (code: string) => ({ code, name: code, field_name: "n" });
+  const tokens = { ...named("tokens"), aggregation_type: "sum", dimensions: ["model"] };
+  const disk = { ...named("disk"), aggregation_type: "weighted_sum", weighted_by: "hour" };
+  ids.tokens = (await app.post("/v1/metrics", tokens)).metric.id;
+  ids.disk = (await app.post("/v1/metrics", disk)).metric.id;
+  const tiers = [
+    { up_to: "100", rate: "0.1", flat_amount: "5" },
+    { up_to: null, rate: "0.05" },
+  ];
+  const prices = [{ match: { model: "large" }, rate: "0.10" }];
+  const seats = { catalog_ref: "seat", quantity_from: "subscription_property.seats" };
+  const scale = {
+    ...{ code: "scale", name: "Scale", interval: "monthly", amount_cents: 3_000 },
+    ...{ amount_currency: "USD", minimum_cents: 5_000, base_timing: "advance" },
+    charges: [
+      { type: "graduated", metric_ref: "calls", tiers },
+      { type: "standard", metric_ref: "tokens", rate: "0.02", prices, minimum_cents: 300 },
+      { type: "standard", metric_ref: "disk", rate: "0.01" },
+      { type: "flat_fee", ...seats, quantity_mode: "prorated" },
+    ],
+  };
+  ids.scale = (await app.post("/v1/plans", scale)).plan.id;
+  const starts: Record<string, Json> = {
+    p1: {},
+    p2: { billing_time: "anniversary", trial_days: 7 },
+    p3: { starts_at: "2025-03-20T00:00:00.000Z" },
+    p4: { overrides: { amount_cents: 100 }, ends_at: "2025-02-20T00:00:00.000Z" },
+    p5: { trial_days: 100 },
+  };
+  for (const [external_id, terms] of Object.entries(starts)) {
+    const owned = { external_id, customer_id: ids.c2, plan_id: ids.scale };
+    await app.post("/v1/subscriptions", { ...owned, properties: { seats: 2 }, ...terms });
+  }
+  await usePriced(app, "2025-01-11T00:00:00.000Z");
+}
+
+async function usePriced(app: App, timestamp: string): Promise<void> {
+  const uses: Json[] = [
+    { code: "calls", properties: { n: "120" } },
+    { code: "tokens", properties: { n: "50", model: "large" } },
+    { code: "tokens", properties: { n: "7" } },
+    { code: "disk", properties: { n: "3" } },
+  ];
+  const events = ["p1", "p2", "p4"].flatMap((name) =>
+    uses.map((use, i) => ({
+      transaction_id: `${name} ${i} ${timestamp}`,
+      subscription_id: `ext:${name}`,
+      timestamp,
+      ...use,
+    })),
+  );
+  await app.post("/v1/events/batch", { events });
+}
+
 /** What may be archived, as nothing refers to it. */
 async function makeUnused(app: App, ids: Record<string, string>): Promise<void> {
   const metric = { code: "unused", name: "Unused", aggregation_type: "count" };
@@ -139,6 +196,7 @@ async function makeLateUsage(app: App): Promise<void> {
   await use(app, "s1", "2025-01-21T00:00:00.000Z", "40");
   await use(app, "s2", "2025-01-21T00:00:00.000Z", "-190");
   await use(app, "s7", "2025-02-01T00:00:00.000Z", "8");
+  await usePriced(app, "2025-01-25T06:00:00.000Z");
   for (let i = 1; i <= 5; i++) await use(app, `s${i}`, "2025-02-12T00:00:00.000Z", String(i));
 }
 

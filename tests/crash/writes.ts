@@ -37,6 +37,89 @@ const event = (transaction_id: string, more: Json = {}) => ({
   ...more,
 });
 
+const OF_P1 = { subscription_id: "ext:p1" };
+
+/** A subscription's plan, prices, trial, start and end. */
+const PRICING: readonly Write[] = [
+  request(
+    "create a plan with tiers, a minimum and prices by dimension",
+    "POST",
+    () => "/v1/plans",
+    () => ({
+      ...{ code: "tiers", name: "Tiers", interval: "monthly", amount_currency: "USD" },
+      ...{ minimum_cents: 100, trial_days: 3, base_timing: "advance" },
+      charges: [
+        { type: "volume", metric_ref: "calls", tiers: [{ up_to: null, rate: "0.1" }] },
+        {
+          ...{ type: "package", metric_ref: "tokens", rate: "5", package_size: 10 },
+          prices: [{ match: { model: "large" }, rate: "9", package_size: 10 }],
+        },
+      ],
+    }),
+  ),
+  request(
+    "start a subscription with a base in advance and prices of its own",
+    "POST",
+    () => "/v1/subscriptions",
+    ({ c2, scale }) => ({
+      ...{ external_id: "new", customer_id: c2, plan_id: scale, properties: { seats: 1 } },
+      overrides: { amount_cents: 700, minimum_cents: 0 },
+    }),
+  ),
+  request(
+    "make a subscription that starts later",
+    "POST",
+    () => "/v1/subscriptions",
+    ({ c2, spare }) => ({
+      ...{ external_id: "new", customer_id: c2, plan_id: spare },
+      starts_at: "2025-04-01T00:00:00.000Z",
+    }),
+  ),
+  ...Object.entries({
+    "change the plan now": { name: "p1", body: { properties: { seats: 5 } }, to: "spare" },
+    "change the plan of one with a level": { name: "p2", body: {}, to: "pro" },
+    "change the plan at the end of the period": {
+      name: "s1",
+      body: { change_at: "period_end", overrides: { amount_cents: 5 } },
+      to: "spare",
+    },
+    "change the plan in a trial": { name: "p5", body: {}, to: "spare" },
+    "start one that is pending": { name: "p3", body: { status: "active" } },
+    "withdraw one that is pending": { name: "p3", body: { status: "canceled" } },
+    "end a trial": { name: "p5", body: { trial_days: 0 } },
+    "set an end": { name: "s1", body: { ends_at: "2025-02-20T00:00:00.000Z" } },
+    "give a subscription prices of its own": {
+      name: "s1",
+      body: { overrides: { charges: [] }, metadata: { why: "deal" } },
+    },
+    "remove prices of its own": { name: "p4", body: { overrides: null } },
+  } as Record<string, { name: string; body: Json; to?: string }>).map(([name, change]) =>
+    request(
+      name,
+      "PATCH",
+      () => `/v1/subscriptions/ext:${change.name}`,
+      (ids) => ({
+        ...change.body,
+        ...(change.to !== undefined && { plan_id: ids[change.to] }),
+      }),
+    ),
+  ),
+  request(
+    "record events with dimensions and of a level, late ones among them",
+    "POST",
+    () => "/v1/events/batch",
+    () => ({
+      events: [
+        event("d1", { ...OF_P1, code: "tokens", properties: { n: "4", model: "small" } }),
+        event("d2", { ...OF_P1, code: "tokens", properties: { n: "4", model: "large" } }),
+        event("d3", { ...OF_P1, code: "disk", properties: { n: "-1" } }),
+        event("d4", { ...OF_P1, code: "disk", timestamp: "2025-01-20T00:00:00.000Z" }),
+      ],
+    }),
+    { keyed: false },
+  ),
+];
+
 const CATALOG_ENDS: readonly Write[] = [
   request("archive a metric", "DELETE", ({ unused_metric }) => `/v1/metrics/${unused_metric}`),
   request("archive a catalog item", "DELETE", ({ unused_item }) => `/v1/catalog/${unused_item}`),
@@ -293,6 +376,7 @@ export const WRITES: readonly Write[] = [
       params: { name: "record_payment", arguments: payment(s4_invoice, Number(s4_due)) },
     }),
   ),
+  ...PRICING,
   ...TENANCY,
   ...CATALOG_ENDS,
   ...TELLING,

@@ -4,13 +4,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
-import { graduated, packages, percentage, volume } from "../support/pricing.ts";
+import { closeSound, graduated, packages, percentage, volume } from "../support/pricing.ts";
 
 let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 /** Usages written as "60 41", each of a subscription of its own, and what January costs. */
 type Costs = readonly (readonly [used: string, cents: number | "none"])[];

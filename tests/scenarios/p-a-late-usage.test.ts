@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { fees, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import {
+  closeSound,
   creditOf,
   graduated,
   issued,
@@ -17,7 +18,7 @@ let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 type Metered = { story: Sandbox; metric: Json; plan: Json; subscription: Json };
 

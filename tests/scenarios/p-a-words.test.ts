@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import {
+  closeSound,
   expectFault,
   expectPlanRefused,
   graduated,
@@ -23,7 +24,7 @@ beforeAll(async () => {
   story = await sandbox(app, "2026-01-01");
   metric = await story.metric();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 const open = { up_to: null, amount: "1" };
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import {
+  closeSound,
   expectFault,
   expectPlanRefused,
   graduated,
@@ -21,7 +22,7 @@ beforeAll(async () => {
   tokens = await story.metric("sum", { dimensions: ["model", "kind"] });
   plain = await story.metric("sum");
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 const LARGE = { match: { model: "large" }, amount: "0.05" };
 

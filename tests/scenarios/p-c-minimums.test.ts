@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { fees, flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
-import { creditOf, graduated, issued, lines, useOf } from "../support/pricing.ts";
+import { closeSound, creditOf, graduated, issued, lines, useOf } from "../support/pricing.ts";
 
 let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 type Terms = {
   readonly rate?: string;

@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { fees, perUnit, type Sandbox, sandbox } from "../support/given.ts";
-import { expectFault, issued, useOf } from "../support/pricing.ts";
+import { closeSound, expectFault, issued, useOf } from "../support/pricing.ts";
 
 let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 type Metered = { story: Sandbox; metric: Json; subscription: Json };
 

@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, sandbox } from "../support/given.ts";
-import { expectFault, issued, spanned, written } from "../support/pricing.ts";
+import { closeSound, expectFault, issued, spanned, written } from "../support/pricing.ts";
 
 let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 const anniversary = { billing_time: "anniversary" };
 

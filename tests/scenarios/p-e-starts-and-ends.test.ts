@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
-import { expectFault, issued, spanned } from "../support/pricing.ts";
+import { closeSound, expectFault, issued, spanned } from "../support/pricing.ts";
 
 let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 const once = (amount_override_cents: number) =>
   flatFee({ amount_override_cents, invoice_timing: "immediate" });

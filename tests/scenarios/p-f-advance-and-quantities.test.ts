@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import {
+  closeSound,
   creditOf,
   expectFault,
   graduated,
@@ -18,7 +19,7 @@ let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 const ahead = (amount_cents: number) => ({ amount_cents, base_timing: "advance" });
 

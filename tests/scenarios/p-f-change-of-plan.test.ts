@@ -4,13 +4,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
-import { graduated, issued, spanned } from "../support/pricing.ts";
+import { closeSound, graduated, issued, spanned } from "../support/pricing.ts";
 
 let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 /** A subscription on a plan of the first price, and a plan of the second. */
 async function between(at: string, from: number, to: number, run: Body = {}) {

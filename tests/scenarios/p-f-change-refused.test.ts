@@ -4,13 +4,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { fees, flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
-import { expectFault, issued } from "../support/pricing.ts";
+import { closeSound, expectFault, issued } from "../support/pricing.ts";
 
 let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 const UNKNOWN = "00000000-0000-4000-8000-000000000000";
 

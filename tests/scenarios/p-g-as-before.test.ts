@@ -4,13 +4,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { flatFee, instant, perUnit, type Sandbox, sandbox } from "../support/given.ts";
-import { graduated, issued, percentage, useOf, volume } from "../support/pricing.ts";
+import { closeSound, graduated, issued, percentage, useOf, volume } from "../support/pricing.ts";
 
 let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 describe("nothing of all this", () => {
   async function plainly() {

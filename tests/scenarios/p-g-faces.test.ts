@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import {
+  closeSound,
   expectFault,
   graduated,
   issued,
@@ -19,7 +20,7 @@ let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 /** A line without its own id, as a preview has it. */
 function asPreviewed(fees: readonly Json[]): unknown[] {

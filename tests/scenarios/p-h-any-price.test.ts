@@ -5,12 +5,13 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
+import { closeSound } from "../support/pricing.ts";
 
 let app: App;
 beforeAll(async () => {
   app = await startApp();
 });
-afterAll(() => app.close());
+afterAll(() => closeSound(app));
 
 const RUNS = process.env.DUES_DEEP === "1" ? 200 : 8;
 const TIMEOUT = { timeout: process.env.DUES_DEEP === "1" ? 1_200_000 : 120_000 };

@@ -1,27 +1,11 @@
 // What must hold in the database whatever happened: each rule lists the rows that break it. Read
 // from one snapshot, over all projects.
 
-import { decimal, isNegative, ZERO } from "../../src/domain/decimal.ts";
-import { usageAmount } from "../../src/domain/money.ts";
 import type { Db, Queryable } from "../../src/store/db.ts";
-import { type Sql, sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/sql.ts";
+import { BILLED_RULE, misbilledUsage, type Rule, USAGE_RULES } from "./usage-invariants.ts";
 
-type Rule = { readonly name: string; readonly broken: Sql };
-
-/** Usage as the raw events have it, by subscription, period and metric: the truth of the sums. */
-const RAW: Sql = sql`
-  select e.project_id, e.subscription_id, e.period_no, e.metric_id, m.aggregation_type,
-         case m.aggregation_type
-           when 'sum' then sum(e.quantity)
-           when 'count' then count(*)::numeric
-           when 'count_unique' then count(distinct e.unique_value)::numeric
-           when 'max' then max(e.quantity)
-           when 'latest' then (array_agg(e.quantity order by e.at desc, e.arrival desc))[1]
-         end as units
-    from usage_events e
-    join metrics m on m.project_id = e.project_id and m.id = e.metric_id
-   where e.unbillable is null
-   group by e.project_id, e.subscription_id, e.period_no, e.metric_id, m.aggregation_type`;
+export { BILLED_RULE };
 
 const RULES: readonly Rule[] = [
   {
@@ -124,117 +108,11 @@ const RULES: readonly Rule[] = [
         from subscriptions s
         left join closed_periods c on c.project_id = s.project_id and c.subscription_id = s.id
                                   and c.period_no = s.period_no
-       where (s.status in ('active', 'suspended')) = (c.period_no is not null)`,
+       where (s.status in ('pending', 'active', 'suspended')) = (c.period_no is not null)
+         -- Withdrawn before it began.
+         and (s.terminated_at is null or s.terminated_at >= s.started_at)`,
   },
-  {
-    name: "daily sums are what the raw events give",
-    broken: sql`
-      with raw as (
-        select project_id, subscription_id, period_no, metric_id,
-               (at at time zone 'UTC')::date as day, count(*) as events, sum(quantity) as sum,
-               max(quantity) as max, max(at) as last_at,
-               (array_agg(quantity order by at desc, arrival desc))[1] as latest,
-               (array_agg(arrival order by at desc, arrival desc))[1] as last_arrival
-          from usage_events
-         where unbillable is null
-         group by 1, 2, 3, 4, 5)
-      select project_id, subscription_id, period_no, metric_id, day, r.events, d.events as kept
-        from raw r
-        full join usage_days d using (project_id, subscription_id, period_no, metric_id, day)
-       where (r.events, r.sum, r.max, r.last_at, r.latest, r.last_arrival)
-             is distinct from (d.events, d.sum, d.max, d.last_at, d.latest, d.last_arrival)`,
-  },
-  {
-    name: "distinct values are counted once per period",
-    broken: sql`
-      with raw as (
-        select project_id, subscription_id, period_no, metric_id,
-               count(distinct unique_value) as n
-          from usage_events
-         where unbillable is null and unique_value is not null
-         group by 1, 2, 3, 4),
-      days as (
-        select project_id, subscription_id, period_no, metric_id, sum(uniques) as n
-          from usage_days
-         group by 1, 2, 3, 4
-        having sum(uniques) <> 0),
-      kept as (
-        select project_id, subscription_id, period_no, metric_id, count(*) as n
-          from usage_uniques
-         group by 1, 2, 3, 4)
-      select project_id, subscription_id, period_no, metric_id, raw.n, days.n as days, kept.n as kept
-        from raw
-        full join days using (project_id, subscription_id, period_no, metric_id)
-        full join kept using (project_id, subscription_id, period_no, metric_id)
-       where raw.n is distinct from days.n or raw.n is distinct from kept.n`,
-  },
-  {
-    name: "an invoice line for usage, with its corrections, says what the period's books say",
-    broken: sql`
-      with lines as (
-        select i.project_id, i.subscription_id, f.charge_id, i.period_no, f.units, f.amount_cents
-          from fees f
-          join invoices i on i.project_id = f.project_id and i.id = f.invoice_id
-         where i.cause = 'period' and f.fee_type = 'charge' and f.billable_metric_code is not null
-        union all
-        select i.project_id, i.subscription_id, f.charge_id, c.period_no, f.units, f.amount_cents
-          from fees f
-          join invoices i on i.project_id = f.project_id and i.id = f.invoice_id
-          join closed_periods c on c.project_id = i.project_id
-                               and c.subscription_id = i.subscription_id
-                               and (c.starts_at at time zone 'UTC')::date
-                                   = (f.properties ->> 'period_start')::date
-                               and c.billed ? f.charge_id::text
-         where f.fee_type = 'adjustment'),
-      billed as (
-        select project_id, subscription_id, charge_id, period_no, sum(units) as units,
-               sum(amount_cents) as amount_cents
-          from lines
-         group by 1, 2, 3, 4),
-      books as (
-        select c.project_id, c.subscription_id, b.key::uuid as charge_id, c.period_no,
-               (b.value ->> 'units')::numeric as units,
-               (b.value ->> 'amount_cents')::bigint as amount_cents
-          from closed_periods c, jsonb_each(c.billed) b)
-      select project_id, subscription_id, charge_id, period_no, l.units, b.units as books,
-             l.amount_cents, b.amount_cents as books_cents
-        from billed l
-        full join books b using (project_id, subscription_id, charge_id, period_no)
-       where (coalesce(l.units, 0), coalesce(l.amount_cents, 0))
-             is distinct from (coalesce(b.units, 0), coalesce(b.amount_cents, 0))`,
-  },
-  {
-    name: "no accepted unit is lost: invoiced, open, waiting to be corrected or unbillable",
-    broken: sql`
-      with raw as (
-        select e.project_id, e.subscription_id, e.metric_id, sum(e.quantity) as units
-          from usage_events e
-          join metrics m on m.project_id = e.project_id and m.id = e.metric_id
-         where m.aggregation_type = 'sum'
-         group by 1, 2, 3),
-      placed as (
-        select d.project_id, d.subscription_id, d.metric_id, d.sum as units
-          from usage_days d
-          left join closed_periods c on c.project_id = d.project_id
-                                    and c.subscription_id = d.subscription_id
-                                    and c.period_no = d.period_no
-          join subscriptions s on s.project_id = d.project_id and s.id = d.subscription_id
-         where (c.period_no is not null and c.billable)
-            or (c.period_no is null and d.period_no >= s.period_no)
-        union all
-        select e.project_id, e.subscription_id, e.metric_id, e.quantity
-          from usage_events e
-          left join closed_periods c on c.project_id = e.project_id
-                                    and c.subscription_id = e.subscription_id
-                                    and c.period_no = e.period_no
-         where e.unbillable is not null or not c.billable)
-      select project_id, subscription_id, metric_id, r.units, p.units as placed
-        from raw r
-        left join (select project_id, subscription_id, metric_id, sum(units) as units
-                     from placed
-                    group by 1, 2, 3) p using (project_id, subscription_id, metric_id)
-       where r.units is distinct from p.units`,
-  },
+  ...USAGE_RULES,
   {
     name: "payments add up to what the invoice says is paid",
     broken: sql`
@@ -299,6 +177,10 @@ const RULES: readonly Rule[] = [
         from fees f
         left join charges c on c.project_id = f.project_id and c.id = f.charge_id
        where f.charge_id is not null and c.id is null
+         and not exists (
+           select 1 from price_overrides o
+            where o.project_id = f.project_id
+              and o.charges @> jsonb_build_array(jsonb_build_object('id', f.charge_id)))
       union all
       select 'invoices', i.project_id, i.id
         from invoices i
@@ -312,12 +194,12 @@ const RULES: readonly Rule[] = [
        where b.actor_token_id is not null and t.id is null`,
   },
   {
-    name: "an archived plan has no active subscription",
+    name: "a plan is not archived while it has an active subscription",
     broken: sql`
       select s.project_id, s.id
         from subscriptions s
         join plans p on p.project_id = s.project_id and p.id = s.plan_id
-       where s.status = 'active' and p.archived_at is not null`,
+       where s.status = 'active' and p.archived_at > s.current_period_start`,
   },
   {
     name: "every invoice and payment is in the log, once",
@@ -352,45 +234,6 @@ export async function brokenRules(db: Queryable): Promise<string[]> {
   const misbilled = await misbilledUsage(db);
   if (misbilled.length > 0) broken.push(`${BILLED_RULE}: ${JSON.stringify(misbilled.slice(0, 3))}`);
   return broken;
-}
-
-export const BILLED_RULE = "a closed period is billed for the usage that the raw events give";
-
-type Suspect = {
-  readonly units: string;
-  readonly billed_units: string;
-  readonly billed_cents: number;
-  readonly rate: string;
-  readonly currency: string;
-};
-
-/** Late usage that changes no cent gets no line: then the amounts agree where the units do not. */
-async function misbilledUsage(db: Queryable): Promise<Suspect[]> {
-  const suspects = await db.many<Suspect>(sql`
-    with raw as (${RAW})
-    select c.project_id, c.subscription_id, c.period_no, charge.value ->> 'id' as charge_id,
-           coalesce(raw.units, 0)::text as units, coalesce(b.units, 0)::text as billed_units,
-           coalesce(b.amount_cents, 0) as billed_cents, charge.value ->> 'rate' as rate,
-           p.amount_currency as currency
-      from closed_periods c
-      join plans p on p.project_id = c.project_id and p.id = c.plan_id
-      join plan_versions v on v.project_id = c.project_id and v.plan_id = c.plan_id
-                          and v.version = c.plan_version
-     cross join jsonb_array_elements(v.charges) charge
-      left join raw on raw.project_id = c.project_id and raw.subscription_id = c.subscription_id
-                   and raw.period_no = c.period_no
-                   and raw.metric_id = (charge.value ->> 'metric_id')::uuid
-      left join lateral (
-        select (c.billed -> (charge.value ->> 'id') ->> 'units')::numeric as units,
-               (c.billed -> (charge.value ->> 'id') ->> 'amount_cents')::bigint as amount_cents) b
-             on true
-     where c.billable and not c.late and charge.value ->> 'charge_model' = 'standard'
-       and greatest(coalesce(raw.units, 0), 0) is distinct from coalesce(b.units, 0)`);
-  return suspects.filter(({ units, rate, currency, billed_cents }) => {
-    const raw = decimal(units);
-    const used = isNegative(raw) ? ZERO : raw;
-    return usageAmount(used, decimal(rate), currency).amount_cents !== billed_cents;
-  });
 }
 
 export const RULE_NAMES: readonly string[] = [...RULES.map(({ name }) => name), BILLED_RULE];

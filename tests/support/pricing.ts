@@ -2,8 +2,9 @@
 // can be read beside them.
 
 import { expect } from "vitest";
-import type { Answer, Body, Json } from "./app.ts";
+import type { Answer, App, Body, Json } from "./app.ts";
 import type { Sandbox } from "./given.ts";
+import { checkInvariants } from "./invariants.ts";
 
 const TIER = /^(?:<=(\S+)|rest) @(\S+)(?: \+ (\S+))?$/;
 
@@ -112,4 +113,11 @@ export async function expectPlanRefused(
   const { plans } = await story.get("/v1/plans");
   expectFault(await proposePlan(story, [charge]), field, code);
   expect((await story.get("/v1/plans")).plans).toEqual(plans);
+}
+
+/** Ends a file of stories: whatever was played, the books are sound. */
+export async function closeSound(app: App): Promise<void> {
+  const broken = await checkInvariants(app.context.db);
+  await app.close();
+  expect(broken).toEqual([]);
 }
