@@ -75,6 +75,7 @@ function draftFor(addOn: AddOn, settings: ProjectSettings, now: Date): InvoiceDr
     units: "1",
     amount_cents,
     properties: {
+      name,
       add_on_code: code,
       add_on_name: name,
       ...(catalog_item_code !== null && { catalog_item_code }),
