@@ -205,7 +205,7 @@ test("a token whose checksum is wrong is refused without asking the database", a
   const { db } = app.context;
   const counting = new Proxy(db, {
     get: (target, name) => {
-      // Whether there is a connection to be had is no question to the database.
+      // Whether many wait for a connection is known without asking.
       if (name !== "admit") asked += 1;
       const member: unknown = Reflect.get(target, name);
       return typeof member === "function" ? member.bind(target) : member;
