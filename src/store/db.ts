@@ -88,7 +88,7 @@ const CONNECTION_LIFETIME_S = 1_800;
  * last waits for 0.6 s.
  */
 const WAITING_MAX = 50;
-/** Made once: an error notes where it was made, a fifth of what a refusal costs in a storm. */
+/** Made once: an error notes where it was made, about 24 µs of each refusal by a profile. */
 const TOO_MANY = unavailable("Too many requests wait for the database.", undefined);
 /** After that the system asks whether the other side is there, once a second, ten times. */
 const KEEP_ALIVE_MS = 5_000;
