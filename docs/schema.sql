@@ -580,12 +580,12 @@ CREATE INDEX subscriptions_by_customer ON public.subscriptions USING btree (proj
 CREATE INDEX subscriptions_by_external_id ON public.subscriptions USING btree (project_id, external_id, id);
 CREATE INDEX subscriptions_by_plan ON public.subscriptions USING btree (project_id, plan_id) WHERE (status = 'active'::text);
 CREATE INDEX subscriptions_by_status ON public.subscriptions USING btree (project_id, status, id);
-CREATE INDEX subscriptions_due ON public.subscriptions USING btree (project_id, LEAST(current_period_next, ends_at,
+CREATE INDEX subscriptions_due_at ON public.subscriptions USING btree (project_id, LEAST(current_period_next, ends_at,
 CASE
     WHEN (status = 'pending'::text) THEN started_at
     ELSE NULL::timestamp with time zone
 END), id) WHERE (status = ANY (ARRAY['pending'::text, 'active'::text, 'suspended'::text]));
-CREATE UNIQUE INDEX subscriptions_live_external_id_key ON public.subscriptions USING btree (project_id, external_id) WHERE (status = ANY (ARRAY['pending'::text, 'active'::text, 'suspended'::text]));
+CREATE UNIQUE INDEX subscriptions_live_name_key ON public.subscriptions USING btree (project_id, external_id) WHERE (status = ANY (ARRAY['pending'::text, 'active'::text, 'suspended'::text]));
 CREATE INDEX subscriptions_set_aside ON public.subscriptions USING btree (project_id) WHERE (set_aside_reason IS NOT NULL);
 
 create table suspensions (

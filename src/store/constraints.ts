@@ -3,7 +3,7 @@
 import { type Refusal, refuse } from "../errors.ts";
 
 const TAKEN: Readonly<Record<string, { field: string; message: string }>> = {
-  subscriptions_live_external_id_key: {
+  subscriptions_live_name_key: {
     field: "external_id",
     message: "Another live subscription has this external_id.",
   },

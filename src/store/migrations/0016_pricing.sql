@@ -72,12 +72,13 @@ alter table subscriptions
 -- When anything is due next: the start of one that is pending, the end that was set, the end of the
 -- period. Queries write the same expression as the index.
 drop index subscriptions_due;
-create index subscriptions_due on subscriptions (
+create index if not exists subscriptions_due_at on subscriptions (
   project_id,
   (least(current_period_next, ends_at, case when status = 'pending' then started_at end)), id)
   where status in ('pending', 'active', 'suspended');
 drop index subscriptions_live_external_id_key;
-create unique index subscriptions_live_external_id_key on subscriptions (project_id, external_id)
+create unique index if not exists subscriptions_live_name_key
+  on subscriptions (project_id, external_id)
   where status in ('pending', 'active', 'suspended');
 
 -- A subscription's own prices, each list for one plan. What a column leaves null is the plan's.
