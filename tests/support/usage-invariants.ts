@@ -93,15 +93,17 @@ export const USAGE_RULES: readonly Rule[] = [
       kept as (
         select s.project_id, s.id, m.key as metric_id, c.key as combination,
                c.value::numeric as level
-          from subscriptions s, jsonb_each(s.levels) m, jsonb_each_text(m.value) c)
+          from subscriptions s, jsonb_each(s.levels) m, jsonb_each_text(m.value) c),
+      late as (
+        select project_id, subscription_id as id, count(*) as n
+          from closed_periods
+         where late
+         group by 1, 2)
       select project_id, id, metric_id, combination, r.level, k.level as kept
         from raw r
         full join kept k using (project_id, id, metric_id, combination)
-       where r.level is distinct from k.level
-         and not exists (
-           select 1 from closed_periods c
-            where c.project_id = coalesce(r.project_id, k.project_id)
-              and c.subscription_id = coalesce(r.id, k.id) and c.late)`,
+        left join late l using (project_id, id)
+       where r.level is distinct from k.level and l.n is null`,
   },
   {
     name: "distinct values are counted once per period",
@@ -158,17 +160,20 @@ export const USAGE_RULES: readonly Rule[] = [
                sum((b.value ->> 'amount_cents')::bigint) as amount_cents
           from closed_periods c, jsonb_each(c.billed) b
          where b.key not like 'minimum%'
-         group by 1, 2, 3, 4)
+         group by 1, 2, 3, 4),
+      invoiced as (
+        select project_id, subscription_id, period_no, count(*) as n
+          from invoices
+         where cause = 'period'
+         group by 1, 2, 3)
       select project_id, subscription_id, charge_id, period_no, l.units, b.units as books,
              l.amount_cents, b.amount_cents as books_cents
         from billed l
         full join books b using (project_id, subscription_id, charge_id, period_no)
+        left join invoiced i using (project_id, subscription_id, period_no)
        where coalesce(l.amount_cents, 0) <> coalesce(b.amount_cents, 0)
           -- Units too small or too few for a cent make no invoice, and then stand on no line.
-          or (coalesce(l.units, 0) <> coalesce(b.units, 0) and exists (
-                select 1 from invoices i
-                 where i.project_id = b.project_id and i.subscription_id = b.subscription_id
-                   and i.period_no = b.period_no and i.cause = 'period'))`,
+          or (i.n is not null and coalesce(l.units, 0) <> coalesce(b.units, 0))`,
   },
   {
     name: "no accepted unit is lost: invoiced, open, waiting to be corrected or unbillable",
