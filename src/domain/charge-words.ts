@@ -4,10 +4,10 @@
 
 import { refuseField } from "../errors.ts";
 import { AMOUNT_CENTS_MAX, DECIMAL_PATTERN } from "../schema/common.ts";
+import { FREE_EVENTS_MAX, PRICES_MAX, QUANTITY_MODES, TIERS_MAX } from "../schema/plans.ts";
 import type { Price, Tier, UsageModel } from "./charge-models.ts";
 import { compare, decimal, formatDecimal, isZero, numberText } from "./decimal.ts";
 
-export const QUANTITY_MODES = ["last", "prorated", "max"] as const;
 export type QuantityMode = (typeof QUANTITY_MODES)[number];
 
 /** A price for the usage whose dimensions have these values. */
@@ -26,11 +26,9 @@ type Fields = Readonly<Record<string, unknown>>;
 type Words = {
   readonly get: (word: string) => unknown;
   readonly path: (word: string) => string;
+  /** What an amount that is missing is called: the file's charges have a `rate`. */
+  readonly amount: "amount" | "rate";
 };
-
-const TIERS_MAX = 100;
-const PRICES_MAX = 100;
-const FREE_EVENTS_MAX = 1_000_000_000_000;
 
 const MODEL_WORDS: Readonly<Record<UsageModel, readonly string[]>> = {
   standard: ["amount", "free_units"],
@@ -91,23 +89,28 @@ export function quantityModePath(input: Fields, at: string): string {
   return wordsOf(input, at).path("quantity_mode");
 }
 
-/** Looked for under `properties` first, then on the charge itself. */
+/**
+ * Looked for under `properties` first, then on the charge itself. One that is missing is missed
+ * where the charge would have it: a charge with a `type` is written in the file's words.
+ */
 function wordsOf(input: Fields, at: string): Words {
   const properties = (input.properties ?? {}) as Fields;
   const onCharge = (word: string) => (word === "amount" ? "rate" : word);
+  const isFile = isAbsent(input.charge_model) && !isAbsent(input.type);
   const isOnCharge = (word: string) =>
-    isAbsent(properties[word]) && !isAbsent(input[onCharge(word)]);
+    isAbsent(properties[word]) && (isFile || !isAbsent(input[onCharge(word)]));
   return {
     get: (word) => properties[word] ?? input[onCharge(word)],
     path: (word) => `${at}${isOnCharge(word) ? onCharge(word) : `properties.${word}`}`,
+    amount: isFile ? "rate" : "amount",
   };
 }
 
 /** Of an entry of `tiers` or `prices`, where both spellings are known. */
-function wordsIn(entry: Fields, at: string): Words {
-  const name = (word: string) =>
-    word === "amount" && isAbsent(entry.amount) && !isAbsent(entry.rate) ? "rate" : word;
-  return { get: (word) => entry[name(word)], path: (word) => `${at}.${name(word)}` };
+function wordsIn(entry: Fields, at: string, amount: Words["amount"]): Words {
+  const spelt = ["amount", "rate"].find((name) => !isAbsent(entry[name])) ?? amount;
+  const name = (word: string) => (word === "amount" ? spelt : word);
+  return { get: (word) => entry[name(word)], path: (word) => `${at}.${name(word)}`, amount };
 }
 
 function refuseForeign(words: Words, own: readonly string[], model: string): void {
@@ -138,7 +141,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   percent: 'the percentage as a decimal string such as "2.9"',
 };
 
-type Reader<T> = (value: unknown, path: string) => T;
+type Reader<T> = (value: unknown, path: string, words: Words) => T;
 
 const READERS: Readonly<Record<string, Reader<unknown>>> = {
   tiers,
@@ -149,7 +152,7 @@ const READERS: Readonly<Record<string, Reader<unknown>>> = {
 
 function present<T>(words: Words, word: string, reader: Reader<T>): T | undefined {
   const value = words.get(word);
-  return isAbsent(value) ? undefined : reader(value, words.path(word));
+  return isAbsent(value) ? undefined : reader(value, words.path(word), words);
 }
 
 function priceText(value: unknown, path: string): string {
@@ -202,11 +205,11 @@ function entries(value: unknown, path: string, most: number): Fields[] {
   return value as Fields[];
 }
 
-function tiers(value: unknown, path: string): Tier[] {
+function tiers(value: unknown, path: string, { amount: spelling }: Words): Tier[] {
   const list = entries(value, path, TIERS_MAX);
   let before = "0";
   return list.map((entry, i) => {
-    const words = wordsIn(entry, `${path}[${i}]`);
+    const words = wordsIn(entry, `${path}[${i}]`, spelling);
     const up_to = tierEnd(words, i === list.length - 1, before);
     before = up_to ?? before;
     const amount = present(words, "amount", priceText);
@@ -240,7 +243,7 @@ function matchedPrices(model: UsageModel, words: Words): MatchedPrice[] | undefi
   if (isAbsent(sent)) return undefined;
   const path = words.path("prices");
   const prices = entries(sent, path, PRICES_MAX).map((entry, i) => {
-    const own = wordsIn(entry, `${path}[${i}]`);
+    const own = wordsIn(entry, `${path}[${i}]`, words.amount);
     refuseForeign(own, MODEL_WORDS[model], model);
     return { match: matchOf(entry, `${path}[${i}].match`), ...modelPrice(model, own) };
   });
@@ -309,7 +312,8 @@ export function checkDimensions(
 export function comparablePrice(price: ChargePrice): unknown {
   return JSON.parse(
     JSON.stringify(price, (key, value: unknown) => {
-      if (key === "match") return Object.entries(value as Fields).sort();
+      // As one text, because values to match are no amounts: "1.0" is not "1".
+      if (key === "match") return JSON.stringify(Object.entries(value as Fields).sort());
       if (typeof value === "string" && DECIMAL.test(value)) return formatDecimal(decimal(value));
       return value;
     }),

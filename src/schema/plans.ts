@@ -32,6 +32,12 @@ export const TRIAL_DAYS_MAX = 730;
 export const INVOICE_TIMINGS = ["arrears", "immediate", "advance"] as const;
 export const QUANTITY_FROM_PATTERN = "^subscription_property\\.[^\\u0000-\\u001f\\u007f]{1,200}$";
 export const CHARGES_MAX = 100;
+export const TIERS_MAX = 100;
+/** Of one charge, for combinations of dimensions. */
+export const PRICES_MAX = 100;
+export const FREE_EVENTS_MAX = 1_000_000_000_000;
+/** Of a flat fee: the quantity at billing, that of each day, or the highest of the period. */
+export const QUANTITY_MODES = ["last", "prorated", "max"] as const;
 
 export const Charge = Type.Object(
   {

@@ -1,16 +1,11 @@
 // Billable metrics.
 
 import Type from "typebox";
-import { refuse, refuseField } from "../../errors.ts";
+import { checkMeasure } from "../../domain/metrics.ts";
+import { refuse } from "../../errors.ts";
 import { emit } from "../../operations/emit.ts";
 import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
-import {
-  FIELD_REQUIRED,
-  Metric,
-  MetricCreate,
-  MetricPatch,
-  WEIGHTS,
-} from "../../schema/metrics.ts";
+import { Metric, MetricCreate, MetricPatch } from "../../schema/metrics.ts";
 import * as metrics from "../../store/metrics.ts";
 import * as priceOverrides from "../../store/price-overrides.ts";
 import { point, type Route, read, write } from "../route.ts";
@@ -32,14 +27,7 @@ const createMetric = write({
   reply: [201, Wrapped("metric", Metric)],
   example: { code: "api_calls", name: "API calls", aggregation_type: "sum", field_name: "calls" },
   async handle({ tx, project, actor, body, now }) {
-    if (FIELD_REQUIRED.includes(body.aggregation_type) && !body.field_name) {
-      throw refuseField(
-        "field_name",
-        "required",
-        `field_name is required for ${body.aggregation_type}.`,
-      );
-    }
-    refuseMeasure(body);
+    checkMeasure(body, "");
     const metric = await metrics.insert(tx, project, body, now);
     if (metric === undefined) {
       const existing = await metrics.getByCode(tx, project, body.code);
@@ -53,33 +41,6 @@ const createMetric = write({
     return { metric };
   },
 });
-
-/** What goes together beyond the fields themselves. */
-function refuseMeasure({
-  aggregation_type,
-  field_name,
-  dimensions = [],
-  weighted_by,
-}: MetricCreate) {
-  const isWeighted = aggregation_type === "weighted_sum";
-  if (isWeighted && !weighted_by) {
-    const message = `weighted_by is required for weighted_sum: ${WEIGHTS.join(" or ")}.`;
-    throw refuseField("weighted_by", "required", message);
-  }
-  if (!isWeighted && weighted_by) {
-    throw refuseField("weighted_by", "unsupported", "weighted_by goes with weighted_sum only.");
-  }
-  if (aggregation_type === "count_unique" && dimensions.length > 0) {
-    const message =
-      "dimensions do not go with count_unique: a value of two combinations would count twice.";
-    throw refuseField("dimensions", "unsupported", message);
-  }
-  const own = dimensions.findIndex((name) => name === field_name);
-  if (own !== -1) {
-    const message = `dimensions[${own}] must not be the field_name.`;
-    throw refuseField(`dimensions[${own}]`, "unsupported", message);
-  }
-}
 
 const listMetrics = read({
   method: "GET",
