@@ -4,9 +4,9 @@
 import { Ajv, type ErrorObject } from "ajv";
 import { CURRENCIES } from "../schema/currencies.ts";
 import { fieldName, knownFields, pointerSteps } from "../schema/fault-words.ts";
-import { FIELD_REQUIRED } from "../schema/metrics.ts";
-import { type FileCharge, ServiceFile } from "../schema/service-file.ts";
+import { type FileCharge, type FileMetric, ServiceFile } from "../schema/service-file.ts";
 import { parsedUrl } from "../schema/urls.ts";
+import { checkCharge, checkMetric, checkPrices, type Tell } from "./check-charges.ts";
 import { hintFor, messageFor, nearest } from "./fault-words.ts";
 import { type Fault, type Parsed, type Path, readYaml } from "./read-yaml.ts";
 
@@ -57,8 +57,6 @@ type Words = () => Pick<Fault, "message" | "hint">;
 /** Where something is wrong. */
 type Mark = { line: number; column: number; readonly path: Path; readonly words: Words };
 
-export type Tell = (path: Path, message: string, hint?: string, part?: "key") => void;
-
 /** The first in the order of lines; of several at one place only the first. */
 function faultsOf(marks: readonly Mark[]): Fault[] {
   const ordered = marks.toSorted((a, b) => a.line - b.line || a.column - b.column);
@@ -102,6 +100,9 @@ function markShape(source: Parsed, error: ErrorObject, mark: MarkAt): void {
 
 function unknownKey(error: ErrorObject, key: string): ReturnType<Words> {
   const known = knownFields(error);
+  if (key === "amount" && known.includes("rate")) {
+    return { message: "The key amount is not known here.", hint: "The file calls it rate." };
+  }
   const near = nearest(key, known);
   const hint = near === undefined ? `Known here: ${known.join(", ")}.` : `Did you mean ${near}?`;
   return { message: `The key ${key} is not known here.`, hint };
@@ -145,30 +146,31 @@ function checkMeaning(file: Loose, bad: ReadonlySet<string>, tell: Tell): void {
     checkUnique(entriesOf(file, section, bad), "code", tell);
   }
   checkUnique(entriesOf(file, "webhooks", bad), "url", tell);
-  for (const { entry, at } of entriesOf(file, "metrics", bad)) {
-    const needed = (FIELD_REQUIRED as readonly unknown[]).includes(entry.aggregation_type);
-    if (needed && !entry.field_name) {
-      const hint = "Name the event property to aggregate.";
-      tell([...at, "field_name"], `field_name is required for ${entry.aggregation_type}.`, hint);
-    }
-  }
+  const metrics = entriesOf(file, "metrics", bad);
+  for (const { entry, at } of metrics) checkMetric(entry as FileMetric, at, tell);
   for (const { entry, at } of entriesOf(file, "addons", bad)) {
     if ((entry.catalog_ref === undefined) === (entry.amount_cents === undefined)) {
       const words = "An add-on needs exactly one price: catalog_ref or amount_cents.";
       tell(entry.catalog_ref === undefined ? at : [...at, "amount_cents"], words);
     }
   }
+  const dimensions = new Map(
+    metrics.map(({ entry }) => [entry.code, (entry as FileMetric).dimensions ?? []]),
+  );
   const currencies = new Map(
     entriesOf(file, "catalog", bad).map(({ entry }) => [entry.code, entry.currency ?? "USD"]),
   );
   for (const { entry, at } of entriesOf(file, "plans", bad)) {
     const charges = (entry.charges ?? []) as readonly FileCharge[];
     for (const [i, charge] of charges.entries()) {
-      checkCharge(charge, [...at, "charges", i], tell);
+      const place = [...at, "charges", i];
+      const isGood = checkCharge(charge, place, tell);
+      const named = dimensions.get(charge.metric_ref);
+      if (isGood && named !== undefined) checkPrices(charge, named, place, tell);
       const currency = currencies.get(charge.catalog_ref);
       if (currency !== undefined && currency !== entry.currency) {
         const words = `${charge.catalog_ref} is priced in ${currency}, the plan in ${entry.currency}.`;
-        tell([...at, "charges", i, "catalog_ref"], words);
+        tell([...place, "catalog_ref"], words);
       }
     }
   }
@@ -189,36 +191,6 @@ function checkUnique(
     const before = first.get(entry[key]);
     if (before === undefined) first.set(entry[key], at);
     else tell([...at, key], `${fieldName(before)} has this ${key} already: ${entry[key]}`);
-  }
-}
-
-const FIELDS_OF = {
-  standard: ["metric_ref", "rate"],
-  flat_fee: ["catalog_ref", "amount_override_cents", "quantity_from"],
-} as const;
-
-function checkCharge(charge: FileCharge, at: Path, tell: Tell): void {
-  const other = charge.type === "standard" ? "flat_fee" : "standard";
-  for (const field of FIELDS_OF[other]) {
-    if (charge[field] === undefined) continue;
-    tell([...at, field], `${field} does not belong on a ${charge.type} charge.`, undefined, "key");
-  }
-  if (charge.type === "standard") {
-    for (const field of FIELDS_OF.standard) {
-      if (charge[field] === undefined) tell(at, `${fieldName([...at, field])} is missing.`);
-    }
-    if ((charge.invoice_timing ?? "arrears") !== "arrears") {
-      const hint = "Usage is only known once the period is over: write arrears.";
-      tell([...at, "invoice_timing"], "A standard charge is billed in arrears.", hint);
-    }
-    if (charge.properties?.amount !== undefined) {
-      const hint = "The price per unit stands in rate.";
-      tell([...at, "properties", "amount"], "amount is not known here.", hint, "key");
-    }
-    return;
-  }
-  if (charge.catalog_ref === undefined && charge.amount_override_cents === undefined) {
-    tell(at, "A flat fee needs a price: catalog_ref or amount_override_cents.");
   }
 }
 
@@ -252,20 +224,31 @@ export function urlFault(text: string): string | undefined {
   return url.protocol === "http:" && near ? undefined : "must start with https://";
 }
 
-/** Text that PostgreSQL cannot store, and amounts that are not plain digits, such as 1e3. */
+const WHOLE = /(_cents|days_after_due|trial_days|free_events)$/;
+const UNITS = /^(up_to|free_units|package_size)$/;
+
+/** Text that PostgreSQL cannot store, and numbers that are not plain digits, such as 1e3. */
 function checkWriting(source: Parsed, value: unknown, path: Path, tell: Tell): void {
   if (typeof value === "string" && !isPlainText(value)) {
     tell(path, `${fieldName(path)} holds U+0000 or half a character.`);
   }
-  if (typeof value === "number" && /(_cents|days_after_due)$/.test(String(path.at(-1)))) {
-    const written = source.sourceOf(path) ?? "";
-    if (!/^[-+]?\d+$/.test(written)) {
-      tell(path, `${fieldName(path)} is written as ${written}.`, "Write a plain whole number.");
-    }
-  }
+  if (typeof value === "number") checkNumber(source.sourceOf(path) ?? "", path, tell);
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     checkWriting(source, inner, [...path, Array.isArray(value) ? Number(key) : key], tell);
+  }
+}
+
+function checkNumber(written: string, path: Path, tell: Tell): void {
+  const name = String(path.at(-1));
+  const words = `${fieldName(path)} is written as ${written}.`;
+  if (WHOLE.test(name) && !/^[-+]?\d+$/.test(written)) {
+    tell(path, words, "Write a plain whole number.");
+  }
+  // Of more than 15 digits a number may have lost some when it was read.
+  const isPlain = /^[-+]?\d+(\.\d+)?$/.test(written) && written.replace(/\D/g, "").length <= 15;
+  if (UNITS.test(name) && path[0] === "plans" && !path.includes("properties") && !isPlain) {
+    tell(path, words, `Write a plain decimal, with quotes if it is long: ${name}: "1000"`);
   }
 }
 

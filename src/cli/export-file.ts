@@ -10,8 +10,8 @@ import type {
   ServiceFile,
 } from "../schema/service-file.ts";
 import { urlFault } from "./check-file.ts";
+import { fileCharge } from "./sync-plan-charges.ts";
 import type { Present } from "./sync-plan-parts.ts";
-import { fileCharge } from "./sync-plan-plans.ts";
 import { visible, visibleJson } from "./visible.ts";
 
 export type Slugs = Pick<ServiceFile, "org" | "workspace" | "project">;
@@ -74,8 +74,16 @@ function catalogEntry({ code, name, amount_cents, currency, metadata }: CatalogI
   return entry as FileCatalogItem;
 }
 
-function metricEntry({ code, name, aggregation_type, field_name }: Metric): FileMetric {
-  return { code, name, aggregation_type, ...(field_name !== null && { field_name }) };
+function metricEntry(metric: Metric): FileMetric {
+  const { code, name, aggregation_type, field_name, dimensions, weighted_by } = metric;
+  return {
+    code,
+    name,
+    aggregation_type,
+    ...(field_name !== null && { field_name }),
+    ...(dimensions.length > 0 && { dimensions: [...dimensions] }),
+    ...(weighted_by !== null && { weighted_by }),
+  };
 }
 
 function addOnEntry(addOn: AddOn): FileAddOn {
@@ -92,6 +100,7 @@ function addOnEntry(addOn: AddOn): FileAddOn {
 
 function planEntry(plan: Plan): FilePlan {
   const { code, name, description, interval, amount_cents, amount_currency, charges } = plan;
+  const { minimum_cents, base_timing, trial_days } = plan;
   return {
     code,
     name,
@@ -99,6 +108,9 @@ function planEntry(plan: Plan): FilePlan {
     interval,
     amount_cents,
     currency: amount_currency,
+    ...(minimum_cents > 0 && { minimum_cents }),
+    ...(base_timing !== "arrears" && { base_timing }),
+    ...(trial_days > 0 && { trial_days }),
     charges: charges.map(fileCharge),
   };
 }

@@ -10,6 +10,7 @@ const OF_FILES: FaultWords = {
   enum: ({ params, data }) =>
     `must be ${oneOf(params.allowedValues as readonly unknown[])}, not ${shown(data)}`,
   minItems: () => "must not be empty",
+  minProperties: () => "must not be empty",
   uniqueItems: () => "must not name one twice",
   format: ({ data }) => `must be an ISO-4217 currency code, not ${shown(data)}`,
   pattern: ({ data }) => `is ${shown(data)}, which is not of the right form`,
@@ -19,11 +20,24 @@ export function messageFor(fault: SchemaFault): string {
   return wordsFor(fault, OF_FILES);
 }
 
+const CENTS = "Write a whole number of the smallest currency unit: 4900 is 49.00.";
+const UNITS = 'Write a plain decimal of 0 or more, such as 1000 or "0.5".';
+
 const HINTS: Readonly<Record<string, string>> = {
   version: 'Write it with quotes: version: "1"',
   rate: 'Write a plain decimal with quotes: rate: "0.10"',
-  amount_cents: "Write a whole number of the smallest currency unit: 4900 is 49.00.",
-  amount_override_cents: "Write a whole number of the smallest currency unit: 4900 is 49.00.",
+  flat_amount: 'Write a plain decimal with quotes: flat_amount: "5"',
+  fixed_amount: 'Write a plain decimal with quotes: fixed_amount: "0.30"',
+  percent: 'Write a plain decimal with quotes: percent: "2.9"',
+  up_to: UNITS,
+  free_units: UNITS,
+  package_size: UNITS,
+  free_events: "A whole number of events, 0 or more.",
+  trial_days: "A whole number of days, at most 730.",
+  dimensions: "Names of event properties: letters, digits, dot, dash, underscore; at most 4.",
+  amount_cents: CENTS,
+  amount_override_cents: CENTS,
+  minimum_cents: CENTS,
   currency: "Three capital letters, such as USD.",
   quantity_from: "Write subscription_property.<property_name>, such as subscription_property.seats",
   org: "Lower-case letters, digits and dashes, at most 63.",

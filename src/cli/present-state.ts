@@ -1,6 +1,7 @@
 // Finds the project that a file names, and reads its present state from the service.
 
 import type { Dues } from "../client/dues.ts";
+import type { Subscription } from "../client/types.ts";
 import type { ServiceFile } from "../schema/service-file.ts";
 import { CliError } from "./io.ts";
 import type { Present } from "./sync-plan-parts.ts";
@@ -47,9 +48,14 @@ export async function presentState(dues: Dues, project_id: string): Promise<Pres
 export type LivePlan = {
   readonly code: string;
   readonly subscriptions: number;
-  /** When the first period that pays the new price begins. */
+  /** When the first period that pays the new price begins, of those that were looked at. */
   readonly from: string;
+  /** Whether all of them pay it from then on. */
+  readonly together: boolean;
 };
+
+/** How many subscriptions of a plan are looked at for the start of their next periods. */
+const LOOKED_AT = 100;
 
 /** Those of the plans with these codes that have live subscriptions. */
 export async function livePlans(
@@ -61,16 +67,25 @@ export async function livePlans(
   const found: LivePlan[] = [];
   for (const plan of present.plans) {
     if (plan.archived_at !== null || !codes.has(plan.code)) continue;
-    let [subscriptions, end] = [0, ""];
-    for (const status of ["active", "suspended"] as const) {
-      const query = { plan_id: plan.id, status, limit: 1, count: "1" } as const;
+    let subscriptions = 0;
+    const starts = new Set<string>();
+    for (const status of ["active", "suspended", "pending"] as const) {
+      const query = { plan_id: plan.id, status, limit: LOOKED_AT, count: "1" } as const;
       const page = await dues.listSubscriptions(query, { project_id });
       subscriptions += page.total_count ?? 0;
-      end = page.subscriptions[0]?.current_period_end ?? end;
+      for (const each of page.subscriptions) starts.add(nextStart(each));
     }
-    // current_period_end is the last millisecond of the period.
-    const from = end === "" ? "" : new Date(new Date(end).getTime() + 1).toISOString().slice(0, 10);
-    if (subscriptions > 0) found.push({ code: plan.code, subscriptions, from });
+    const [from = ""] = [...starts].toSorted();
+    const together = starts.size === 1;
+    if (subscriptions > 0) found.push({ code: plan.code, subscriptions, from, together });
   }
   return found;
+}
+
+/** The day on which the period after the open one begins; of one that is pending, its first. */
+function nextStart(subscription: Subscription): string {
+  const { status, current_period_start, current_period_end } = subscription;
+  // current_period_end is the last millisecond of the period.
+  const next = new Date(new Date(current_period_end).getTime() + 1).toISOString();
+  return (status === "pending" ? current_period_start : next).slice(0, 10);
 }

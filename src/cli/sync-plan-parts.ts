@@ -101,13 +101,16 @@ export type PricedItem = {
   readonly currency: string;
 };
 
+type Measured = { readonly dimensions?: readonly string[] };
+
 /** Finds what entries refer to: in the file first, then on the server. */
 export function refs(file: ServiceFile, present: Present) {
   const items = new Map<string, PricedItem>();
   for (const item of present.catalog) if (item.archived_at === null) items.set(item.code, item);
   for (const item of file.catalog ?? []) items.set(item.code, { currency: "USD", ...item });
   const live = present.metrics.filter(({ archived_at }) => archived_at === null);
-  const metrics = [...live, ...(file.metrics ?? [])].map(({ code }) => code);
+  const metrics = new Map<string, Measured>();
+  for (const metric of [...live, ...(file.metrics ?? [])]) metrics.set(metric.code, metric);
   const unknown = (what: string, code: string, known: readonly string[]) => {
     const near = nearest(code, known);
     const hint = near === undefined ? `Declare it in the file.` : `Did you mean ${near}?`;
@@ -120,8 +123,10 @@ export function refs(file: ServiceFile, present: Present) {
       if (found === undefined) tell(path, ...unknown("catalog item", code, [...items.keys()]));
       return found;
     },
-    metric(code: string, path: PlanFault["path"], tell: TellFault): void {
-      if (!metrics.includes(code)) tell(path, ...unknown("metric", code, metrics));
+    metric(code: string, path: PlanFault["path"], tell: TellFault) {
+      const found = metrics.get(code);
+      if (found === undefined) tell(path, ...unknown("metric", code, [...metrics.keys()]));
+      return found;
     },
   };
 }

@@ -117,6 +117,13 @@ function created(body: object): Change[] {
     .map(([field, to]) => ({ field, from: undefined, to }));
 }
 
+/** What a metric is when its file does not say so. */
+const UNSAID = { field_name: null, dimensions: [], weighted_by: null };
+
+function said(value: unknown): string {
+  return [value].flat().join(", ") || "none";
+}
+
 function metricSteps(wanted: readonly FileMetric[], present: Present, tell: TellFault): Step[] {
   const steps = wanted.map((metric, i): Step => {
     const step = { section: "metrics", key: metric.code, reprices: [] } as const;
@@ -128,14 +135,14 @@ function metricSteps(wanted: readonly FileMetric[], present: Present, tell: Tell
     if (found.archived_at !== null) {
       tell(["metrics", i, "code"], "This metric is archived.", "Give the new one another code.");
     }
-    const counted = changed(found, { field_name: null, ...metric }, [
+    const counted = changed(found, { ...UNSAID, ...metric }, [
       "aggregation_type",
-      "field_name",
+      ...Object.keys(UNSAID),
     ]);
     for (const { field, from, to } of counted) {
       tell(
         ["metrics", i, field],
-        `${field} of a metric never changes (it is ${from ?? "none"}, the file says ${to ?? "none"}).`,
+        `${field} of a metric never changes (it is ${said(from)}, the file says ${said(to)}).`,
         "Usage was counted by it: declare a metric with a new code, and use that one in the plans.",
       );
     }

@@ -147,9 +147,12 @@ function openSecrets(todo: readonly Step[], { secretsOut }: SyncFlags): number |
 
 function liveText(live: readonly LivePlan[]): string {
   return live
-    .map(({ code, subscriptions, from }) => {
+    .map(({ code, subscriptions, from, together }) => {
       const count = plural(subscriptions, "live subscription");
-      return `The new price of ${visible(code)} (${count}) counts from the period that starts ${from}.\n`;
+      const when = together
+        ? `from the period that starts ${from}`
+        : `for each from its next period on, the first seen starts ${from}`;
+      return `The new price of ${visible(code)} (${count}) counts ${when}.\n`;
     })
     .join("");
 }

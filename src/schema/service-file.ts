@@ -6,6 +6,7 @@ import { CatalogCode } from "./catalog.ts";
 import {
   AmountCents,
   Currency,
+  DECIMAL_PATTERN,
   DecimalText,
   FreeObject,
   Nullable,
@@ -14,13 +15,19 @@ import {
   Text,
 } from "./common.ts";
 import { DUNNING_EVENTS } from "./dunning.ts";
-import { AGGREGATIONS } from "./metrics.ts";
+import { AGGREGATIONS, DIMENSION_PATTERN, DIMENSIONS_MAX, WEIGHTS } from "./metrics.ts";
 import {
+  BASE_TIMINGS,
   CHARGE_MODELS,
   CHARGES_MAX,
+  FREE_EVENTS_MAX,
   INTERVALS,
   INVOICE_TIMINGS,
+  PRICES_MAX,
   QUANTITY_FROM_PATTERN,
+  QUANTITY_MODES,
+  TIERS_MAX,
+  TRIAL_DAYS_MAX,
 } from "./plans.ts";
 import { SLUG_PATTERN } from "./tenants.ts";
 import { ENDPOINTS_MAX, WEBHOOK_EVENTS } from "./webhooks.ts";
@@ -61,9 +68,20 @@ export const FileMetric = Type.Object(
         Type.String({
           minLength: 1,
           maxLength: 255,
-          description: "The event property to aggregate; required for sum, max and count_unique.",
+          description:
+            "The event property to aggregate; required for sum, max, count_unique and weighted_sum.",
         }),
       ),
+    ),
+    dimensions: Type.Optional(
+      Type.Array(Type.String({ pattern: DIMENSION_PATTERN }), {
+        maxItems: DIMENSIONS_MAX,
+        uniqueItems: true,
+        description: "Event properties that keep usage apart, so that charges can have `prices`.",
+      }),
+    ),
+    weighted_by: Type.Optional(
+      Nullable(OneOf(WEIGHTS, "weighted_sum: unit-hours, or the average of the period.")),
     ),
   },
   STRICT,
@@ -92,21 +110,92 @@ export const FileAddOn = Type.Object(
 );
 export type FileAddOn = Static<typeof FileAddOn>;
 
+function price(description: string) {
+  return Type.Optional(Type.String({ ...DecimalText, description }));
+}
+
+const UNITS = { type: ["string", "number"], pattern: DECIMAL_PATTERN, minimum: 0 };
+
+function units(description: string) {
+  return Type.Optional(Type.Unsafe<string | number>({ ...UNITS, description }));
+}
+
+export const FileTier = Type.Object(
+  {
+    up_to: Type.Optional(
+      Type.Unsafe<string | number | null>({
+        ...UNITS,
+        type: [...UNITS.type, "null"],
+        description: "The last unit of the tier; null in the last tier and only there.",
+      }),
+    ),
+    rate: Type.String({ ...DecimalText, description: 'Price per unit, quoted: "0.05".' }),
+    flat_amount: price("Due once when the tier has units, or holds them all."),
+  },
+  STRICT,
+);
+
+/** Which of them go together, and which must be there, depends on the charge's type. */
+const priceWords = {
+  rate: price('standard: price per unit; package: price of a package. Quoted: "0.05".'),
+  tiers: Type.Optional(
+    Type.Array(FileTier, {
+      minItems: 1,
+      maxItems: TIERS_MAX,
+      description: "graduated, volume: rising, the last with up_to null.",
+    }),
+  ),
+  package_size: units("package: how many units are one package."),
+  percent: price('percentage: of the units, quoted: "2.9".'),
+  fixed_amount: price("percentage: for each event."),
+  free_units: units("standard, package, percentage: units without a price."),
+  free_events: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: FREE_EVENTS_MAX,
+      description: "percentage: events without fixed_amount.",
+    }),
+  ),
+};
+
+/** Stands alone: what it does not name, it does not have. */
+export const FilePrice = Type.Object(
+  {
+    match: Type.Unsafe<Record<string, string>>({
+      type: "object",
+      minProperties: 1,
+      additionalProperties: { type: "string" },
+      description: "Dimensions of the metric and the values that they must have.",
+    }),
+    ...priceWords,
+  },
+  STRICT,
+);
+
 export const FileCharge = Type.Object(
   {
-    type: OneOf(CHARGE_MODELS, "standard is by usage, flat_fee a fixed price."),
+    type: OneOf(CHARGE_MODELS, "flat_fee is a fixed price; all others are by usage."),
+    name: Type.Optional(
+      Type.String({ ...Text, description: "On documents; else that of the metric or item." }),
+    ),
     // Spec gap: `advance` is one more timing than the file's text names, as the API has it.
     invoice_timing: Type.Optional(
       Type.Unsafe<(typeof INVOICE_TIMINGS)[number]>({
-        ...OneOf(INVOICE_TIMINGS, "arrears by default; a standard charge is always in arrears."),
+        ...OneOf(INVOICE_TIMINGS, "arrears by default; usage is always billed in arrears."),
         default: "arrears",
       }),
     ),
-    metric_ref: Type.Optional(
-      Type.String({ ...Text, description: "standard: code of the metric." }),
+    metric_ref: Type.Optional(Type.String({ ...Text, description: "Usage: code of the metric." })),
+    ...priceWords,
+    prices: Type.Optional(
+      Type.Array(FilePrice, {
+        minItems: 1,
+        maxItems: PRICES_MAX,
+        description: "Usage: prices of combinations of dimensions; the first that matches counts.",
+      }),
     ),
-    rate: Type.Optional(
-      Type.String({ ...DecimalText, description: 'standard: price per unit, quoted: "0.05".' }),
+    minimum_cents: Type.Optional(
+      Type.Integer({ ...AmountCents, description: "Usage: what a full period costs at least." }),
     ),
     catalog_ref: Type.Optional(
       Type.String({ ...CatalogCode, description: "flat_fee: code of the catalog item." }),
@@ -118,6 +207,12 @@ export const FileCharge = Type.Object(
       Type.String({
         pattern: QUANTITY_FROM_PATTERN,
         description: "flat_fee: subscription_property.<property_name>",
+      }),
+    ),
+    quantity_mode: Type.Optional(
+      Type.Unsafe<(typeof QUANTITY_MODES)[number]>({
+        ...OneOf(QUANTITY_MODES, "flat_fee in arrears: how its quantity is taken."),
+        default: "last",
       }),
     ),
     properties: Type.Optional(FreeObject),
@@ -134,6 +229,23 @@ export const FilePlan = Type.Object(
     interval: OneOf(INTERVALS),
     amount_cents: Type.Optional(Type.Integer({ ...AmountCents, default: 0 })),
     currency: Currency,
+    minimum_cents: Type.Optional(
+      Type.Integer({ ...AmountCents, default: 0, description: "A full period costs at least." }),
+    ),
+    base_timing: Type.Optional(
+      Type.Unsafe<(typeof BASE_TIMINGS)[number]>({
+        ...OneOf(BASE_TIMINGS, "advance bills the base fee when a period starts."),
+        default: "arrears",
+      }),
+    ),
+    trial_days: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: TRIAL_DAYS_MAX,
+        default: 0,
+        description: "A first period that is billed nothing.",
+      }),
+    ),
     charges: Type.Optional(
       Type.Array(FileCharge, {
         maxItems: CHARGES_MAX,

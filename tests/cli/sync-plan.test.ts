@@ -32,11 +32,14 @@ const calls = {
   name: "Calls",
   aggregation_type: "sum",
   field_name: "n",
+  dimensions: [],
+  weighted_by: null,
   ...times,
 } as const;
 const charge = {
   id: "c1",
   plan_id: "p1",
+  name: null,
   charge_model: "standard",
   billable_metric_id: "m1",
   billable_metric_code: "calls",
@@ -56,6 +59,9 @@ const pro = {
   interval: "monthly",
   amount_cents: 2900,
   amount_currency: "USD",
+  minimum_cents: 0,
+  base_timing: "arrears",
+  trial_days: 0,
   labels: [],
   archived_at: null,
   created_at: AT,
@@ -189,11 +195,24 @@ describe("metrics", () => {
   test.each([
     ["aggregation_type", { aggregation_type: "max" as const }],
     ["field_name", { field_name: "m" }],
+    ["dimensions", { dimensions: ["model"] }],
+    ["weighted_by", { weighted_by: "hour" as const }],
   ])("%s never changes: the hint says to take a new code", (field, change) => {
     const { faults } = plan({ metrics: [{ ...entry, ...change }] }, { metrics: [calls] });
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatchObject({ path: ["metrics", 0, field] });
     expect(faults[0]?.hint).toContain("new code");
+  });
+
+  test("dimensions that are left out, or in another order, are not those there are", () => {
+    const present = { metrics: [{ ...calls, dimensions: ["model", "kind"] }] };
+    const turned = { ...entry, dimensions: ["kind", "model"] };
+    expect(plan({ metrics: [entry] }, present).faults[0]?.message).toContain(
+      "(it is model, kind, the file says none)",
+    );
+    expect(plan({ metrics: [turned] }, present).faults).toHaveLength(1);
+    const same = { ...entry, dimensions: ["model", "kind"] };
+    expect(plan({ metrics: [same] }, present).faults).toEqual([]);
   });
 
   test("an archived one is refused", () => {
@@ -276,6 +295,21 @@ describe("plans", () => {
     const { amount_cents: _, ...bare } = filePro;
     const { steps } = plan({ plans: [bare] } as never, present);
     expect(steps[0]?.changes).toEqual([{ field: "amount_cents", from: 2900, to: 0 }]);
+  });
+
+  test.each([
+    ["minimum_cents", 5000, 0, ["pro"]],
+    ["base_timing", "advance", "arrears", ["pro"]],
+    ["trial_days", 14, 0, []],
+  ])("%s is %s, or %s when left out; who it reprices is told", (field, set, unset, reprices) => {
+    const { steps } = plan({ plans: [{ ...filePro, [field]: set }] } as never, present);
+    expect(steps[0]?.request?.body).toEqual({ [field]: set });
+    expect(steps[0]?.reprices).toEqual(reprices);
+    const back = plan({ plans: [filePro] } as never, {
+      ...present,
+      plans: [{ ...pro, [field]: set } as typeof pro],
+    });
+    expect(back.steps[0]?.changes).toEqual([{ field, from: set, to: unset }]);
   });
 
   test("a changed charge shows old and new", () => {

@@ -34,14 +34,64 @@ const catalog = entries((code) =>
   ),
 );
 // How a metric counts never changes, so each code has its one way.
+const MEASURES: Readonly<Record<string, object>> = {
+  a: { aggregation_type: "count" },
+  b: { aggregation_type: "weighted_sum", field_name: "n", weighted_by: "hour" },
+  c: { aggregation_type: "sum", field_name: "n", dimensions: ["model", "k.nd"] },
+  d: { aggregation_type: "sum", field_name: "n" },
+};
 const metrics = entries((code) =>
-  fc.record({
-    code: fc.constant(code),
-    name: text,
-    aggregation_type: fc.constant(code < "c" ? "count" : "sum"),
-    ...(code < "c" ? {} : { field_name: fc.constant("n") }),
-  }),
+  fc.record({ code: fc.constant(code), name: text, ...constants(MEASURES[code] ?? {}) }),
 );
+
+/** The same units as a number, a string, or a string of more digits. */
+function units(of: fc.Arbitrary<number>): fc.Arbitrary<number | string> {
+  return fc
+    .tuple(of, fc.constantFrom("number", "text", "digits"))
+    .map(([count, as]) =>
+      as === "number" ? count : as === "text" ? String(count) : `0${count}.0`,
+    );
+}
+
+const few = units(fc.integer({ min: 0, max: 50 }));
+const tiers = fc.uniqueArray(fc.integer({ min: 1, max: 1000 }), { maxLength: 3 }).chain((ends) => {
+  const rising = ends.toSorted((a, b) => a - b).map((end) => units(fc.constant(end)));
+  const all = [...rising, fc.constant(null)].map((up_to) =>
+    fc.record({ up_to, rate, flat_amount: rate }, { requiredKeys: ["up_to", "rate"] }),
+  );
+  return fc.tuple(...all);
+});
+
+/** The price words of each model. */
+const PRICES: Readonly<Record<string, fc.Arbitrary<object>>> = {
+  standard: fc.record({ rate, free_units: few }, { requiredKeys: ["rate"] }),
+  graduated: fc.record({ tiers }),
+  volume: fc.record({ tiers }),
+  package: fc.record(
+    { rate, package_size: units(fc.integer({ min: 1, max: 50 })), free_units: few },
+    { requiredKeys: ["rate", "package_size"] },
+  ),
+  percentage: fc.record(
+    { percent: rate, fixed_amount: rate, free_units: few, free_events: cents },
+    { requiredKeys: ["percent"] },
+  ),
+};
+
+/** A charge by usage; a metric with dimensions may have prices for some of their values. */
+function usageCharge(metric_ref: string): fc.Arbitrary<object> {
+  return fc.constantFrom(...Object.keys(PRICES)).chain((type) => {
+    const price = PRICES[type] as fc.Arbitrary<object>;
+    const values = fc.uniqueArray(text, { minLength: 1, maxLength: 3 });
+    const prices = values.chain((of) =>
+      fc.tuple(...of.map((value) => price.map((own) => ({ match: { "k.nd": value }, ...own })))),
+    );
+    const named = fc.record(
+      { name: text, minimum_cents: cents, ...(metric_ref === "c" && { prices }) },
+      { requiredKeys: [] },
+    );
+    return fc.tuple(price, named).map(([own, more]) => ({ type, metric_ref, ...own, ...more }));
+  });
+}
 
 function entries<T>(make: (code: string) => fc.Arbitrary<T>): fc.Arbitrary<T[]> {
   return fc
@@ -51,8 +101,6 @@ function entries<T>(make: (code: string) => fc.Arbitrary<T>): fc.Arbitrary<T[]> 
 
 function fileFor(items: readonly { code: string }[], counted: readonly { code: string }[]) {
   const item = items.length === 0 ? undefined : fc.constantFrom(...items.map(({ code }) => code));
-  const metric =
-    counted.length === 0 ? undefined : fc.constantFrom(...counted.map(({ code }) => code));
   const flat = fc.record(
     {
       type: fc.constant("flat_fee"),
@@ -63,8 +111,15 @@ function fileFor(items: readonly { code: string }[], counted: readonly { code: s
     },
     { requiredKeys: ["type", item ? "catalog_ref" : "amount_override_cents"] as never },
   );
-  const standard = metric && fc.record({ type: fc.constant("standard"), metric_ref: metric, rate });
-  const charge = standard ? fc.oneof(flat, standard) : flat;
+  const taken = fc.record({
+    type: fc.constant("flat_fee"),
+    amount_override_cents: cents,
+    name: text,
+    quantity_from: fc.constant("subscription_property.seats"),
+    quantity_mode: fc.constantFrom("last", "prorated", "max"),
+  });
+  const usage = counted.map(({ code }) => usageCharge(code));
+  const charge: fc.Arbitrary<object> = fc.oneof(flat, taken, ...usage);
   const plans = entries((code) =>
     fc.record(
       {
@@ -74,7 +129,10 @@ function fileFor(items: readonly { code: string }[], counted: readonly { code: s
         interval: fc.constant(code < "c" ? "monthly" : "yearly"),
         currency: fc.constant("USD"),
         amount_cents: cents,
-        charges: fc.array(charge as fc.Arbitrary<object>, { minLength: 1, maxLength: 3 }),
+        minimum_cents: cents,
+        base_timing: fc.constantFrom("arrears", "advance"),
+        trial_days: fc.integer({ min: 0, max: 730 }),
+        charges: fc.array(charge, { minLength: 1, maxLength: 3 }),
       },
       { requiredKeys: ["code", "name", "interval", "currency", "charges"] },
     ),
@@ -137,16 +195,19 @@ function declaredPart(declared: ServiceFile, exported: ServiceFile): unknown {
   return normal(Object.fromEntries(Object.keys(declared).map((key) => [key, part(key as never)])));
 }
 
-/** Spellings that mean the same: order of sets, digits of a rate, defaults. */
+const DECIMALS = /^(rate|flat_amount|fixed_amount|percent|up_to|free_units|package_size)$/;
+const NONE_BY_DEFAULT = /^(metadata|amount_cents|minimum_cents|trial_days)$/;
+
+/** Spellings that mean the same: order of sets, digits of a decimal, defaults. */
 function normal(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (key, inner: unknown) => {
-    if (key === "rate")
+    if (DECIMALS.test(key) && inner !== null)
       return String(inner)
         .replace(/^0+(?=\d)/, "")
         .replace(/(\.\d*?)0+$/, "$1")
         .replace(/\.$/, "");
-    if (key === "invoice_timing" && inner === "arrears") return undefined;
-    if ((key === "metadata" || key === "amount_cents") && isEmpty(inner)) return undefined;
+    if (/^(invoice|base)_timing$/.test(key) && inner === "arrears") return undefined;
+    if (NONE_BY_DEFAULT.test(key) && isEmpty(inner)) return undefined;
     if (key === "events" || key === "steps")
       return (inner as unknown[]).map((each) => JSON.stringify(each)).toSorted();
     return inner;

@@ -258,12 +258,7 @@ describe("plans", () => {
 
   test("prices of plans in use are changed only when somebody says yes", async () => {
     const project = await new Project().create();
-    await shell.app.ok(
-      "POST",
-      "/v1/clock",
-      { frozen_at: "2026-01-10T00:00:00Z" },
-      { "x-project-id": project.id },
-    );
+    await project.post("/v1/clock", { frozen_at: "2026-01-10T00:00:00Z" });
     await project.sync({ catalog: [seat], metrics: [calls], plans: [pro] });
     const { customer } = await project.post("/v1/customers", { external_id: "c", name: "C" });
     const { plan } = await project.get("/v1/plans?code=pro");
@@ -286,6 +281,13 @@ describe("plans", () => {
       "(1 live subscription) counts from the period that starts 2026-02-01",
     );
     expect(yes.code).toBe(0);
+    // One that is to start later, and one whose periods are its own, pay it from other days on.
+    const ids = { customer_id: customer.id, plan_id: plan.id, properties: { seats: 1 } };
+    await project.post("/v1/subscriptions", { ...ids, starts_at: "2026-03-05T00:00:00Z" });
+    await project.post("/v1/subscriptions", { ...ids, billing_time: "anniversary" });
+    const soon = await project.sync({ plans: [{ ...pro, minimum_cents: 5 }] }, "--dry-run");
+    const words = "counts for each from its next period on, the first seen starts 2026-02-01";
+    expect(soon.out).toContain(`(3 live subscriptions) ${words}`);
     // A new price of an item reaches the plans that take theirs from it.
     const item = { catalog: [{ ...seat, amount_cents: 2 }] };
     expect((await project.sync(item)).err).toContain("live subscriptions: pro");

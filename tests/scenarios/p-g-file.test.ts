@@ -7,8 +7,9 @@ import { type Shell, startShell } from "../cli/support.ts";
 
 let shell: Shell;
 let made = 0;
+const AT = "2026-01-10T00:00:00.000Z";
 beforeAll(async () => {
-  shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
+  shell = await startShell({ at: AT });
 });
 afterAll(() => shell.close());
 
@@ -18,6 +19,7 @@ async function project() {
   made += 1;
   const slug = `priced-${made}`;
   const id = await shell.project(slug);
+  await shell.app.ok("POST", "/v1/clock", { frozen_at: AT }, { "x-project-id": id });
   const head = { version: "1", org: "acme", workspace: "main", project: slug };
   const sync = (sections: Sections, ...flags: string[]) =>
     shell.run(["sync", shell.file(`${slug}.yaml`, stringify({ ...head, ...sections })), ...flags]);

@@ -16,7 +16,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   http: ["operations", "pages", "store", "domain", "schema", ...AT_THE_DOORS],
   workers: ["operations", "store", "domain", "schema", ...AT_THE_DOORS, "log"],
   client: ["clock"],
-  cli: ["client", "schema", "clock", "config"],
+  cli: ["client", "domain", "schema", "clock", "config"],
   doctor: ["store", "config", "key-file"],
   embedded: [],
   errors: [],
