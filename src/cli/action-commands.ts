@@ -1,32 +1,49 @@
-// The commands that do something with one record: create customers, start and end subscriptions,
-// apply add-ons, record payments, preview and void invoices.
+// The commands that do something with one record: create customers, start, change and end
+// subscriptions, apply add-ons, record payments, preview and void invoices.
 
 import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { Dues } from "../client/dues.ts";
-import { type Example, property, remote, wholeNumber, withConnection } from "./command.ts";
+import type { PreviewInvoiceReply, SubscriptionUsage } from "../client/types.ts";
+import { TRIAL_DAYS_MAX } from "../schema/plans.ts";
+import { BILLING_TIMES, CHANGE_TIMES } from "../schema/subscriptions.ts";
+import {
+  calendarDate,
+  type Example,
+  instant,
+  property,
+  remote,
+  wholeNumber,
+  withConnection,
+} from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { recordText } from "./list-commands.ts";
 import { clean, money } from "./output.ts";
 import type { ConnectionFlags } from "./profile.ts";
 import { addOnId, customerId, invoiceId, pathRef, planId, subscriptionId } from "./refs.ts";
+import { dimensionsText, renderPreviews } from "./render-preview.ts";
 
 type Flags = ConnectionFlags & { readonly json?: boolean };
 
-/** Adds --json and the action to a command whose answer is one record. */
-function actionCommand<F extends Flags>(
+/** Adds --json and the action to a command whose answer is one record, or has a text of its own. */
+function actionCommand<F extends Flags, Answer extends object = object>(
   io: Io,
   made: Command,
-  work: (dues: Dues, flags: F, ...args: string[]) => Promise<object>,
+  work: (dues: Dues, flags: F, ...args: string[]) => Promise<Answer>,
+  text: (answer: Answer) => string = firstRecord,
 ): Command {
   return made.option("--json", "print JSON").action(
     withConnection<F>(io, async ({ dues }, flags, ...args) => {
       const answer = await work(dues, flags, ...args);
       if (flags.json) return printJson(io, answer);
-      const [record] = Object.values(answer) as object[];
-      io.out(recordText(record ?? {}));
+      io.out(text(answer));
     }),
   );
+}
+
+function firstRecord(answer: object): string {
+  const [record] = Object.values(answer) as object[];
+  return recordText(record ?? {});
 }
 
 export function customerActions(io: Io): Command[] {
@@ -50,28 +67,89 @@ export function customerActions(io: Io): Command[] {
   ];
 }
 
-export function subscriptionActions(io: Io): Command[] {
-  type Create = Flags & {
-    customer: string;
-    plan: string;
-    externalId?: string;
-    property?: Record<string, unknown>;
-  };
-  const create = remote("create", "Start a subscription: active from now on.", [
-    ["dues subscriptions create --customer ext:acme --plan pro --property seats=5", ""],
+type CreateFlags = Flags & {
+  readonly customer: string;
+  readonly plan: string;
+  readonly externalId?: string;
+  readonly property?: Record<string, unknown>;
+  readonly billingTime?: (typeof BILLING_TIMES)[number];
+  readonly anchorDate?: string;
+  readonly trialDays?: number;
+  readonly startsAt?: string;
+  readonly endsAt?: string;
+};
+
+function createSubscription(io: Io): Command {
+  const ref = "--customer ext:acme --plan pro";
+  const made = remote("create", "Start a subscription, now or at another time.", [
+    [`dues subscriptions create ${ref} --property seats=5`, "active from now on"],
+    [
+      `dues subscriptions create ${ref} --starts-at 2027-01-01 --trial-days 14`,
+      "pending till then",
+    ],
+    [
+      `dues subscriptions create ${ref} --billing-time anniversary`,
+      "its periods begin on the day of its start",
+    ],
   ])
     .requiredOption("--customer <customer>", "id, or ext:<external_id>")
     .requiredOption("--plan <plan>", "id or code")
     .option("--external-id <id>", "your own identifier of the subscription")
-    .option("--property <name=value>", "a property; may be given again", property);
-  const started = actionCommand<Create>(io, create, async (dues, flags) =>
+    .option("--property <name=value>", "a property; may be given again", property)
+    .addOption(
+      new Option("--billing-time <when>", "when periods begin; calendar by default").choices(
+        BILLING_TIMES,
+      ),
+    )
+    .option("--anchor-date <date>", "anniversary: counted from this date", calendarDate)
+    .option(
+      "--trial-days <days>",
+      "days that are billed nothing; the plan's by default",
+      wholeNumber(0, TRIAL_DAYS_MAX),
+    )
+    .option("--starts-at <instant>", "a date or a timestamp; now by default", instant)
+    .option("--ends-at <instant>", "terminate it then", instant);
+  return actionCommand<CreateFlags>(io, made, async (dues, flags) =>
     dues.createSubscription({
       customer_id: await customerId(dues, flags.customer),
       plan_id: await planId(dues, flags.plan),
       ...(flags.externalId !== undefined && { external_id: flags.externalId }),
       ...(flags.property !== undefined && { properties: flags.property }),
+      ...(flags.billingTime !== undefined && { billing_time: flags.billingTime }),
+      ...(flags.anchorDate !== undefined && { anchor_date: flags.anchorDate }),
+      ...(flags.trialDays !== undefined && { trial_days: flags.trialDays }),
+      ...(flags.startsAt !== undefined && { starts_at: flags.startsAt }),
+      ...(flags.endsAt !== undefined && { ends_at: flags.endsAt }),
     }),
   );
+}
+
+type ChangeFlags = Flags & {
+  readonly plan: string;
+  readonly at?: (typeof CHANGE_TIMES)[number];
+  readonly property?: Record<string, unknown>;
+};
+
+function changeSubscription(io: Io): Command {
+  const made = remote("change", "Move a subscription to another plan.", [
+    ["dues subscriptions change ext:acme-pro --plan scale", "now: the open period is billed"],
+    ["dues subscriptions change ext:acme-pro --plan scale --at period_end", "with the next period"],
+    ["dues invoices preview ext:acme-pro --plan scale", "what the change would bill"],
+  ])
+    .argument("<subscription>", "id, or ext:<external_id>")
+    .requiredOption("--plan <plan>", "id or code; its present one takes a scheduled change back")
+    .addOption(new Option("--at <when>", "now by default").choices(CHANGE_TIMES))
+    .option("--property <name=value>", "a property; may be given again", property);
+  return actionCommand<ChangeFlags>(io, made, async (dues, flags, ref = "") =>
+    dues.updateSubscription(pathRef(ref), {
+      plan_id: await planId(dues, flags.plan),
+      ...(flags.at !== undefined && { change_at: flags.at }),
+      ...(flags.property !== undefined && { properties: flags.property }),
+    }),
+  );
+}
+
+export function subscriptionActions(io: Io): Command[] {
   const move = (
     name: string,
     says: string,
@@ -93,7 +171,8 @@ export function subscriptionActions(io: Io): Command[] {
       }),
   ).option("--no-invoice", "without a final invoice");
   return [
-    started,
+    createSubscription(io),
+    changeSubscription(io),
     move(
       "suspend",
       "Suspend a subscription: usage still counts, whole days are free.",
@@ -163,18 +242,22 @@ export function invoiceActions(io: Io): Command[] {
   const preview = remote("preview", "What a subscription would be billed; nothing is stored.", [
     ["dues invoices preview ext:acme-pro", "as if the period ended now"],
     ["dues invoices preview ext:acme-pro --at period_end", "at its end, by the usage so far"],
+    ["dues invoices preview ext:acme-pro --plan scale", "as if the plan changed, and what follows"],
   ])
     .argument("<subscription>", "id, or ext:<external_id>")
-    .addOption(new Option("--at <when>", "now by default").choices(["now", "period_end"]));
+    .addOption(new Option("--at <when>", "now by default").choices(CHANGE_TIMES))
+    .option("--plan <plan>", "as if it changed to this plan; id or code");
   return [
-    actionCommand<Flags & { at?: "now" | "period_end" }>(
+    actionCommand<Flags & Partial<ChangeFlags>, PreviewInvoiceReply>(
       io,
       preview,
-      async (dues, { at }, ref = "") =>
+      async (dues, { at, plan }, ref = "") =>
         dues.previewInvoice({
           subscription_id: await subscriptionId(dues, ref),
           ...(at !== undefined && { at }),
+          ...(plan !== undefined && { plan_id: await planId(dues, plan) }),
         }),
+      renderPreviews,
     ),
     actionCommand<Flags>(
       io,
@@ -199,10 +282,20 @@ export function usageCommand(io: Io): Command {
       io.out(`${day(usage.period_start)} to ${day(usage.period_end)}\n`);
       for (const charge of usage.charges) {
         const amount = money(charge.amount_cents, usage.currency);
-        const metric = clean(charge.billable_metric_code);
-        io.out(`${metric}: ${charge.units} at ${charge.rate} = ${amount}\n`);
+        io.out(`${usageName(charge)}: ${charge.units} ${usageRate(charge)} = ${amount}\n`);
       }
       io.out(`Together: ${money(usage.amount_cents, usage.currency)}\n`);
     }),
   );
+}
+
+type UsageCharge = SubscriptionUsage["charges"][number];
+
+/** The metric, and the combination of dimensions that the line is for. */
+function usageName({ billable_metric_code, dimensions }: UsageCharge): string {
+  return clean([billable_metric_code, dimensionsText(dimensions)].filter(Boolean).join(", "));
+}
+
+function usageRate({ rate, charge_model }: UsageCharge): string {
+  return rate === null ? `(${charge_model})` : `at ${rate}`;
 }

@@ -82,6 +82,12 @@ export function instant(text: string): string {
   return full;
 }
 
+/** A date alone, as it is written. */
+export function calendarDate(text: string): string {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return instant(text).slice(0, 10);
+  throw new InvalidArgumentError("Takes a date such as 2027-01-31.");
+}
+
 /** `new Date("2027-02-30")` is a day in March: such dates are refused. */
 function isRolledOver(text: string, at: Date): boolean {
   return text.length === 10 && at.toISOString().slice(0, 10) !== text;

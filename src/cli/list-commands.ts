@@ -13,6 +13,7 @@ const LIMIT = 20;
 const PAGE_MAX = 500;
 
 const SUBSCRIPTION_STATUSES: readonly Subscription["status"][] = [
+  "pending",
   "active",
   "suspended",
   "terminated",
@@ -195,6 +196,9 @@ export function subscriptionReads(io: Io): Command[] {
         title: "PERIOD",
         of: (row) => `${day(row.current_period_start)} to ${day(row.current_period_end)}`,
       },
+      { title: "TRIAL ENDS", where_set: true, of: (row) => day(row.trial_ends_at) },
+      { title: "ENDS", where_set: true, of: (row) => day(row.ends_at) },
+      { title: "NEXT PLAN", where_set: true, of: (row) => row.scheduled_plan_id },
       { title: "PROPERTIES", of: (row) => row.properties },
       { title: "ID", of: (row) => row.id },
     ],

@@ -7,10 +7,15 @@ import { colored, visible } from "./visible.ts";
 export type Column<Row> = {
   readonly title: string;
   readonly right?: true;
+  /** Left out when no row has a value here. */
+  readonly where_set?: true;
   readonly of: (row: Row) => string | number | null | undefined;
 };
 
-export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+export function table<Row>(all: readonly Column<Row>[], rows: readonly Row[]): string {
+  const columns = all.filter(({ where_set, of }) => {
+    return where_set === undefined || rows.some((row) => clean(of(row)) !== clean(null));
+  });
   const cells = [
     columns.map(({ title }) => title),
     ...rows.map((row) => columns.map(({ of }) => clean(of(row)))),

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";
 import type { Io } from "./io.ts";
 import { getCommand, listCommand } from "./list-commands.ts";
-import { money } from "./output.ts";
+import { money, plural } from "./output.ts";
 import { addOnId, itemId, metricId, planId } from "./refs.ts";
 
 const ARCHIVED = { flag: "--archived", says: "archived ones too" };
@@ -25,6 +25,17 @@ export function planReads(io: Io): Command[] {
       { title: "NAME", of: (row) => row.name },
       { title: "INTERVAL", of: (row) => row.interval },
       { title: "BASE", right: true, of: (row) => money(row.amount_cents, row.amount_currency) },
+      {
+        title: "MINIMUM",
+        right: true,
+        where_set: true,
+        of: (row) => (row.minimum_cents > 0 ? money(row.minimum_cents, row.amount_currency) : null),
+      },
+      {
+        title: "TRIAL",
+        where_set: true,
+        of: (row) => (row.trial_days > 0 ? plural(row.trial_days, "day") : null),
+      },
       { title: "CHARGES", right: true, of: (row) => row.charges.length },
       { title: "ID", of: (row) => row.id },
     ],
@@ -51,6 +62,8 @@ export function metricReads(io: Io): Command[] {
       { title: "NAME", of: (row) => row.name },
       { title: "AGGREGATION", of: (row) => row.aggregation_type },
       { title: "FIELD", of: (row) => row.field_name },
+      { title: "DIMENSIONS", where_set: true, of: (row) => row.dimensions.join(", ") },
+      { title: "WEIGHTED BY", where_set: true, of: (row) => row.weighted_by },
       { title: "ID", of: (row) => row.id },
     ],
     read: async (dues, flags) => (await dues.listMetrics(archived(flags))).metrics,

@@ -96,6 +96,104 @@ test("a customer, from the first day to a paid bill", async () => {
   expect((await json("payments", "list", "--invoice", "INV-2026-0001")).payments).toHaveLength(2);
 });
 
+test("a subscription that starts later, with a trial, an anchor and an end", async () => {
+  await ok("customers", "create", "--external-id", "later", "--name", "Later");
+  const made = await ok(
+    ...["subscriptions", "create", "--customer", "ext:later", "--plan", "pro"],
+    ...["--external-id", "later-pro", "--property", "seats=1", "--trial-days", "5"],
+    ...["--billing-time", "anniversary", "--anchor-date", "2027-01-31"],
+    ...["--starts-at", "2027-01-10", "--ends-at", "2027-06-01"],
+  );
+  expect(made).toMatch(/status +pending\n[\s\S]*anchor_date +2027-01-31\n/);
+  expect(made).toMatch(/trial_ends_at +2027-01-15T[\s\S]*\nends_at +2027-06-01T/);
+  const list = await ok("subscriptions", "list", "--status", "pending");
+  expect(list).toMatch(/^EXTERNAL ID +STATUS +PERIOD +TRIAL ENDS +ENDS +PROPERTIES +ID\n/);
+  expect(list).toMatch(/later-pro +pending +\S+ to \S+ +2027-01-15 +2027-06-01 /);
+  expect(await ok("subscriptions", "list", "--status", "active")).not.toContain("TRIAL ENDS");
+  for (const flags of [
+    ["--anchor-date", "2027-02-30"],
+    ["--anchor-date", "2027-02-01T00:00:00Z"],
+    ["--trial-days", "731"],
+    ["--billing-time", "lunar"],
+    ["--starts-at", "soon"],
+  ]) {
+    const args = ["subscriptions", "create", "--customer", "later", "--plan", "pro", ...flags];
+    expect((await shell.run(args)).code, flags.join(" ")).toBe(64);
+  }
+});
+
+test("a change of plan: looked at, scheduled, taken back, made", async () => {
+  const tiers = [
+    { up_to: "10", amount: "1" },
+    { up_to: null, amount: "0.5" },
+  ];
+  await shell.app.post("/v1/metrics", {
+    ...{ code: "tokens", name: "Tokens", aggregation_type: "sum", field_name: "n" },
+    dimensions: ["model"],
+  });
+  const prices = [{ match: { model: "large" }, tiers: [{ up_to: null, amount: "2" }] }];
+  const basic = { name: "Basic", interval: "monthly", amount_currency: "USD" };
+  await shell.app.post("/v1/plans", {
+    ...{ ...basic, code: "basic", amount_cents: 3100 },
+    charges: [
+      {
+        ...{ charge_model: "graduated", billable_metric_code: "tokens", name: "AI tokens" },
+        properties: { tiers, prices },
+      },
+    ],
+  });
+  await shell.app.post("/v1/plans", {
+    ...{ ...basic, code: "upfront", name: "Upfront", amount_cents: 6200 },
+    ...{ base_timing: "advance", trial_days: 14 },
+  });
+  expect(await ok("plans", "list")).toMatch(/BASE +TRIAL +CHARGES[\s\S]*62\.00 USD +14 days +0 /);
+  expect(await ok("metrics", "list")).toMatch(/DIMENSIONS +ID\n[\s\S]*tokens.* sum +n +model /);
+  await ok("customers", "create", "--external-id", "riser", "--name", "Riser");
+  const on = ["--customer", "ext:riser", "--external-id", "riser-1"];
+  // Of the 31 days from 22 January on, ten are over.
+  const since = ["--billing-time", "anniversary", "--starts-at", "2026-01-22"];
+  await ok("subscriptions", "create", ...on, "--plan", "basic", ...since);
+  await shell.app.post("/v1/events", {
+    ...{ transaction_id: "r1", subscription_id: "ext:riser-1", code: "tokens" },
+    timestamp: "2026-01-25T00:00:00Z",
+    properties: { n: 12, model: "large" },
+  });
+  expect(await ok("usage", "riser-1")).toContain(
+    "tokens, model large: 12 (graduated) = 24.00 USD\n",
+  );
+
+  const to = ["riser-1", "--plan", "upfront"];
+  const preview = await ok("invoices", "preview", ...to);
+  const [close = "", start = "", end = "", ...more] = preview.split("\n\n");
+  expect(more).toEqual([]);
+  expect(close.split("\n")).toEqual([
+    "Period 2026-01-22 to 2026-01-31, issued 2026-02-01, due 2026-02-15",
+    "FEE           NAME                    UNITS     AMOUNT",
+    "subscription  Basic                       1  10.00 USD",
+    "charge        AI tokens, model large     12  24.00 USD",
+    "Total 34.00 USD: 34.00 USD due",
+  ]);
+  expect(start.split("\n").slice(0, 3)).toEqual([
+    "Then 2026-02-01 to 2026-02-21, issued 2026-02-01, due 2026-02-15",
+    "FEE           NAME     UNITS     AMOUNT",
+    "subscription  Upfront      1  42.00 USD",
+  ]);
+  expect(end).toMatch(/^Then 2026-02-01 to 2026-02-21, issued 2026-02-22.*\nNothing is billed\.\n/);
+  const answer = await json("invoices", "preview", ...to, "--at", "period_end");
+  expect(answer.next_invoice_previews).toHaveLength(2);
+
+  await ok("subscriptions", "change", ...to, "--at", "period_end");
+  const scheduled = await ok("subscriptions", "list", "--customer", "riser");
+  expect(scheduled).toContain("NEXT PLAN");
+  await ok("subscriptions", "change", "riser-1", "--plan", "basic");
+  expect(await ok("subscriptions", "list", "--customer", "riser")).not.toContain("NEXT PLAN");
+  const { subscription } = await json("subscriptions", "change", ...to);
+  const { plan } = await shell.app.get("/v1/plans?code=upfront");
+  expect(subscription).toMatchObject({ plan_id: plan.id, scheduled_plan_id: null });
+  const missing = await shell.run(["subscriptions", "change", "riser-1", "--plan", "none"]);
+  expect([missing.code, missing.err]).toEqual([1, "dues: There is no plan none.\n"]);
+});
+
 test("an add-on by its code", async () => {
   await ok("customers", "create", "--external-id", "buyer", "--name", "Buyer");
   const { applied_add_on } = await json("addons", "apply", "setup", "--customer", "buyer");

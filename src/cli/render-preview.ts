@@ -1,0 +1,50 @@
+// Previews of invoices as text: what would be billed, line by line, and what would follow.
+
+import type { InvoicePreview, PreviewInvoiceReply } from "../client/types.ts";
+import { money, table } from "./output.ts";
+
+type Fee = InvoicePreview["fees"][number];
+
+export function renderPreviews(answer: PreviewInvoiceReply): string {
+  const next = answer.next_invoice_previews ?? [];
+  return [
+    previewText("Period", answer.invoice_preview),
+    ...next.map((preview) => previewText("Then", preview)),
+  ].join("\n");
+}
+
+function previewText(title: string, preview: InvoicePreview): string {
+  const { currency, fees, period_start, period_end, issuing_date, due_date } = preview;
+  const lines = table(
+    [
+      { title: "FEE", of: (fee: Fee) => fee.fee_type },
+      { title: "NAME", of: feeName },
+      { title: "UNITS", right: true, of: (fee: Fee) => fee.units },
+      { title: "AMOUNT", right: true, of: (fee: Fee) => money(fee.amount_cents, currency) },
+    ],
+    fees,
+  );
+  const head = `${title} ${period_start} to ${period_end}, issued ${issuing_date}, due ${due_date}`;
+  return `${head}\n${fees.length === 0 ? "Nothing is billed.\n" : lines}${totals(preview)}\n`;
+}
+
+function totals(preview: InvoicePreview): string {
+  const { currency, total_cents, credit_applied_cents, amount_due_cents } = preview;
+  const credit = `, less credit of ${money(credit_applied_cents, currency)}`;
+  const due = `: ${money(amount_due_cents, currency)} due`;
+  return `Total ${money(total_cents, currency)}${credit_applied_cents === 0 ? "" : credit}${due}`;
+}
+
+/** What documents call it, and the combination of dimensions that it is for. */
+function feeName({ billable_metric_code, properties }: Fee): string | null {
+  const name = typeof properties.name === "string" ? properties.name : billable_metric_code;
+  const values = dimensionsText(properties.dimensions);
+  return values === "" ? name : `${name}, ${values}`;
+}
+
+/** "model large, kind none" */
+export function dimensionsText(dimensions: unknown): string {
+  return Object.entries(dimensions ?? {})
+    .map(([name, value]) => `${name} ${value ?? "none"}`)
+    .join(", ");
+}
