@@ -40,7 +40,7 @@ const EVENTS = ["400", "250", "350"]
 const STORY = [
   [
     "## Look before you change anything",
-    "`npm start` runs the service on a database of its own. In a second terminal, in the same folder, the tool needs no flags: it reads the trial's profile. The example file declares a catalog, metrics, add-ons, a plan, dunning and a webhook.",
+    "`npm start` runs the service on a database of its own. In a second terminal, in the same folder, the tool needs no flags: it reads the trial's profile. The example file declares a catalog, metrics, add-ons, plans, dunning and a webhook.",
     ["dues whoami", "dues diff service.example.yaml"],
   ],
   [
@@ -75,6 +75,14 @@ const STORY = [
       "dues invoices get INV-2026-0002",
       "dues payments record INV-2026-0002",
       "dues invoices list",
+    ],
+  ],
+  [
+    "## Another plan",
+    "A preview shows what a change would bill: the period that it ends, then the new one.",
+    [
+      "dues invoices preview ext:acme-pro --plan scale --at period_end",
+      "dues subscriptions change ext:acme-pro --plan scale --at period_end",
     ],
   ],
 ];
