@@ -100,7 +100,8 @@ export async function handleDue(
   const starts = await startPending(tx, settings, pending, by, now);
   const closes = await closeAll(tx, settings, open.map(dueEnding), by, now, guard);
   return {
-    closed: starts.closed + closes.closed,
+    closed: closes.closed,
+    started: starts.started ?? 0,
     facts: [...starts.facts, ...closes.facts],
     set_aside: [...(starts.set_aside ?? []), ...(closes.set_aside ?? [])],
   };

@@ -11,7 +11,10 @@ export type SetAside = { readonly id: string; readonly reason: string };
 
 /** What a run did: for the report of an advanced clock, and for the workers. */
 export type CloseReport = {
+  /** Periods. */
   readonly closed: number;
+  /** Subscriptions that were started. */
+  readonly started?: number;
   readonly facts: readonly Fact[];
   /** Subscriptions whose period could not be closed, for a reason that was not known before. */
   readonly set_aside?: readonly SetAside[];

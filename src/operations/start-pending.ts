@@ -12,7 +12,7 @@ import { type By, emit, type Fact } from "./emit.ts";
 import { issueInvoices, requestFor } from "./issue-invoices.ts";
 import { loadTerms, type Terms } from "./load-closing.ts";
 import { Attempts, type CloseReport, recordFailed } from "./set-aside.ts";
-import { started } from "./subscription-facts.ts";
+import { started as wasStarted } from "./subscription-facts.ts";
 
 /** Of locked ones. Each is billed what is due at its start, unless it begins with a trial. */
 export async function startPending(
@@ -37,7 +37,8 @@ export async function startPending(
   const aside = await recordFailed(tx, project, attempts.failed);
   facts.push(...aside.facts);
   await emit(tx, project, facts, by, now);
-  return { closed: 0, facts, set_aside: aside.set_aside };
+  const started = pending.length - attempts.failed.length;
+  return { closed: 0, started, facts, set_aside: aside.set_aside };
 }
 
 /** Starts a locked one now, for a caller. Emits nothing. */
@@ -117,5 +118,5 @@ async function write(
   const draft = in_trial ? undefined : opened.draft;
   const requests = requestFor(subscription, draft, "start", subscription.period_no);
   const issued = await issueInvoices(tx, project, requests, now);
-  return [started({ ...subscription, ...begins }), ...issued.flatMap(({ facts }) => facts)];
+  return [wasStarted({ ...subscription, ...begins }), ...issued.flatMap(({ facts }) => facts)];
 }

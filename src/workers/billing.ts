@@ -114,10 +114,11 @@ function noteSetAside({ log }: Context, { id }: ProjectSettings, found: SetAside
   log[err === undefined ? "warn" : "error"](about, "a subscription was set aside");
 }
 
+/** Returns how many subscriptions it was about. */
 function countClosed(report: CloseReport): number {
   periodsClosed.inc(report.closed);
   countInvoices(report);
-  return report.closed;
+  return report.closed + (report.started ?? 0);
 }
 
 function countInvoices({ facts }: CloseReport): void {

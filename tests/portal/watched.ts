@@ -17,7 +17,6 @@ export class Watched {
       one: db.one.bind(db),
       run: db.run.bind(db),
       tx: db.tx.bind(db),
-      admit: db.admit?.bind(db),
       snapshot: async (work: Parameters<Db["snapshot"]>[0]) => {
         const seen = await db.snapshot(work);
         this.computed += 1;
