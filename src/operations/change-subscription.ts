@@ -12,7 +12,7 @@ import * as priceOverrides from "../store/price-overrides.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import { mergeProperties } from "./change-properties.ts";
-import { changeStatus, type Wanted } from "./change-status.ts";
+import { changeStatus, notBefore, type Wanted } from "./change-status.ts";
 import { changePlan, overridePrices } from "./change-subscription-plan.ts";
 import { changeTrial } from "./change-trial.ts";
 import { handleDue, isDue } from "./close-periods.ts";
@@ -141,7 +141,9 @@ async function changeFields(
   const { id, started_at, overrides } = subscription;
   const ends_at =
     change.ends_at === undefined ? subscription.ends_at : instant(change.ends_at, "ends_at");
-  if (change.ends_at !== undefined && ends_at !== null) refuseEarlyEnd(ends_at, started_at, now);
+  if (change.ends_at !== undefined && ends_at !== null) {
+    refuseEarlyEnd(ends_at, started_at, notBefore(subscription, now));
+  }
   await subscriptions.setFields(tx, project, id, { ends_at, overrides, metadata }, now);
   const payload = {
     ...(change.ends_at === undefined ? {} : { ends_at }),
