@@ -2,7 +2,7 @@
 // duplicate and a refusal are values, not exceptions, so that one bad event does not fail others.
 
 import { usageValue } from "../domain/aggregation.ts";
-import { DAY_MS, nextMidnight, parseTimestamp } from "../domain/dates.ts";
+import { DAY_MS, nextMidnight, parseTimestamp, utcDate } from "../domain/dates.ts";
 import { combinationOf } from "../domain/dimensions.ts";
 import { groupBy } from "../domain/group-by.ts";
 import { type FullPeriod, fullPeriodOf, isWithinWindow } from "../domain/late-window.ts";
@@ -215,12 +215,19 @@ function complete(one: Draft, closing_until: Date | null): Refusal | undefined {
   one.unique_value = value.unique_value;
   one.combination = combined.combination;
   place(one, subscription, at);
-  one.closing =
-    subscription.live &&
-    one.period_no === subscription.period_no &&
-    closing_until !== null &&
-    subscription.due_at <= closing_until;
+  one.closing = isClosing(one.period_no, subscription, closing_until);
   return undefined;
+}
+
+/** Also usage of later periods, where the subscription itself may be ending at this moment. */
+function isClosing(
+  period_no: number,
+  subscription: usage.UsageSubscription,
+  closing_until: Date | null,
+): boolean {
+  const { live, due_at, ends_at } = subscription;
+  if (!live || closing_until === null || due_at > closing_until) return false;
+  return period_no === subscription.period_no || (ends_at !== null && ends_at <= closing_until);
 }
 
 /**
@@ -246,8 +253,11 @@ function place(one: Draft, subscription: usage.UsageSubscription, at: Date): voi
     one.unbillable = "after_termination";
   } else if (!live || at < start) one.late = true;
   else {
-    const { interval, anchor_date } = subscription;
-    one.period_no = period_no + periodIndexAt({ start, next }, interval, at, anchor_date);
+    const { interval, open_interval, anchor_date } = subscription;
+    // Another interval is counted from the end of the open period on.
+    const isMoved = anchor_date !== null && interval !== open_interval;
+    const anchor = isMoved ? utcDate(next) : anchor_date;
+    one.period_no = period_no + periodIndexAt({ start, next }, interval, at, anchor);
   }
 }
 

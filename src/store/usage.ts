@@ -54,6 +54,7 @@ export type UsageSubscription = {
   readonly current_period_next: Date;
   /** When its start, its end or the end of the period is due. */
   readonly due_at: Date;
+  readonly ends_at: Date | null;
   /** Of the periods that follow the open one. */
   readonly interval: Interval;
   readonly anchor_date: string | null;
@@ -77,7 +78,7 @@ export function listSubscriptions(
          s.id, s.revision::text as version, s.external_id,
          s.status in ('pending', 'active', 'suspended') as live, s.started_at, s.terminated_at,
          s.period_no, s.current_period_start, s.current_period_next, ${DUE_AT} as due_at,
-         s.anchor_date, s.in_trial, p.interval as open_interval,
+         s.ends_at, s.anchor_date, s.in_trial, p.interval as open_interval,
          coalesce((select n.interval
                      from plans n
                     where n.project_id = ${project} and n.id = s.scheduled_plan_id),
