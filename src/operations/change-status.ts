@@ -15,6 +15,7 @@ import { closeForCaller, type Ending } from "./close-periods.ts";
 import { type By, emit, type Fact } from "./emit.ts";
 import { issueInvoices, requestFor } from "./issue-invoices.ts";
 import { loadTerms } from "./load-closing.ts";
+import { dropAhead } from "./place-ahead.ts";
 import { startNow } from "./start-pending.ts";
 import { lockPlan, recurring } from "./start-subscription.ts";
 import { ended } from "./subscription-facts.ts";
@@ -77,6 +78,7 @@ async function applyTransition(
       return startNow(tx, settings, subscription, now);
     case "withdraw": {
       const status = wanted.status === "canceled" ? "canceled" : "terminated";
+      await dropAhead(tx, project, subscription);
       await openPeriods.end(tx, project, [{ id, status, terminated_at: now, levels }], now);
       return [ended({ ...subscription, status }, from, now)];
     }

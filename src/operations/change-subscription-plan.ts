@@ -14,6 +14,7 @@ import { mergeProperties } from "./change-properties.ts";
 import { closeOrRefuse, notBefore } from "./change-status.ts";
 import { type By, emit } from "./emit.ts";
 import { type NewOverride, recordOverride, resolveOverrides } from "./override-prices.ts";
+import { placeAhead } from "./place-ahead.ts";
 import { type Finder, holding } from "./resolve-charges.ts";
 import { trialDaysOf } from "./start-pending.ts";
 import { lockPlan, recurring } from "./start-subscription.ts";
@@ -122,6 +123,9 @@ async function replacePlan(
     is_anniversary: subscription.billing_time === "anniversary",
     anchor_date: subscription.anchor_date,
   });
+  const { current_period_start: start, current_period_next: next, anchor_date } = subscription;
+  const period = in_trial ? { start, next } : begun.period;
+  await placeAhead(tx, project, subscription, { period, interval: plan.interval, anchor_date });
   const replaced = {
     ...subscription,
     plan_id: plan.id,
@@ -130,7 +134,7 @@ async function replacePlan(
     // Which of its own prices count is decided when the period starts.
     override_no: null,
     overrides: override.overrides,
-    current_period_next: in_trial ? subscription.current_period_next : begun.period.next,
+    current_period_next: period.next,
     recurring_cents: in_trial ? "0" : to.recurring_cents,
   };
   await openPeriods.setUnbegun(tx, project, id, replaced, now);

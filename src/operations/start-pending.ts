@@ -11,6 +11,7 @@ import type { ProjectSettings } from "../store/tenants.ts";
 import { type By, emit, type Fact } from "./emit.ts";
 import { issueInvoices, requestFor } from "./issue-invoices.ts";
 import { loadTerms, type Terms } from "./load-closing.ts";
+import { placeAhead } from "./place-ahead.ts";
 import { Attempts, type CloseReport, recordFailed } from "./set-aside.ts";
 import { started as wasStarted } from "./subscription-facts.ts";
 
@@ -49,8 +50,11 @@ export async function startNow(
   now: Date,
 ): Promise<Fact[]> {
   const terms = await loadTerms(tx, settings.id, [subscription]);
-  const opened = openFirst(terms, settings, subscription, now, now);
-  return write(tx, settings, subscription, opened, now);
+  const first = openFirst(terms, settings, subscription, now, now);
+  const { period, anchor_date } = first.begun;
+  const { interval } = first.opened.list;
+  await placeAhead(tx, settings.id, subscription, { period, interval, anchor_date });
+  return write(tx, settings, subscription, first, now);
 }
 
 type First = {

@@ -74,7 +74,10 @@ export async function renew(
      where s.project_id = ${project} and s.id = n.id`);
 }
 
-/** False when another live subscription holds the external_id. */
+/**
+ * False when another live subscription holds the external_id. One that was withdrawn before it
+ * began, and so has the same period open, starts now.
+ */
 export async function reopen(
   tx: Tx,
   project: ProjectId,
@@ -85,7 +88,9 @@ export async function reopen(
   const reopened = await tx.run(sql`
     update subscriptions s
        set status = ${status}, terminated_at = null, period_no = ${period.period_no},
-           started_at = least(started_at, ${period.current_period_start}),
+           started_at = case when s.period_no = ${period.period_no}
+                             then ${period.current_period_start}::timestamptz
+                             else started_at end,
            current_period_start = ${period.current_period_start},
            current_period_next = ${period.current_period_next},
            plan_version = ${period.plan_version}, override_no = ${period.override_no},

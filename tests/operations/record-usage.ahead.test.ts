@@ -1,0 +1,102 @@
+// Usage of periods that are not open yet: sent ahead of its time, or while a close is behind. It
+// counts in the period that its instant lies in, whatever becomes of the schedule meanwhile.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type App, type Json, startApp } from "../support/app.ts";
+import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
+import { closeSound, spanned } from "../support/pricing.ts";
+
+let app: App;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => closeSound(app));
+
+describe("a start that was set for later", () => {
+  async function pending(starts_at: string, at: string) {
+    const story = await sandbox(app, at);
+    const metric = await story.metric();
+    const charges = [perUnit(metric, "1")];
+    const plan = await story.plan({ charges });
+    const yearly = await story.plan({ interval: "yearly", charges });
+    const subscription = await story.subscribe({ plan, starts_at });
+    return { story, metric, yearly, subscription };
+  }
+
+  const billed = async (story: Sandbox) => (await story.invoices()).map(spanned);
+
+  test("and comes earlier: usage sent ahead is of the period behind the boundary", async () => {
+    const { story, metric, subscription } = await pending("2026-02-01", "2026-01-31T12:00");
+    await story.use(subscription, metric, "3", "2026-02-01T06:00");
+    await story.setStatus(subscription, "active");
+    await story.use(subscription, metric, "2");
+    await story.travelTo("2026-03-01");
+    expect(await billed(story)).toEqual([
+      "2026-01-31 to 2026-01-31: 200",
+      "2026-02-01 to 2026-02-28: 300",
+    ]);
+  });
+
+  test("and is withdrawn: usage sent ahead is never billed, not even on a return", async () => {
+    const { story, metric, subscription } = await pending("2026-02-01", "2026-01-31T12:00");
+    await story.use(subscription, metric, "3", "2026-02-01T06:00");
+    await story.setStatus(subscription, "canceled");
+    await story.travelTo("2026-02-01T05:00");
+    await story.setStatus(subscription, "active");
+    await story.use(subscription, metric, "2");
+    await story.travelTo("2026-03-01");
+    expect(await billed(story)).toEqual(["2026-02-01 to 2026-02-28: 200"]);
+  });
+
+  test("and changes its plan: usage sent ahead follows the new interval", async () => {
+    const { story, metric, yearly, subscription } = await pending(
+      "2026-01-31T23:00",
+      "2026-01-31T22:30",
+    );
+    await story.use(subscription, metric, "3", "2026-02-01T10:00");
+    await story.change(subscription, yearly);
+    await story.travelTo("2027-01-01");
+    expect(await billed(story)).toEqual(["2026-01-31 to 2026-12-31: 300"]);
+  });
+});
+
+test("a scheduled change to another interval, and a close that is behind", async () => {
+  let now = new Date("2026-01-15T08:00:00.000Z");
+  const live = await startApp({ mode: "live", clock: { now: () => now } });
+  const post = live.post.bind(live);
+  await post("/v1/metrics", { code: "n", name: "N", aggregation_type: "sum", field_name: "n" });
+  const charges = [{ type: "standard", metric_ref: "n", rate: "1" }];
+  const plan = async (interval: string) =>
+    (
+      await post("/v1/plans", {
+        code: interval,
+        name: "P",
+        interval,
+        amount_currency: "USD",
+        charges,
+      })
+    ).plan.id;
+  const [plan_id, weekly] = [await plan("monthly"), await plan("weekly")];
+  const named = { external_id: "c", name: "C", email: "c@example.com", currency: "USD" };
+  const { customer } = await post("/v1/customers", named);
+  const terms = { customer_id: customer.id, plan_id, billing_time: "anniversary" };
+  const { subscription } = await post("/v1/subscriptions", { external_id: "s", ...terms });
+  const path = `/v1/subscriptions/${subscription.id}`;
+  await live.patch(path, { plan_id: weekly, change_at: "period_end" });
+  now = new Date("2026-02-20T08:00:00.000Z");
+  for (const day of ["14", "16", "20"]) {
+    const timestamp = `2026-02-${day}T00:00:00.000Z`;
+    const event = { transaction_id: day, subscription_id: "ext:s", code: "n", timestamp };
+    await post("/v1/events", { ...event, properties: { n: "1" } });
+  }
+  now = new Date("2026-03-08T00:00:00.000Z");
+  await live.runWorkers();
+  const { invoices } = await live.get("/v1/invoices");
+  expect(
+    invoices.map((one: Json) => [one.period_start, one.period_end, one.total_cents]).reverse(),
+  ).toEqual([
+    ["2026-01-15", "2026-02-14", 100],
+    ["2026-02-15", "2026-02-21", 200],
+  ]);
+  await closeSound(live);
+});
