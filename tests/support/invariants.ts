@@ -99,7 +99,9 @@ const RULES: readonly Rule[] = [
                   from billing_events b
                  where b.project_id = l.project_id and b.resource_id = l.subscription_id
                    and b.event_type in ('subscription.terminated', 'subscription.canceled')
-                   and b.created_at = l.earlier_end))`,
+                   -- The workers do an end that was set a moment after its time.
+                   and coalesce((b.payload ->> 'terminated_at')::timestamptz, b.created_at)
+                       = l.earlier_end))`,
   },
   {
     name: "an ended subscription has its last period closed, a live one has it open",

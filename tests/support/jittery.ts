@@ -5,8 +5,23 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Db, Queryable } from "../../src/store/db.ts";
 import type { Sql } from "../../src/store/sql.ts";
 
-function slowed(queryable: Queryable, max_ms: number): Queryable {
-  const wait = () => pause(Math.random() * max_ms);
+type Wait = () => Promise<unknown>;
+
+/** Each by itself, as statements on several connections are. */
+function apart(max_ms: number): Wait {
+  return () => pause(Math.random() * max_ms);
+}
+
+/** One after the other: what a transaction is asked together is done in that order. */
+function inTurn(max_ms: number): Wait {
+  let last: Promise<unknown> = Promise.resolve();
+  return () => {
+    last = last.then(() => pause(Math.random() * max_ms));
+    return last;
+  };
+}
+
+function slowed(queryable: Queryable, wait: Wait): Queryable {
   return {
     many: async <T>(query: Sql) => {
       await wait();
@@ -29,15 +44,15 @@ function slowed(queryable: Queryable, max_ms: number): Queryable {
 
 export function jittery(db: Db, max_ms: number): Db {
   const slow: Db = {
-    ...slowed(db, max_ms),
+    ...slowed(db, apart(max_ms)),
     portal_auto_invalidate: db.portal_auto_invalidate,
     tx: (work) =>
       db.tx((tx) => {
         const beforeCommit = (statements: () => readonly Sql[]) => tx.beforeCommit(statements);
-        return work({ ...tx, ...slowed(tx, max_ms), beforeCommit });
+        return work({ ...tx, ...slowed(tx, inTurn(max_ms)), beforeCommit });
       }),
-    alone: (query) => db.tx((tx) => slowed(tx, max_ms).many(query)),
-    snapshot: (work) => db.snapshot((tx) => work(slowed(tx, max_ms))),
+    alone: (query) => db.tx((tx) => slowed(tx, inTurn(max_ms)).many(query)),
+    snapshot: (work) => db.snapshot((tx) => work(slowed(tx, inTurn(max_ms)))),
     forProject: () => slow,
     forEveryNode: () => slow,
   };
