@@ -13,7 +13,6 @@ import {
   minus,
   NOTHING,
   notNegative,
-  over,
   plus,
   shifted,
   times,
@@ -100,9 +99,11 @@ function inPackages(price: Price, { units }: Used): Rated {
   };
 }
 
+const HUNDREDTH = decimal("0.01");
+
 function percentage(price: Price, { units, events }: Used): Rated {
   const paid_events = Math.max(0, events - (price.free_events ?? 0));
-  const share = over(times(paidUnits(price, units), read(price.percent)), 100n);
+  const share = times(paidUnits(price, units), multiply(read(price.percent), HUNDREDTH));
   const fixed = multiply(integer(paid_events), read(price.fixed_amount ?? "0"));
   return { amount: plus(share, fraction(fixed)), explanation: { events, paid_events } };
 }

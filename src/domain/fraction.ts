@@ -42,10 +42,6 @@ export function times(a: Fraction, factor: Decimal): Fraction {
   return { top: multiply(a.top, factor), bottom: a.bottom };
 }
 
-export function over(a: Fraction, divisor: bigint): Fraction {
-  return { top: a.top, bottom: a.bottom * divisor };
-}
-
 export function compareFractions(a: Fraction, b: Fraction): -1 | 0 | 1 {
   if (a.bottom === b.bottom) return compare(a.top, b.top);
   return compare(multiply(a.top, integer(b.bottom)), multiply(b.top, integer(a.bottom)));
@@ -81,7 +77,7 @@ export function roundFraction(a: Fraction): bigint {
   return divideRounded(a.top, a.bottom);
 }
 
-/** In full where it ends, else to 12 places. */
+/** A plain decimal in full, any other to 12 places. */
 export function formatFraction(a: Fraction): string {
   if (a.bottom === 1n) return formatDecimal(a.top);
   return formatDecimal(divideToPlaces(a.top, a.bottom, SHOWN_PLACES));
