@@ -2,10 +2,17 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DAY_MS, nextMidnight, parseTimestamp } from "../../src/domain/dates.ts";
+import {
+  DAY_MS,
+  nextMidnight,
+  parseTimestamp,
+  startOfDay,
+  utcDate,
+} from "../../src/domain/dates.ts";
 import {
   billableDays,
   firstPeriod,
+  listBillableDays,
   nextPeriod,
   periodAt,
   periodDays,
@@ -66,6 +73,71 @@ describe("periods", () => {
   });
 });
 
+/** An anchor of any day, also one of the last of a month, within years that are not too far apart. */
+const anchored = fc
+  .tuple(instant, interval, fc.integer({ min: -2_000, max: 2_000 }))
+  .map(([at, every, days]) => ({
+    at,
+    every,
+    anchor: utcDate(new Date(at.getTime() + days * DAY_MS)),
+  }));
+
+describe("anniversaries", () => {
+  test("tile time: no gap, no overlap, each boundary at midnight", () => {
+    fc.assert(
+      fc.property(anchored, ({ at, every, anchor }) => {
+        const { start, next } = periodAt(at, every, anchor);
+        expect(start <= at && at < next).toBe(true);
+        expect(start.getTime() % DAY_MS).toBe(0);
+        expect(periodAt(next, every, anchor).start).toEqual(next);
+        expect(periodAt(new Date(next.getTime() - 1), every, anchor)).toEqual({ start, next });
+        expect(nextPeriod({ start: at, next }, every, anchor)).toEqual(
+          periodAt(next, every, anchor),
+        );
+        expect(firstPeriod(at, every, anchor)).toEqual({ start: at, next });
+      }),
+    );
+  });
+
+  test("begin on the anchor's day, cut to the month, however many have gone by", () => {
+    fc.assert(
+      fc.property(anchored, ({ at, every, anchor }) => {
+        fc.pre(every !== "weekly");
+        const { start } = periodAt(at, every, anchor);
+        const last = new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 0));
+        const day = Number(anchor.slice(8));
+        expect(start.getUTCDate()).toBe(Math.min(day, last.getUTCDate()));
+        expect(periodAt(startOfDay(anchor), every, anchor).start).toEqual(startOfDay(anchor));
+      }),
+    );
+  });
+
+  test("from the first of a month or a Monday are the calendar's", () => {
+    fc.assert(
+      fc.property(instant, interval, (at, every) => {
+        const anchor = utcDate(periodAt(at, every).start);
+        const later = new Date(at.getTime() + 400 * DAY_MS);
+        expect(periodAt(later, every, anchor)).toEqual(periodAt(later, every));
+      }),
+    );
+  });
+
+  test("are counted as if one walked over each boundary", () => {
+    const within = fc.integer({ min: -40 * DAY_MS, max: 900 * DAY_MS });
+    fc.assert(
+      fc.property(anchored, within, ({ at: started_at, every, anchor }, offset) => {
+        const open = firstPeriod(started_at, every, anchor);
+        const at = new Date(started_at.getTime() + offset);
+        let walked = 0;
+        for (let period = open; period.next <= at; period = nextPeriod(period, every, anchor)) {
+          walked++;
+        }
+        expect(periodIndexAt(open, every, at, anchor)).toBe(walked);
+      }),
+    );
+  });
+});
+
 /** Spans of some weeks around one start, in steps of six hours so that edges meet often. */
 const STEP_MS = DAY_MS / 4;
 const ORIGIN = Date.UTC(2026, 3, 1);
@@ -86,6 +158,16 @@ const span = fc.tuple(step, fc.integer({ min: 1, max: 120 })).map(([start, lengt
 }));
 
 describe("billable days", () => {
+  test("are as many as are listed one by one", () => {
+    fc.assert(
+      fc.property(span, suspensions, (whole, list) => {
+        const listed = listBillableDays({ ...whole, suspensions: list });
+        expect(listed).toHaveLength(billableDays({ ...whole, suspensions: list }));
+        expect([...new Set(listed)].sort((a, b) => a - b)).toEqual(listed);
+      }),
+    );
+  });
+
   test("add up when a span is cut in two at midnight", () => {
     fc.assert(
       fc.property(span, suspensions, fc.integer({ min: 0, max: 40 }), (whole, list, days) => {
