@@ -1,6 +1,7 @@
 // Amounts, units and dates as the text of documents: exact at any size, in the currency's own
 // decimals.
 
+import { type Decimal, formatDecimal } from "./decimal.ts";
 import { exponentOf } from "./money.ts";
 
 const RATE_PLACES_MAX = 12;
@@ -18,6 +19,12 @@ export function formatMoney(cents: number, currency: string): string {
 /** A price per unit, with all the decimals it has. */
 export function formatRate(rate: string, currency: string): string {
   return inCurrency(rate, currency, RATE_PLACES_MAX);
+}
+
+/** An amount in the minor unit that is not rounded yet: 258.56 USD as `$2.5856`. */
+export function formatExact(cents: Decimal, currency: string): string {
+  const { digits, scale } = cents;
+  return formatRate(formatDecimal({ digits, scale: scale + exponentOf(currency) }), currency);
 }
 
 /** `12345.5` as `12,345.5`. */

@@ -1,34 +1,15 @@
 // An invoice as a document: its texts and amounts in order, for any renderer. No layout here.
 
-import type { Fee, InvoiceWithFees } from "../schema/invoices.ts";
+import type { InvoiceWithFees } from "../schema/invoices.ts";
 import type { Settings } from "../schema/settings.ts";
-import {
-  formatDate,
-  formatMoney,
-  formatPeriod,
-  formatRate,
-  formatUnits,
-} from "./documents-format.ts";
-
-export type DocumentNames = {
-  readonly plan: string | undefined;
-  readonly metrics: ReadonlyMap<string, string>;
-  readonly catalog: ReadonlyMap<string, string>;
-};
+import { formatDate, formatMoney, formatPeriod } from "./documents-format.ts";
+import { type DocumentLine, type DocumentNames, lineOf, planNameOf } from "./documents-lines.ts";
 
 export type DocumentInput = {
   readonly issuer: Settings;
   readonly customer: { readonly name: string; readonly email: string; readonly reference: string };
   readonly invoice: InvoiceWithFees;
   readonly names: DocumentNames;
-};
-
-export type DocumentLine = {
-  readonly title: string;
-  readonly detail: string;
-  readonly units: string;
-  readonly rate: string;
-  readonly amount: string;
 };
 
 export type InvoiceDocument = {
@@ -54,6 +35,7 @@ export type InvoiceDocument = {
 export function invoiceDocument(input: DocumentInput): InvoiceDocument {
   const { issuer, customer, invoice, names } = input;
   const isAddOn = invoice.invoice_type === "addon";
+  const plan = planNameOf(invoice.fees, names);
   return {
     number: invoice.number,
     created_at: invoice.created_at,
@@ -77,6 +59,7 @@ export function invoiceDocument(input: DocumentInput): InvoiceDocument {
       ...(isAddOn
         ? []
         : [["Period", formatPeriod(invoice.period_start, invoice.period_end)] as const]),
+      ...(plan === undefined ? [] : [["Plan", plan] as const]),
     ],
     lines: invoice.fees.map((fee) => lineOf(fee, names)),
     totals: totalsOf(invoice),
@@ -97,45 +80,6 @@ function stateOf(invoice: InvoiceWithFees): InvoiceDocument["state"] {
         ? { label: "Partly paid", tone: "warn" }
         : { label: "Open", tone: "warn" };
   }
-}
-
-function lineOf(fee: Fee, names: DocumentNames): DocumentLine {
-  const amount = formatMoney(fee.amount_cents, fee.amount_currency);
-  return { ...wordsOf(fee, names), units: formatUnits(fee.units), rate: rateOf(fee), amount };
-}
-
-function wordsOf(fee: Fee, names: DocumentNames): Pick<DocumentLine, "title" | "detail"> {
-  const { properties } = fee;
-  const code = fee.billable_metric_code;
-  const metric = code === null ? "" : (names.metrics.get(code) ?? code);
-  if (fee.fee_type === "subscription") {
-    const { billable_days: billed, period_days: whole } = properties;
-    const detail = billed === whole ? "" : `${String(billed)} of ${String(whole)} days`;
-    return { title: names.plan ?? "Subscription", detail };
-  }
-  if (fee.fee_type === "adjustment") {
-    const period = formatPeriod(text(properties.period_start), text(properties.period_end));
-    const before = formatUnits(text(properties.billed_units));
-    const after = formatUnits(text(properties.corrected_units));
-    return {
-      title: `Adjustment: ${metric}`,
-      detail: `Late usage of ${period}: ${before} billed, ${after} used`,
-    };
-  }
-  if (fee.fee_type === "add_on") return { title: text(properties.add_on_name), detail: "" };
-  if (code !== null) return { title: metric, detail: "" };
-  const item = text(properties.catalog_item_code);
-  return { title: names.catalog.get(item) ?? (item === "" ? "Fee" : item), detail: "" };
-}
-
-/** What one unit costs, where the line says so. */
-function rateOf({ fee_type, properties, amount_cents, amount_currency: currency }: Fee): string {
-  if (fee_type === "add_on") return formatMoney(amount_cents, currency);
-  const cents =
-    fee_type === "subscription" ? properties.amount_cents : properties.unit_amount_cents;
-  if (typeof cents === "number") return formatMoney(cents, currency);
-  const rate = text(properties.amount);
-  return /^\d+(\.\d+)?$/.test(rate) ? formatRate(rate, currency) : "";
 }
 
 function totalsOf(invoice: InvoiceWithFees): InvoiceDocument["totals"] {
@@ -165,8 +109,4 @@ function noteOf(invoice: InvoiceWithFees): string {
   return invoice.status === "overdue"
     ? `${due} was due on ${date}. Please pay now and name ${invoice.number}.`
     : `Please pay ${due} by ${date} and name ${invoice.number}.`;
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

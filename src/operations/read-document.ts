@@ -25,14 +25,15 @@ export async function readDocument(
   const itemCodes = fees.flatMap(({ properties: { catalog_item_code: code } }) =>
     typeof code === "string" ? [code] : [],
   );
-  const plan =
-    invoice.subscription_id === null
-      ? undefined
-      : await documents.getPlanName(db, project, invoice.subscription_id);
+  const metrics = await documents.listMetrics(db, project, metricCodes);
   const names = {
-    plan: plan?.name,
-    metrics: byCode(await documents.listMetricNames(db, project, metricCodes)),
+    plan:
+      invoice.subscription_id === null
+        ? undefined
+        : await documents.getPlan(db, project, invoice.id),
+    metrics: byCode(metrics),
     catalog: byCode(await documents.listCatalogNames(db, project, itemCodes)),
+    dimensions: new Map(metrics.map(({ code, dimensions }) => [code, dimensions])),
   };
   const { name, external_id } = customer;
   const email = reader === "owner" ? customer.email : maskedEmail(customer.email);

@@ -6,9 +6,11 @@ import type { ProjectId } from "./tenants.ts";
 
 export type Named = { readonly code: string; readonly name: string };
 
-export function listMetricNames(db: Queryable, project: ProjectId, codes: readonly string[]) {
-  return db.many<Named>(sql`
-    select code, name
+export type NamedMetric = Named & { readonly dimensions: readonly string[] };
+
+export function listMetrics(db: Queryable, project: ProjectId, codes: readonly string[]) {
+  return db.many<NamedMetric>(sql`
+    select code, name, dimensions
       from metrics
      where project_id = ${project} and code = any(${codes}::text[])`);
 }
@@ -20,10 +22,14 @@ export function listCatalogNames(db: Queryable, project: ProjectId, codes: reado
      where project_id = ${project} and code = any(${codes}::text[])`);
 }
 
-export function getPlanName(db: Queryable, project: ProjectId, subscription_id: string) {
-  return db.maybeOne<{ name: string }>(sql`
-    select p.name
-      from subscriptions s
-      join plans p on p.project_id = ${project} and p.id = s.plan_id
-     where s.project_id = ${project} and s.id = ${subscription_id}`);
+/** The plan of the period that the invoice is for, which the subscription may have left since. */
+export function getPlan(db: Queryable, project: ProjectId, invoice_id: string) {
+  return db.maybeOne<Named>(sql`
+    select p.code, p.name
+      from invoices i
+      join subscriptions s on s.project_id = ${project} and s.id = i.subscription_id
+      left join closed_periods c on c.project_id = ${project}
+            and c.subscription_id = i.subscription_id and c.period_no = i.period_no
+      join plans p on p.project_id = ${project} and p.id = coalesce(c.plan_id, s.plan_id)
+     where i.project_id = ${project} and i.id = ${invoice_id}`);
 }

@@ -72,7 +72,12 @@ function pdf(variation: Variation, size: "a4" | "letter" = "a4"): Promise<Buffer
       fees,
       ...variation.invoice,
     },
-    names: { plan: "Professional", metrics: new Map(), catalog: new Map() },
+    names: {
+      plan: { code: "pro", name: "Professional" },
+      metrics: new Map(),
+      catalog: new Map(),
+      dimensions: new Map(),
+    },
   });
   return renderInvoicePdf(document, { size, compress: false });
 }
@@ -121,6 +126,30 @@ describe("what it says", () => {
   test("a price of many decimals is shown with all of them", async () => {
     const fees = [usage("Calls", { properties: { amount: "0.000000000125" } })];
     expect(await lines({ fees })).toContain("Calls | 430.5 | $0.000000000125 | $107.63");
+  });
+
+  test("what a caller kept under the words of today, before they were, means nothing", async () => {
+    const own = {
+      name: "Mine",
+      free_units: "100",
+      quantity_mode: "prorated",
+      dimensions: { a: "b" },
+    };
+    const fees = [
+      usage("Calls", {
+        properties: { amount: "0.25", charge_model: "standard", precise_amount: "10762.5", ...own },
+      }),
+    ];
+    const properties = { charge_model: "flat_fee", unit_amount_cents: 10_763, ...own };
+    fees.push(usage("", { billable_metric_code: null, units: "1", properties }));
+    const found = await lines({ fees });
+    const from = found.indexOf("Description | Units | Price | Amount");
+    expect(found.slice(from + 1, from + 4)).toEqual([
+      "Calls | 430.5 | $0.25 | $107.63",
+      "Fee | 1 | $107.63 | $107.63",
+      "Total | $215.26",
+    ]);
+    expect(found.join(" ")).not.toContain("Plan");
   });
 
   test("a part of a period, an adjustment, credit and payments each have their line", async () => {

@@ -46,10 +46,17 @@ export function renderInvoice(
   };
 }
 
-function line({ title, detail, units, rate, amount }: InvoiceDocument["lines"][number]): Html {
-  return html`<tr><th scope="row"><bdi>${title}</bdi>${
-    detail !== "" && html`<small>${detail}</small>`
-  }</th><td class="n">${units}</td><td class="n">${rate}</td><td class="n">${amount}</td></tr>`;
+type Line = InvoiceDocument["lines"][number];
+
+function line({ title, details, parts, units, rate, amount }: Line): Html {
+  const isProduct = units !== "" && rate !== "";
+  return html`<tr class="${parts.length > 0 && "whole"}"><th scope="row"><bdi>${title}</bdi>${details.map(
+    (detail) => html`<small>${detail}</small>`,
+  )}</th><td class="n ${isProduct && "times"}">${units}</td><td class="n">${rate}</td><td class="n">${amount}</td></tr>
+${parts.map(
+  ({ text, amount }, i) =>
+    html`<tr class="part ${i === parts.length - 1 && "last"}"><td colspan="3">${text}</td><td class="n">${amount}</td></tr>\n`,
+)}`;
 }
 
 function initial(name: string): string {
@@ -107,6 +114,10 @@ th:first-child{padding-left:0}
 thead th{color:var(--soft);font-size:.8125rem;font-weight:600;border-top:0}
 thead{display:table-header-group}
 tr{break-inside:avoid}
+.part td{border-top:0;padding-top:0;padding-bottom:.1rem;color:var(--soft);font-size:.8438rem}
+.part td:first-child{padding-left:.9rem}
+.whole>*{padding-bottom:.2rem}.whole{break-after:avoid}
+.part.last td{padding-bottom:.65rem}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 small{display:block;color:var(--soft);font-size:.8438rem}
 .totals{margin:1rem 0 0 auto;max-width:22rem;border-top:2px solid var(--ink);padding-top:.75rem;
@@ -121,6 +132,10 @@ tr{display:grid;grid-template-columns:auto auto 1fr auto;padding:.7rem 0;
 border-top:1px solid var(--line)}th,td{border:0;padding:0}
 tbody th{grid-column:1/4}td:last-child{grid-column:4;grid-row:1;padding-left:1rem}
 td:not(:last-child){grid-row:2;color:var(--soft);font-size:.875rem}
-td:nth-child(2)::after{content:"\\00a0×\\00a0"}}
+.times::after{content:"\\00a0×\\00a0"}td:empty{display:none}
+tr.whole{padding-bottom:.25rem}tr.part{border-top:0;padding:0 0 .15rem}
+tr.part.last{padding-bottom:.7rem}.part td:first-child,.part.last td{padding:0}
+.part td:first-child{grid-column:1/4;grid-row:1;padding-left:.75rem}
+.part td.n{padding-left:1rem}}
 @media print{body,main{background:#fff}nav{display:none}main{border:0;padding:0;max-width:none}}
 `;

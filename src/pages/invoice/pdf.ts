@@ -2,7 +2,8 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PDFDocument from "pdfkit";
-import type { DocumentLine, InvoiceDocument } from "../../domain/documents.ts";
+import type { InvoiceDocument } from "../../domain/documents.ts";
+import type { DocumentLine } from "../../domain/documents-lines.ts";
 import { textColorOn } from "../page.ts";
 import type { PaperSize } from "./html.ts";
 import { type Style, Typesetter } from "./typesetter.ts";
@@ -17,6 +18,10 @@ const SIDE = { width: 250, label: 110 } as const;
 const TOTAL_HEIGHT = 17;
 /** So many rows move to the next page with totals that do not fit. */
 const ROWS_WITH_TOTALS = 2;
+/** How far the parts of a row stand in. */
+const PART_INDENT = 10;
+const CONTINUED_WIDTH = 50;
+const PADDING = { above: 4, part: 2, below: 5 } as const;
 /** After so many rows other requests get a turn. */
 const ROWS_AT_ONCE = 10;
 const INK = "#171c26";
@@ -78,9 +83,26 @@ function textsOf(document: InvoiceDocument): string[] {
     issuer.name.trim().slice(0, 2).toUpperCase(),
     ...[document.number, issuer.name, ...issuer.lines, customer.name, ...customer.lines],
     ...[...facts.flat(), state.label, note],
-    ...lines.flatMap((line) => Object.values(line)),
+    ...lines.flatMap(({ title, details, parts, units, rate, amount }) => [
+      ...[title, ...details, units, rate, amount],
+      ...parts.flatMap((part) => [part.text, part.amount]),
+    ]),
     ...totals.flatMap(({ label, amount }) => [label, amount]),
   ];
+}
+
+/** What is never broken over two pages: a row as such, or one of its parts. */
+type Block = {
+  readonly line: DocumentLine;
+  readonly part?: DocumentLine["parts"][number];
+  /** Of its row. */
+  readonly isLast: boolean;
+};
+
+function blocksOf(line: DocumentLine): Block[] {
+  const last = line.parts.length - 1;
+  const parts = line.parts.map((part, i) => ({ line, part, isLast: i === last }));
+  return [{ line, isLast: parts.length === 0 }, ...parts];
 }
 
 class InvoiceLayout {
@@ -104,10 +126,12 @@ class InvoiceLayout {
     this.#header();
     this.#parties();
     this.#tableHead();
-    const { lines } = this.#document;
-    for (const [i, line] of lines.entries()) {
-      if (i > 0 && i === lines.length - ROWS_WITH_TOTALS) this.#keepRowsWithTotals(lines.slice(i));
-      this.#row(line);
+    const blocks = this.#document.lines.flatMap(blocksOf);
+    for (const [i, block] of blocks.entries()) {
+      const rest = blocks.slice(i, i + ROWS_WITH_TOTALS);
+      if (i > 0 && isBeforeTotals(blocks, i)) this.#keepWithTotals(rest);
+      this.#makeRoomFor(block, rest[1]);
+      this.#draw(block);
       // A long invoice must not keep other requests waiting until it is drawn.
       if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
     }
@@ -184,11 +208,18 @@ class InvoiceLayout {
     this.#rule(INK, 1);
   }
 
+  #draw({ line, part, isLast }: Block): void {
+    if (part === undefined) this.#row(line);
+    else this.#part(part);
+    if (!isLast) return;
+    this.#y += PADDING.below;
+    this.#rule(RULE, 0.5);
+  }
+
   #row(line: DocumentLine): void {
     const { title, units, rate, amount } = this.#columns();
     const { titles, details } = this.#wrapped(line);
-    if (this.#y + rowHeight(titles, details) > this.#bottom) this.#nextPageOfTable();
-    this.#y += 4;
+    this.#y += PADDING.above;
     const first = this.#y + Typesetter.height(STYLES.body) - 2;
     this.#typesetter.line(line.units, { ...units, y: first }, STYLES.body, "right");
     this.#typesetter.line(line.rate, { ...rate, y: first }, STYLES.body, "right");
@@ -202,26 +233,69 @@ class InvoiceLayout {
         this.#typesetter.line(text, { ...title, y: this.#y - 2 }, style, "left");
       }
     }
-    this.#y += 5;
-    this.#rule(RULE, 0.5);
   }
 
-  #wrapped(line: DocumentLine): { titles: string[]; details: string[] } {
-    const { title } = this.#columns();
+  /** As wide as the columns before the amount, so that most stand on one line. */
+  #part({ text, amount }: NonNullable<Block["part"]>): void {
+    const { x, width } = this.#partColumn();
+    this.#y += PADDING.part;
+    this.#partLines(text).forEach((line, i) => {
+      this.#y += Typesetter.height(STYLES.soft);
+      this.#typesetter.line(line, { x, width, y: this.#y - 2 }, STYLES.soft, "left");
+      const at = { ...this.#columns().amount, y: this.#y - 2 };
+      if (i === 0) this.#typesetter.line(amount, at, STYLES.soft, "right");
+    });
+  }
+
+  #partColumn() {
+    const x = this.#left + PART_INDENT;
+    return { x, width: this.#columns().amount.x - CELL_GAP - x };
+  }
+
+  #partLines(text: string): string[] {
+    return this.#typesetter.lines(text, this.#partColumn().width, STYLES.soft);
+  }
+
+  #wrapped({ title, details }: DocumentLine): { titles: string[]; details: string[] } {
+    const { width } = this.#columns().title;
     return {
-      titles: this.#typesetter.lines(line.title, title.width, STYLES.body),
-      details:
-        line.detail === "" ? [] : this.#typesetter.lines(line.detail, title.width, STYLES.soft),
+      titles: this.#typesetter.lines(title, width, STYLES.body),
+      details: details.flatMap((detail) => this.#typesetter.lines(detail, width, STYLES.soft)),
     };
   }
 
-  /** Moves the last rows to the next page with the totals, so that these do not stand alone. */
-  #keepRowsWithTotals(rows: readonly DocumentLine[]): void {
-    const height = rows
-      .map((row) => this.#wrapped(row))
-      .reduce((sum, { titles, details }) => sum + rowHeight(titles, details), this.#totalsHeight);
+  #heightOf({ line, part, isLast }: Block): number {
+    const below = isLast ? PADDING.below : 0;
+    const soft = Typesetter.height(STYLES.soft);
+    if (part !== undefined) return PADDING.part + this.#partLines(part.text).length * soft + below;
+    const { titles, details } = this.#wrapped(line);
+    const text = titles.length * Typesetter.height(STYLES.body) + details.length * soft;
+    return PADDING.above + text + below;
+  }
+
+  /** A row has its first part on its page. */
+  #makeRoomFor(block: Block, next: Block | undefined): void {
+    const follows = block.part === undefined && next?.part !== undefined;
+    const height = this.#heightOf(block) + (follows ? this.#heightOf(next) : 0);
+    if (this.#y + height > this.#bottom) this.#nextPageFor(block);
+  }
+
+  /** Moves the last blocks to the next page with the totals, so that these do not stand alone. */
+  #keepWithTotals(blocks: readonly Block[]): void {
+    const height = blocks.reduce((sum, block) => sum + this.#heightOf(block), this.#totalsHeight);
     const isFull = this.#y + height + GAP + NOTE_HEIGHT > this.#bottom;
-    if (isFull && height < this.#bottom / 2) this.#nextPageOfTable();
+    const [first] = blocks;
+    if (isFull && height < this.#bottom / 2 && first !== undefined) this.#nextPageFor(first);
+  }
+
+  /** Where a row goes on, it is named again. */
+  #nextPageFor({ line, part }: Block): void {
+    this.#nextPageOfTable();
+    if (part === undefined) return;
+    this.#y += PADDING.above;
+    const { x, width } = this.#columns().title;
+    const [name = ""] = this.#typesetter.lines(line.title, width - CONTINUED_WIDTH, STYLES.soft);
+    this.#paragraph(`${name}, continued`, x, width, STYLES.soft);
   }
 
   get #totalsHeight(): number {
@@ -304,8 +378,9 @@ class InvoiceLayout {
   }
 }
 
-function rowHeight(titles: readonly string[], details: readonly string[]): number {
-  const { body, soft } = STYLES;
-  const text = titles.length * Typesetter.height(body) + details.length * Typesetter.height(soft);
-  return text + 9;
+/** The last rows are not parted from the totals; the last part of one alone is not moved. */
+function isBeforeTotals(blocks: readonly Block[], i: number): boolean {
+  const [first, second] = blocks.slice(-ROWS_WITH_TOTALS);
+  const isTorn = first?.part !== undefined && second?.part === undefined;
+  return i === blocks.length - (isTorn ? 1 : ROWS_WITH_TOTALS);
 }

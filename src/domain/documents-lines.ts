@@ -1,0 +1,229 @@
+// A fee as a line of a document: what it is called, what it is for in words, and how its amount
+// comes about. Fees keep what they were called when they were issued; only those from before that
+// are called what their metric or item is called now.
+
+import type { Fee } from "../schema/invoices.ts";
+import { formatMoney, formatPeriod, formatRate, formatUnits } from "./documents-format.ts";
+import { type DocumentPart, partsOf } from "./documents-parts.ts";
+import { minimumTarget } from "./usage-fees.ts";
+
+export type DocumentNames = {
+  /** Of the period that is billed. */
+  readonly plan: { readonly code: string; readonly name: string } | undefined;
+  readonly metrics: ReadonlyMap<string, string>;
+  readonly catalog: ReadonlyMap<string, string>;
+  /** By metric: its dimensions in their order, which the properties of a fee do not keep. */
+  readonly dimensions: ReadonlyMap<string, readonly string[]>;
+};
+
+export type DocumentLine = {
+  readonly title: string;
+  readonly details: readonly string[];
+  /** Add up to the amount before it was rounded. */
+  readonly parts: readonly DocumentPart[];
+  readonly units: string;
+  readonly rate: string;
+  readonly amount: string;
+};
+
+type Words = Pick<DocumentLine, "details" | "parts">;
+
+export function lineOf(fee: Fee, names: DocumentNames): DocumentLine {
+  // The one unit of a minimum, or of days given back, says nothing.
+  const isCounted = !isMinimum(fee) && !isBaseCorrection(fee);
+  return {
+    title: titleOf(fee, names),
+    ...wordsOf(fee),
+    units: isCounted ? formatUnits(fee.units) : "",
+    rate: rateOf(fee),
+    amount: formatMoney(fee.amount_cents, fee.amount_currency),
+  };
+}
+
+/** The plan of the period as its fees have it; undefined where those are from before it. */
+export function planNameOf(
+  fees: readonly Fee[],
+  { plan }: Pick<DocumentNames, "plan">,
+): string | undefined {
+  const own = fees.filter((fee) => fee.fee_type !== "adjustment" || isBaseCorrection(fee));
+  const fee = own.find((each) => each.charge_id === null && isNamed(each)) ?? own.find(isNamed);
+  const code = text(fee?.properties.plan_code);
+  if (fee === undefined || code === "") return undefined;
+  if (fee.charge_id === null) return text(fee.properties.name);
+  return plan?.code === code ? plan.name : code;
+}
+
+/** Whether the fee keeps its name; older ones may have a caller's own property of that name. */
+function isNamed({ properties, fee_type }: Fee): boolean {
+  if (typeof properties.name !== "string") return false;
+  return fee_type === "add_on" || typeof properties.plan_code === "string";
+}
+
+/** Also a corrected one. Lines of usage name their charge model. */
+function isMinimum({ fee_type, properties }: Fee): boolean {
+  if (fee_type === "minimum") return true;
+  const { charge_model, minimum_cents } = properties;
+  return (
+    fee_type === "adjustment" && charge_model === undefined && typeof minimum_cents === "number"
+  );
+}
+
+/** Of a base fee that was billed in advance. */
+function isBaseCorrection(fee: Fee): boolean {
+  const isAdjustment = fee.fee_type === "adjustment" && fee.billable_metric_code === null;
+  return isAdjustment && !isMinimum(fee);
+}
+
+function titleOf(fee: Fee, names: DocumentNames): string {
+  const name = isNamed(fee) ? text(fee.properties.name) : formerName(fee, names);
+  const called = [name, ...combinationOf(fee, names)].join(", ");
+  return fee.fee_type === "adjustment" ? `Adjustment: ${called}` : called;
+}
+
+function formerName(
+  { fee_type, properties, billable_metric_code: code }: Fee,
+  names: DocumentNames,
+) {
+  if (fee_type === "subscription") return names.plan?.name ?? "Subscription";
+  if (fee_type === "add_on") return text(properties.add_on_name);
+  if (code !== null) return names.metrics.get(code) ?? code;
+  const item = text(properties.catalog_item_code);
+  return names.catalog.get(item) ?? (item === "" ? "Fee" : item);
+}
+
+/** "model large", "no kind": the values of the usage that the line is for. */
+function combinationOf({ properties, billable_metric_code: code }: Fee, names: DocumentNames) {
+  const values = properties.dimensions;
+  if (!isObject(values) || !("match" in properties)) return [];
+  return combinationWords(values, names.dimensions.get(code ?? "") ?? Object.keys(values));
+}
+
+export function combinationWords(
+  values: Readonly<Record<string, unknown>>,
+  order: readonly string[],
+): string[] {
+  return order.map((name) => {
+    const value = values[name];
+    if (typeof value !== "string") return `no ${name}`;
+    return `${name} ${value === "" ? '""' : value}`;
+  });
+}
+
+function wordsOf(fee: Fee): Words {
+  if (isBaseCorrection(fee)) return correctedBase(fee);
+  switch (fee.fee_type) {
+    case "subscription":
+      return { details: days(fee), parts: [] };
+    case "adjustment":
+      return corrected(fee);
+    case "minimum":
+      return { details: [minimumWords(fee)], parts: [] };
+    case "charge":
+      return { details: quantityWords(fee), parts: partsOf(fee) };
+    default:
+      return { details: [], parts: [] };
+  }
+}
+
+/** Nothing where every day of the period counts. */
+function days({ properties }: Fee): string[] {
+  const { billable_days: billed, period_days: whole } = properties;
+  return billed === whole ? [] : [`${String(billed)} of ${String(whole)} days`];
+}
+
+function quantityWords(fee: Fee): string[] {
+  const { billable_days, period_days, quantity_mode } = fee.properties;
+  if (fee.billable_metric_code !== null) return [];
+  if (quantity_mode === "max") return ["Highest quantity of the period"];
+  if (quantity_mode !== "prorated" || billable_days === undefined) return [];
+  const average = formatUnits(fee.units);
+  return [`Average of ${average}, ${String(billable_days)} of ${String(period_days)} days`];
+}
+
+/** "Minimum of $31.00 for 17 of 31 days ($17.00), $5.00 counted". */
+function minimumWords({ properties, amount_currency }: Fee): string {
+  const minimum_cents = whole(properties.minimum_cents);
+  const billable_days = whole(properties.billable_days);
+  const period_days = whole(properties.period_days);
+  const money = (cents: number) => formatMoney(cents, amount_currency);
+  const target = minimumTarget(minimum_cents, { billable_days, period_days });
+  const share =
+    billable_days === period_days
+      ? ""
+      : ` for ${billable_days} of ${period_days} days (${money(target)})`;
+  const counted = money(whole(properties.counted_cents));
+  return `Minimum of ${money(minimum_cents)}${share}, ${counted} counted`;
+}
+
+/** A closed period rated again: what it comes to now, less what was billed for it. */
+function corrected(fee: Fee): Words {
+  const { properties } = fee;
+  const period = formatPeriod(text(properties.period_start), text(properties.period_end));
+  const number = text(properties.invoice_number);
+  const now = isMinimum(fee)
+    ? [{ text: minimumWords(fee), amount: money(fee, properties.corrected_amount_cents) }]
+    : partsOf(fee);
+  const before = formatUnits(text(properties.billed_units));
+  const after = formatUnits(text(properties.corrected_units));
+  const units = isMinimum(fee) ? "" : `: ${before} billed, ${after} used`;
+  const late = `Late usage of ${period}${units}`;
+  if (now.length === 0) {
+    return { details: number === "" ? [late] : [late, `Corrects ${number}`], parts: [] };
+  }
+  return { details: [late], parts: [...now, billedBefore(fee, "Billed before")] };
+}
+
+function correctedBase(fee: Fee): Words {
+  const { properties, amount_cents } = fee;
+  const period = formatPeriod(text(properties.period_start), text(properties.period_end));
+  const [billed, all] = [properties.billable_days, properties.period_days];
+  const due =
+    typeof billed === "number"
+      ? `${billed} of ${String(all)} days of ${money(fee, properties.amount_cents)}`
+      : "No day due";
+  return {
+    details: [`${amount_cents < 0 ? "Days given back" : "Days added"}, ${period}`],
+    parts: [
+      { text: due, amount: money(fee, properties.corrected_amount_cents) },
+      billedBefore(fee, "Billed in advance"),
+    ],
+  };
+}
+
+function billedBefore(fee: Fee, words: string): DocumentPart {
+  const { billed_amount_cents, invoice_number } = fee.properties;
+  const number = text(invoice_number);
+  return {
+    text: number === "" ? words : `${words}, ${number}`,
+    amount: money(fee, -whole(billed_amount_cents)),
+  };
+}
+
+/** What one unit costs, where the line says so. */
+function rateOf({ fee_type, properties, amount_cents, amount_currency: currency }: Fee): string {
+  if (fee_type === "add_on") return formatMoney(amount_cents, currency);
+  const cents =
+    fee_type === "subscription" ? properties.amount_cents : properties.unit_amount_cents;
+  if (typeof cents === "number") return formatMoney(cents, currency);
+  if (properties.charge_model === "percentage") return `${text(properties.percent)} %`;
+  // The amount of a package is not that of a unit.
+  if (properties.charge_model === "package") return "";
+  const rate = text(properties.amount);
+  return /^\d+(\.\d+)?$/.test(rate) ? formatRate(rate, currency) : "";
+}
+
+function money({ amount_currency }: Fee, cents: unknown): string {
+  return formatMoney(whole(cents), amount_currency);
+}
+
+function whole(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
