@@ -76,7 +76,10 @@ function isBaseCorrection(fee: Fee): boolean {
 
 function titleOf(fee: Fee, names: DocumentNames): string {
   const name = isNamed(fee) ? text(fee.properties.name) : formerName(fee, names);
-  const called = [name, ...combinationOf(fee, names)].join(", ");
+  const { dimensions, match } = fee.properties;
+  // Fees from before have no `match`, and `dimensions` may be the caller's own.
+  const values = match === undefined || !isObject(dimensions) ? null : dimensions;
+  const called = lineTitle(name, values, names.dimensions.get(fee.billable_metric_code ?? ""));
   return fee.fee_type === "adjustment" ? `Adjustment: ${called}` : called;
 }
 
@@ -91,22 +94,19 @@ function formerName(
   return names.catalog.get(item) ?? (item === "" ? "Fee" : item);
 }
 
-/** "model large", "no kind": the values of the usage that the line is for. */
-function combinationOf({ properties, billable_metric_code: code }: Fee, names: DocumentNames) {
-  const values = properties.dimensions;
-  if (!isObject(values) || !("match" in properties)) return [];
-  return combinationWords(values, names.dimensions.get(code ?? "") ?? Object.keys(values));
-}
-
-export function combinationWords(
-  values: Readonly<Record<string, unknown>>,
-  order: readonly string[],
-): string[] {
-  return order.map((name) => {
-    const value = values[name];
-    if (typeof value !== "string") return `no ${name}`;
-    return `${name} ${value === "" ? '""' : value}`;
+/** "Tokens, model large, no kind": with the values of the usage that the line is for. */
+export function lineTitle(
+  name: string,
+  values: Readonly<Record<string, unknown>> | null,
+  order: readonly string[] = Object.keys(values ?? {}),
+): string {
+  if (values === null) return name;
+  const words = order.map((dimension) => {
+    const value = values[dimension];
+    if (typeof value !== "string") return `no ${dimension}`;
+    return `${dimension} ${value === "" ? '""' : value}`;
   });
+  return [name, ...words].join(", ");
 }
 
 function wordsOf(fee: Fee): Words {

@@ -56,6 +56,9 @@ export async function readPortal(
     },
     page: {
       days: Object.assign({}, ...shown.map(({ days }) => days)) as PortalPage["days"],
+      titles: Object.fromEntries(
+        shown.map(({ subscription, titles }) => [subscription.id, titles]),
+      ),
       due,
       credit: balances.map(({ currency, balance_cents }) => ({ currency, balance_cents })),
     },
@@ -63,7 +66,11 @@ export async function readPortal(
   };
 }
 
-type Shown = { subscription: Portal["subscriptions"][number]; days: PortalPage["days"] };
+type Shown = {
+  readonly subscription: Portal["subscriptions"][number];
+  readonly days: PortalPage["days"];
+  readonly titles: readonly string[];
+};
 
 /** The live ones first, each with what its open period has used so far. */
 async function withUsage(
@@ -113,6 +120,7 @@ function shownSubscription(
       usage,
     },
     days: shownDays,
+    titles: used.map(({ title }) => title),
   };
 }
 

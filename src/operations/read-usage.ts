@@ -4,6 +4,7 @@
 import { unitsOf } from "../domain/aggregation.ts";
 import { levelsAtStart, namesOf } from "../domain/closing.ts";
 import { formatDecimal } from "../domain/decimal.ts";
+import { lineTitle } from "../domain/documents-lines.ts";
 import { groupBy } from "../domain/group-by.ts";
 import { sumCents } from "../domain/money.ts";
 import { periodAt, shownEnd } from "../domain/periods.ts";
@@ -25,7 +26,11 @@ import {
   type Usage,
 } from "./load-closing.ts";
 
-export type ChargeUsage = SubscriptionUsage["charges"][number] & { readonly name: string };
+export type ChargeUsage = SubscriptionUsage["charges"][number] & {
+  readonly name: string;
+  /** The name with the values of its dimensions, as documents have it. */
+  readonly title: string;
+};
 
 export async function readUsage(
   db: Queryable,
@@ -43,7 +48,7 @@ export async function readUsage(
     period_start: subscription.current_period_start,
     period_end: shownEnd(subscription.current_period_next),
     currency,
-    charges: charges.map(({ name: _name, ...charge }) => charge),
+    charges: charges.map(({ name: _name, title: _title, ...charge }) => charge),
     amount_cents: sumCents(charges.map((charge) => charge.amount_cents)),
     as_of: now,
   };
@@ -126,7 +131,11 @@ function chargeUsage(
   if (aggregation_type === null || metric_code === null) throw new Error("A charge by usage.");
   const { properties } = fee;
   const dimensions = (properties.dimensions ?? null) as Record<string, string | null> | null;
-  const combination = dimensions === null ? null : JSON.stringify(Object.values(dimensions));
+  // In the metric's order: an object puts names that look like numbers first.
+  const combination =
+    dimensions === null
+      ? null
+      : JSON.stringify((charge.dimensions ?? []).map((name) => dimensions[name] ?? null));
   const own = used.filter(
     (day) =>
       day.metric_id === charge.metric_id &&
@@ -137,6 +146,7 @@ function chargeUsage(
     charge_id: charge.id,
     billable_metric_code: metric_code,
     name: String(properties.name),
+    title: lineTitle(String(properties.name), dimensions, charge.dimensions),
     units: fee.units,
     amount_cents: in_trial ? 0 : fee.amount_cents,
     rate: charge_model === "standard" ? String(properties.amount) : null,

@@ -28,8 +28,12 @@ const PortalSubscription = Type.Object({
   }),
   current_period_start: Timestamp,
   current_period_end: Timestamp,
-  trial_ends_at: Nullable(Timestamp),
-  ends_at: Nullable(Timestamp),
+  trial_ends_at: Nullable(
+    Type.Unsafe<Date>({ ...Timestamp, description: "Up to here all is free; kept afterwards." }),
+  ),
+  ends_at: Nullable(
+    Type.Unsafe<Date>({ ...Timestamp, description: "When it will end; null: it goes on." }),
+  ),
   usage: Type.Array(
     Type.Object({
       code: Type.String(),
@@ -40,6 +44,7 @@ const PortalSubscription = Type.Object({
         Type.Unsafe<Record<string, string | null>>({
           type: "object",
           additionalProperties: { type: ["string", "null"] },
+          description: "With prices by dimensions: whose usage it is, a line each.",
         }),
       ),
     }),
@@ -129,6 +134,8 @@ export type PortalPage = {
   readonly days: Readonly<
     Record<string, readonly { readonly date: string; readonly units: string }[]>
   >;
+  /** By subscription: what its usage is called, line by line. Absent in views from before it. */
+  readonly titles?: Readonly<Record<string, readonly string[]>>;
   readonly due: readonly {
     readonly currency: string;
     readonly outstanding_cents: number;

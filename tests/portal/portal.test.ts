@@ -71,6 +71,8 @@ describe("what it shows", () => {
           },
           current_period_start: "2025-02-01T00:00:00.000Z",
           current_period_end: "2025-02-28T23:59:59.999Z",
+          trial_ends_at: null,
+          ends_at: null,
           usage: [{ code: "calls", name: "API calls", units: "8", amount_cents: 200 }],
         },
       ],

@@ -119,7 +119,9 @@ async function useJanuary(project: Sandbox, subscription: Json, metrics: Metrics
 
 /** A charge with so many tiers that its explanation does not fit a page. */
 export function manyTiers(metric: Json, count: number): Json {
-  const steps = Array.from({ length: count - 1 }, (_, i) => `<=${(i + 1) * 10} @0.${100 - i}`);
+  const steps = Array.from({ length: count - 1 }, (_, i) => {
+    return `<=${(i + 1) * 10} @${((200 - i) / 100).toFixed(2)}`;
+  });
   const properties = { tiers: tiers([...steps, "rest @0.01"].join(", ")) };
   return { charge_model: "graduated", billable_metric_id: metric.id, properties };
 }

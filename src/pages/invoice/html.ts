@@ -49,10 +49,10 @@ export function renderInvoice(
 type Line = InvoiceDocument["lines"][number];
 
 function line({ title, details, parts, units, rate, amount }: Line): Html {
-  const isProduct = units !== "" && rate !== "";
+  const times = units !== "" && (rate === "" ? "alone" : "times");
   return html`<tr class="${parts.length > 0 && "whole"}"><th scope="row"><bdi>${title}</bdi>${details.map(
     (detail) => html`<small>${detail}</small>`,
-  )}</th><td class="n ${isProduct && "times"}">${units}</td><td class="n">${rate}</td><td class="n">${amount}</td></tr>
+  )}</th><td class="n ${times}">${units}</td><td class="n">${rate}</td><td class="n">${amount}</td></tr>
 ${parts.map(
   ({ text, amount }, i) =>
     html`<tr class="part ${i === parts.length - 1 && "last"}"><td colspan="3">${text}</td><td class="n">${amount}</td></tr>\n`,
@@ -132,7 +132,7 @@ tr{display:grid;grid-template-columns:auto auto 1fr auto;padding:.7rem 0;
 border-top:1px solid var(--line)}th,td{border:0;padding:0}
 tbody th{grid-column:1/4}td:last-child{grid-column:4;grid-row:1;padding-left:1rem}
 td:not(:last-child){grid-row:2;color:var(--soft);font-size:.875rem}
-.times::after{content:"\\00a0×\\00a0"}td:empty{display:none}
+.times::after{content:"\\00a0×\\00a0"}.alone::after{content:"\\00a0units"}td:empty{display:none}
 tr.whole{padding-bottom:.25rem}tr.part{border-top:0;padding:0 0 .15rem}
 tr.part.last{padding-bottom:.7rem}.part td:first-child,.part.last td{padding:0}
 .part td:first-child{grid-column:1/4;grid-row:1;padding-left:.75rem}

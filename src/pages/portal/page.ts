@@ -2,21 +2,14 @@
 // works without a script; the only one shows that a refresh is under way.
 
 import { DAY_MS } from "../../domain/dates.ts";
-import {
-  formatDate,
-  formatInstant,
-  formatMoney,
-  formatPeriod,
-  formatUnits,
-} from "../../domain/documents-format.ts";
-import { sumCents } from "../../domain/money.ts";
+import { formatDate, formatInstant, formatMoney } from "../../domain/documents-format.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { PortalPage, StoredPortal } from "../../schema/portal.ts";
 import type { Settings } from "../../schema/settings.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../page.ts";
 import { portalStyle } from "./style.ts";
-import { usageChart } from "./usage-chart.ts";
+import { subscriptionCard } from "./subscription-card.ts";
 
 const SCRIPT_PATH = "/portal-assets/refresh.js";
 const DEFAULT_COLOR = "#3347c4";
@@ -49,7 +42,7 @@ ${summary(input)}
 ${
   portal.subscriptions.length === 0
     ? empty("No subscription yet. What you subscribe to appears here.")
-    : portal.subscriptions.map((each) => subscriptionCard(each, input.page))
+    : portal.subscriptions.map((each) => subscriptionCard(each, input.page, portal.generated_at))
 }
 <h2>Invoices</h2>
 ${
@@ -155,62 +148,6 @@ function amounts<K extends string>(
     const text = formatMoney(sum[key], sum.currency);
     return i === 0 ? text : html`<small>${text}</small>`;
   });
-}
-
-type Subscription = StoredPortal["subscriptions"][number];
-
-const STATES = {
-  active: ["Active", "good"],
-  suspended: ["Suspended", "warn"],
-  pending: ["Starts later", ""],
-  terminated: ["Ended", ""],
-  canceled: ["Canceled", ""],
-} as const;
-
-const INTERVAL_NAMES = {
-  weekly: "week",
-  monthly: "month",
-  quarterly: "quarter",
-  semiannual: "half-year",
-  yearly: "year",
-} as const;
-
-function subscriptionCard(subscription: Subscription, page: PortalPage): Html {
-  const { plan, usage, status } = subscription;
-  const [state, tone] = STATES[status];
-  const period = formatPeriod(subscription.current_period_start, subscription.current_period_end);
-  const live = status !== "terminated" && status !== "canceled";
-  const used = sumCents(usage.map(({ amount_cents }) => amount_cents));
-  const price = formatMoney(plan.amount_cents, plan.amount_currency);
-  return html`<article class="card sub">
-<div class="top"><h3><bdi>${plan.name}</bdi><span class="pill ${tone}">${state}</span></h3>
-<p>${plan.amount_cents > 0 ? html`${price} per ${INTERVAL_NAMES[plan.interval]}` : "By usage"}</p></div>
-<p class="meta">${live ? "Current period" : "Last period"}: ${period} · <bdi>${
-    subscription.external_id
-  }</bdi></p>
-${
-  usage.length > 0 &&
-  html`<ul class="usage">${usage.map((each) => usageLine(each, subscription, page))}</ul>
-<p class="sum"><span>Usage so far this period</span>${formatMoney(used, plan.amount_currency)}</p>`
-}
-</article>`;
-}
-
-function usageLine(
-  used: Subscription["usage"][number],
-  subscription: Subscription,
-  page: PortalPage,
-): Html {
-  const values = used.dimensions === undefined ? [] : Object.values(used.dimensions);
-  const key = values.length === 0 ? used.code : `${used.code} ${JSON.stringify(values)}`;
-  const days = page.days[`${subscription.id} ${key}`] ?? [];
-  const period = {
-    start: subscription.current_period_start.slice(0, 10),
-    end: subscription.current_period_end.slice(0, 10),
-  };
-  return html`<li><div><b><bdi>${[used.name, ...values.flatMap((value) => value ?? [])].join(", ")}</bdi></b><span>${formatUnits(used.units)} used</span></div>
-<div class="chart">${usageChart(days, period)}</div>
-<span class="amount">${formatMoney(used.amount_cents, subscription.plan.amount_currency)}</span></li>`;
 }
 
 type Invoice = StoredPortal["invoices"][number];

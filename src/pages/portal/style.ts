@@ -41,17 +41,18 @@ font-variant-numeric:tabular-nums}
 .due dd small{display:block;font-size:1.25rem}
 .asof{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem .8rem;margin:0;color:var(--soft);
 font-size:.875rem}
-.asof form{margin:0}
+.asof form{margin:0;flex:none}
 .note{margin:.9rem 0 0;padding:.6rem .9rem;border-radius:10px;background:var(--warn-bg);
 color:var(--warn);font-size:.9375rem}
 button,.button{font:inherit;font-size:.875rem;font-weight:600;color:var(--ink);background:var(--card);
 border:1px solid var(--line);border-radius:9px;padding:.45rem .9rem;min-height:2.4rem;cursor:pointer;
-text-decoration:none;display:inline-flex;align-items:center}
+text-decoration:none;display:inline-flex;align-items:center;white-space:nowrap}
 button:hover,.button:hover{border-color:var(--soft)}
 button[aria-busy=true]{color:var(--soft);cursor:progress}
 .top{display:flex;flex-wrap:wrap;gap:.3rem 1rem;justify-content:space-between;align-items:baseline}
 .top p{margin:0;font-variant-numeric:tabular-nums}
 .sub p.meta{margin:.15rem 0 0;color:var(--soft);font-size:.9063rem}
+.sub p.run{margin:.35rem 0 0}
 .pill{display:inline-block;font-size:.78rem;font-weight:600;line-height:1;border-radius:99px;
 padding:.32rem .6rem;background:var(--mute-bg);color:var(--soft);white-space:nowrap}
 .pill.good{background:var(--good-bg);color:var(--good)}
@@ -61,6 +62,7 @@ h3 .pill{margin-left:.45rem;vertical-align:.12em}
 .usage{list-style:none;margin:1.1rem 0 0;padding:0;border-top:1px solid var(--line)}
 .usage li{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,14rem) 7.5rem;gap:.2rem 1.25rem;
 align-items:center;padding:.75rem 0;border-bottom:1px solid var(--line)}
+.usage.many li{grid-template-columns:minmax(0,1fr) auto;padding:.5rem 0}
 .usage b{font-weight:600;display:block}
 .usage span{color:var(--soft);font-size:.9063rem}
 .usage .amount,td.amount,th.amount{text-align:right;font-variant-numeric:tabular-nums}
@@ -72,6 +74,7 @@ svg .bar{fill:var(--brand)}
 .sum{margin:.9rem 0 0;display:flex;justify-content:space-between;gap:1rem;font-weight:600;
 font-variant-numeric:tabular-nums}
 .sum span{font-weight:400;color:var(--soft)}
+.sum b{font-weight:inherit;white-space:nowrap}
 .scroll{padding:.35rem 1.4rem}
 table{border-collapse:collapse;width:100%;font-size:.9375rem}
 th,td{text-align:left;padding:.7rem .9rem .7rem 0;border-top:1px solid var(--line);vertical-align:top;
