@@ -218,6 +218,24 @@ describe("the reference page", () => {
     expect(Buffer.byteLength(page)).toBeLessThan(PAGE_BYTES_MAX);
   });
 
+  test("what several requests take is written once, and linked from each", () => {
+    for (const name of ["ChargeInput", "Overrides"]) {
+      expect(page.split(`id="object-${name}"`), name).toHaveLength(2);
+      expect(page.split(`href="#object-${name}"`).length, name).toBeGreaterThan(3);
+    }
+    expect(page.match(/<code>package_size<\/code> /g)).toHaveLength(1);
+  });
+
+  test("its samples say what the example requests said", () => {
+    const text = page.replace(/<[^>]*>/g, "").replaceAll("&quot;", '"');
+    const [, plan = ""] = text.split("Create a plan").slice(-2);
+    expect(plan).toMatch(
+      /"tiers": \[\s+\{\s+"up_to": "100",\s+"amount": "0.10",\s+"flat_amount": "5"/,
+    );
+    expect(text).toMatch(/"anchor_date": "2026-01-31",\s+"properties"/);
+    expect(text).toMatch(/"trial_ends_at": "2026-01-31T00:00:00.000Z"/);
+  });
+
   test("has a place for every operation, and every link inside it arrives", () => {
     const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);

@@ -23,13 +23,20 @@ export const FEE_TYPES = ["subscription", "charge", "minimum", "adjustment", "ad
 export const Fee = Type.Object(
   {
     id: Uuid,
-    fee_type: OneOf(FEE_TYPES),
+    fee_type: OneOf(
+      FEE_TYPES,
+      "minimum makes up for a minimum; adjustment corrects an earlier period, or days paid in advance.",
+    ),
     charge_id: Nullable(Uuid),
     billable_metric_code: Nullable(Type.String()),
     units: Type.String(),
     amount_cents: Cents,
     amount_currency: Currency,
-    properties: FreeObject,
+    properties: Type.Unsafe<Record<string, unknown>>({
+      ...FreeObject,
+      description:
+        "Why it is this amount: `name` (on documents), `precise_amount` before rounding, in the smallest unit, `plan_code`, `plan_version` and the words of its price. `tiers` lists each tier with units; `packages`; `events` and `paid_events`; `dimensions` and `match`; a minimum's `minimum_cents`, `counted_cents`, `billable_days` and `period_days`; an adjustment's `period_start`, `period_end`, `invoice_number`, and `billed_` and `corrected_` units and amount.",
+    }),
   },
   { title: "Fee" },
 );

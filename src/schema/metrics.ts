@@ -31,8 +31,10 @@ export const Metric = Type.Object(
     name: Type.String(),
     aggregation_type: OneOf(AGGREGATIONS),
     field_name: Nullable(Type.String()),
-    dimensions: Type.Array(Type.String()),
-    weighted_by: Nullable(OneOf(WEIGHTS)),
+    dimensions: Type.Array(Type.String(), {
+      description: "Event properties by which usage is kept apart. Never changes.",
+    }),
+    weighted_by: Nullable(OneOf(WEIGHTS, "Of a weighted_sum: unit-hours, or the average.")),
     created_at: Timestamp,
     updated_at: Timestamp,
     archived_at: Nullable(Timestamp),
@@ -44,7 +46,10 @@ export type Metric = Static<typeof Metric>;
 export const MetricCreate = Type.Object({
   code: Reference,
   name: Text,
-  aggregation_type: OneOf(AGGREGATIONS),
+  aggregation_type: OneOf(
+    AGGREGATIONS,
+    "weighted_sum is a level that lasts: each event changes it.",
+  ),
   field_name: Type.Optional(Nullable(Text)),
   dimensions: Type.Optional(
     Type.Array(Type.String({ pattern: DIMENSION_PATTERN }), {

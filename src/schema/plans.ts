@@ -53,7 +53,10 @@ export const Charge = Type.Object(
     amount_override_cents: Nullable(AmountCents),
     quantity_from: Nullable(Type.String()),
     invoice_timing: OneOf(INVOICE_TIMINGS),
-    properties: FreeObject,
+    properties: Type.Unsafe<Record<string, unknown>>({
+      ...FreeObject,
+      description: "The price words of its model, in one form, and whatever else was sent.",
+    }),
     created_at: Timestamp,
   },
   { title: "Charge" },
@@ -61,8 +64,7 @@ export const Charge = Type.Object(
 export type Charge = Static<typeof Charge>;
 
 /** A price word, read by domain/charge-words.ts, which says exactly what is wrong with it. */
-const word = (description: string) =>
-  Type.Optional(Type.Unsafe<unknown>({ description: `${description} Same as in properties.` }));
+const word = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
 
 /**
  * A charge as callers may write it, in the API's words or in those of service.yaml: `type` is
@@ -71,15 +73,32 @@ const word = (description: string) =>
  */
 export const ChargeInput = Type.Object(
   {
-    name: Type.Optional(Nullable(Text)),
-    charge_model: Type.Optional(OneOf(CHARGE_MODELS)),
-    type: Type.Optional(OneOf(CHARGE_MODELS)),
+    name: Type.Optional(
+      Nullable(
+        Type.String({
+          ...Text,
+          description: "On documents; null: the name of the metric or catalog item.",
+        }),
+      ),
+    ),
+    charge_model: Type.Optional(
+      OneOf(CHARGE_MODELS, "flat_fee by quantity, all others by usage and in arrears."),
+    ),
+    type: Type.Optional(OneOf(CHARGE_MODELS, "Same as charge_model.")),
     billable_metric_id: Type.Optional(Nullable(Uuid)),
-    billable_metric_code: Type.Optional(Nullable(Text)),
-    metric_ref: Type.Optional(Nullable(Text)),
+    billable_metric_code: Type.Optional(
+      Nullable(Type.String({ ...Text, description: "By usage: the metric, by code or by id." })),
+    ),
+    metric_ref: Type.Optional(
+      Nullable(Type.String({ ...Text, description: "Same as billable_metric_code." })),
+    ),
     catalog_item_code: Type.Optional(Nullable(CatalogCode)),
-    catalog_ref: Type.Optional(Nullable(CatalogCode)),
-    rate: Type.Optional(Nullable(DecimalText)),
+    catalog_ref: Type.Optional(
+      Nullable(Type.String({ ...CatalogCode, description: "Same as catalog_item_code." })),
+    ),
+    rate: Type.Optional(
+      Nullable(Type.String({ ...DecimalText, description: "Same as properties.amount." })),
+    ),
     amount_override_cents: Type.Optional(Nullable(AmountCents)),
     quantity_from: Type.Optional(
       Nullable(
@@ -89,17 +108,34 @@ export const ChargeInput = Type.Object(
         }),
       ),
     ),
-    invoice_timing: Type.Optional(OneOf(INVOICE_TIMINGS)),
-    tiers: word("graduated, volume: [{up_to, amount, flat_amount}]."),
+    invoice_timing: Type.Optional(
+      OneOf(
+        INVOICE_TIMINGS,
+        "At the end of a period (default), once at the start, or at each start.",
+      ),
+    ),
+    tiers: word(
+      "graduated, volume: `[{up_to, amount, flat_amount}]`. up_to rises and is null in the last.",
+    ),
     free_units: word("standard, package, percentage: units without a price."),
     package_size: word("package: how many units are one package."),
-    percent: word("percentage: of the units."),
-    fixed_amount: word("percentage: for each event."),
+    percent: word('percentage: of the units, such as "2.9".'),
+    fixed_amount: word("percentage: what each event costs beside."),
     free_events: word("percentage: events without fixed_amount."),
-    prices: word("Usage: [{match, ...}], the prices of combinations of dimensions."),
-    minimum_cents: word("Usage: what the charge is billed at least."),
-    quantity_mode: word("flat_fee: last, prorated or max."),
-    properties: Type.Optional(FreeObject),
+    prices: word(
+      "By usage: `[{match: {dimension: value}, …}]`, each with all words of its price. The first that matches counts, else the charge's own.",
+    ),
+    minimum_cents: word("By usage: what it is billed at least for a full period."),
+    quantity_mode: word(
+      "flat_fee in arrears: `last` (default), `prorated` by days or `max` of the period.",
+    ),
+    properties: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        ...FreeObject,
+        description:
+          "The price words: `amount` (per unit, or of a package), `tiers`, `free_units`, `package_size`, `percent`, `fixed_amount`, `free_events`, `prices`, `minimum_cents`, `quantity_mode`. They may stand on the charge itself too, there `amount` is `rate`. Other keys are kept.",
+      }),
+    ),
   },
   { title: "ChargeInput" },
 );
@@ -115,9 +151,12 @@ export const Plan = Type.Object(
     interval: OneOf(INTERVALS),
     amount_cents: AmountCents,
     amount_currency: Currency,
-    minimum_cents: AmountCents,
-    base_timing: OneOf(BASE_TIMINGS),
-    trial_days: Type.Integer(),
+    minimum_cents: Type.Integer({
+      ...AmountCents,
+      description: "What a full period is billed at least, before discounts and tax; 0: nothing.",
+    }),
+    base_timing: OneOf(BASE_TIMINGS, "advance: the base fee is billed when a period starts."),
+    trial_days: Type.Integer({ description: "Of new subscriptions; 0: no trial." }),
     labels: Type.Array(Type.String()),
     archived_at: Nullable(Timestamp),
     created_at: Timestamp,

@@ -52,17 +52,27 @@ export const Subscription = Type.Object(
     plan_id: Uuid,
     status: OneOf(SUBSCRIPTION_STATUSES),
     billing_time: OneOf(BILLING_TIMES),
-    anchor_date: Nullable(CalendarDate),
+    anchor_date: Nullable(
+      Type.String({ ...CalendarDate, description: "anniversary: periods are counted from it." }),
+    ),
     properties: Type.String({ description: "The properties as a JSON-encoded string." }),
     started_at: Timestamp,
     current_period_start: Timestamp,
     current_period_end: Timestamp,
-    trial_ends_at: Nullable(Timestamp),
-    ends_at: Nullable(Timestamp),
-    scheduled_plan_id: Nullable(Uuid),
+    trial_ends_at: Nullable(
+      Type.Unsafe<Date>({
+        ...Timestamp,
+        description: "Up to here a first period that is billed nothing; kept afterwards.",
+      }),
+    ),
+    ends_at: Nullable(Type.Unsafe<Date>({ ...Timestamp, description: "It will terminate then." })),
+    scheduled_plan_id: Nullable(
+      Type.String({ ...Uuid, description: "The plan from the next period on." }),
+    ),
     overrides: Type.Unsafe<Record<string, unknown> | null>({
       type: ["object", "null"],
       additionalProperties: true,
+      description: "Its own prices, in place of the plan's.",
     }),
     metadata: Type.Unsafe<Record<string, string>>({
       type: "object",
@@ -79,15 +89,18 @@ export const Subscription = Type.Object(
 export type Subscription = Static<typeof Subscription>;
 
 export const CHANGE_TIMES = ["now", "period_end"] as const;
-const TrialDays = Type.Integer({ minimum: 0, maximum: TRIAL_DAYS_MAX });
-const EndsAt = Type.String({ ...TimestampInput, description: "Terminates it then." });
+const trialDays = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: TRIAL_DAYS_MAX, description });
+const EndsAt = Type.String({ ...TimestampInput, description: "Terminates it then; null: never." });
 
 export const SubscriptionCreate = Type.Object({
   external_id: Type.Optional(Reference),
   customer_id: Uuid,
   plan_id: Uuid,
   properties: Type.Optional(FreeObject),
-  billing_time: Type.Optional(OneOf(BILLING_TIMES)),
+  billing_time: Type.Optional(
+    OneOf(BILLING_TIMES, "Periods of the calendar (default), or from a date of its own."),
+  ),
   anchor_date: Type.Optional(
     Nullable(
       Type.String({
@@ -105,7 +118,7 @@ export const SubscriptionCreate = Type.Object({
       }),
     ),
   ),
-  trial_days: Type.Optional(Nullable(TrialDays)),
+  trial_days: Type.Optional(Nullable(trialDays("In place of the plan's."))),
   ends_at: Type.Optional(Nullable(EndsAt)),
   overrides: Type.Optional(NullableOverrides),
   metadata: Type.Optional(Metadata),
@@ -116,7 +129,9 @@ export const SubscriptionPatch = Type.Object(
   {
     properties: Type.Optional(FreeObject),
     status: Type.Optional(OneOf(ASKED_STATUSES)),
-    trial_days: Type.Optional(TrialDays),
+    trial_days: Type.Optional(
+      trialDays("In a trial: its length from the start. An end that has passed means now."),
+    ),
     ends_at: Type.Optional(Nullable(EndsAt)),
     plan_id: Type.Optional(Uuid),
     change_at: Type.Optional(
@@ -148,10 +163,14 @@ export const SubscriptionUsage = Type.Object(
         amount_cents: Cents,
         rate: Nullable(Type.String({ description: "Null without a single price of a unit." })),
         charge_model: OneOf(CHARGE_MODELS),
-        properties: FreeObject,
+        properties: Type.Unsafe<Record<string, unknown>>({
+          ...FreeObject,
+          description: "As on a fee: how the amount comes about.",
+        }),
         dimensions: Type.Unsafe<Record<string, string | null> | null>({
           type: ["object", "null"],
           additionalProperties: { type: ["string", "null"] },
+          description: "With `prices`: whose usage the line is. Null where a charge has none.",
         }),
         events: Type.Integer(),
         days: Type.Array(

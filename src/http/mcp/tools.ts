@@ -30,6 +30,8 @@ export type Tool = {
 
 const CENTS =
   "Amounts in fields ending _cents are whole numbers of the currency's smallest unit (1250 USD is $12.50; JPY has no decimals, KWD has three).";
+const CHARGES =
+  'In a charge, prices in properties are in the main unit ("0.05" is five cents): amount per unit (of a package: per package_size units), tiers up to and including up_to, percent of the units. minimum_cents is what a full period is billed at least, trial_days are free at the start.';
 const READ = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -62,7 +64,7 @@ const LISTINGS: readonly Listing[] = [
     path: "/v1/subscriptions",
     title: "List subscriptions",
     description:
-      "Lists subscriptions, newest first, also those of one customer, plan or status. current_period_end is the last millisecond of the open billing period.",
+      "Lists subscriptions, newest first, also those of one customer, plan or status. current_period_end is the last millisecond of the open billing period. status pending starts later, at started_at; trial_ends_at after now means a free trial; ends_at and scheduled_plan_id tell what is to come.",
   },
   {
     name: "list_invoices",
@@ -81,7 +83,7 @@ const LISTINGS: readonly Listing[] = [
     name: "list_plans",
     path: "/v1/plans",
     title: "List plans",
-    description: `Lists all live plans with their charges. In a charge, properties.amount is the price per unit in the main unit ("0.05" is five cents). ${CENTS}`,
+    description: `Lists all live plans with their charges. ${CHARGES} ${CENTS}`,
     leftOut: ["code"],
   },
 ];
@@ -127,17 +129,17 @@ function getTools(route: FindRoute): Tool[] {
       name: "get_subscription",
       title: "Get a subscription",
       description:
-        "One subscription, by id or external_id (the live one of that name, else the newest). Give exactly one of them. properties is JSON as text.",
+        "One subscription, by id or external_id (the live one of that name, else the newest). Give exactly one of them. properties is JSON as text; overrides are prices of its own in place of the plan's.",
     }),
     getTool(invoice, "number", (call, number) => invoiceByNumber(call, invoices, invoice, number), {
       name: "get_invoice",
       title: "Get an invoice",
-      description: `One invoice with its fees, by id or by number such as INV-2026-0001. Give exactly one of them. Read amount_due_cents before you record a payment. ${CENTS}`,
+      description: `One invoice with its fees, by id or by number such as INV-2026-0001. Give exactly one of them. properties of a fee says what it is called (name) and how its amount came about (tiers, packages, dimensions, minimum). Read amount_due_cents before you record a payment. ${CENTS}`,
     }),
     getTool(plan, "code", (call, code) => call(plans, { query: { code } }), {
       name: "get_plan",
       title: "Get a plan",
-      description: `One plan with its charges, by id or code. Give exactly one of them. ${CENTS}`,
+      description: `One plan with its charges, by id or code. Give exactly one of them. ${CHARGES} ${CENTS}`,
     }),
   ];
 }

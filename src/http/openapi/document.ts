@@ -49,9 +49,10 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   amount_exceeds_due: "The payment is larger than what is due.",
   invoice_already_paid: "Nothing is due on the invoice any more.",
   invoice_voided: "The invoice is voided.",
-  not_started: "The subscription has not started yet.",
-  subscription_ended: "The subscription has ended.",
-  limit_exceeded: "The project or organization has as many of these as it may have.",
+  not_started: "The subscription is pending: status active starts it, terminate ends it.",
+  subscription_ended: "The subscription has ended: make it active again first.",
+  limit_exceeded:
+    "There are as many of these as there may be, of combinations of dimensions 200 in a period, or a sum is beyond what is billed.",
   rate_limited: "Too many requests; Retry-After says when to try again.",
   internal_error: "Something went wrong on our side.",
   unavailable: "The service or its database is away for a moment.",

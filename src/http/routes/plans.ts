@@ -31,12 +31,18 @@ const create = write({
     interval: "monthly",
     amount_cents: 2900,
     amount_currency: "USD",
+    trial_days: 14,
     charges: [
       {
-        charge_model: "standard",
+        charge_model: "graduated",
         billable_metric_code: "api_calls",
-        invoice_timing: "arrears",
-        properties: { amount: "0.05" },
+        name: "API calls",
+        properties: {
+          tiers: [
+            { up_to: "100", amount: "0.10", flat_amount: "5" },
+            { up_to: null, amount: "0.05" },
+          ],
+        },
       },
     ],
   },

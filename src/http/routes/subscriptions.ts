@@ -37,6 +37,17 @@ const create = write({
   project: "required",
   body: SubscriptionCreate,
   reply: [201, One],
+  example: {
+    external_id: "acme",
+    customer_id: "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d70",
+    plan_id: "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d70",
+    billing_time: "anniversary",
+    anchor_date: "2026-01-31",
+    starts_at: "2026-01-17T14:00:00.000Z",
+    trial_days: 14,
+    properties: { seats: 3 },
+    overrides: { amount_cents: 1900 },
+  },
   async handle({ tx, settings, actor, body, now }) {
     const started = await startSubscription(tx, settings, body, byCaller(actor), now);
     return { subscription: subscriptionView(started) };

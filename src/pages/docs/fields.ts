@@ -16,13 +16,18 @@ export type Field = {
   readonly depth: number;
 };
 
-/** How named records are shown: field by field in place, or as a link to their own table. */
+/**
+ * How named records are shown: field by field in place, or as a link to their own table. Those that
+ * several requests take have one too, and are `shared`.
+ */
 export type Nesting = "open" | "linked";
+export type Shared = ReadonlySet<string>;
 
 export function fieldsOf(
   schema: SchemaObject,
   named: NamedSchemas,
   nesting: Nesting,
+  shared: Shared = new Set(),
   depth = 0,
   from: readonly string[] = [],
 ): Field[] {
@@ -36,10 +41,11 @@ export function fieldsOf(
     const isClosed =
       inner === undefined ||
       depth + 1 >= DEPTH_MAX ||
-      (innerName !== undefined && (nesting === "linked" || from.includes(innerName)));
+      (innerName !== undefined &&
+        (nesting === "linked" || shared.has(innerName) || from.includes(innerName)));
     if (isClosed) return [field];
     const path = innerName === undefined ? from : [...from, innerName];
-    return [field, ...fieldsOf(inner, named, nesting, depth + 1, path)];
+    return [field, ...fieldsOf(inner, named, nesting, shared, depth + 1, path)];
   });
 }
 
@@ -57,19 +63,24 @@ export function parameterFields(parameters: readonly Parameter[]): Field[] {
 }
 
 /** A request marks the required fields, an answer the optional ones. */
-export function fieldTable(caption: string, fields: readonly Field[], nesting: Nesting): Html {
+export function fieldTable(
+  caption: string,
+  fields: readonly Field[],
+  nesting: Nesting,
+  shared: Shared = new Set(),
+): Html {
   if (fields.length === 0) return html``;
   const title = caption !== "" && html`<caption>${caption}</caption>`;
-  const rows = fields.map((field) => fieldRow(field, nesting));
+  const rows = fields.map((field) => fieldRow(field, nesting, shared));
   return html`<table class="f ${nesting === "open" && "req"}">${title}<tbody>${rows}</tbody></table>`;
 }
 
-function fieldRow(field: Field, nesting: Nesting): Html {
+function fieldRow(field: Field, nesting: Nesting, shared: Shared): Html {
   const { name, schema, required, description, depth } = field;
   const mark = required === (nesting === "open") && (required ? "required" : "optional");
   const label = html`<code>${name}</code> ${mark && html`<em>${mark}</em>`}`;
   const indent = depth > 0 && html` class="d${depth}"`;
-  const type = html`<span>${typeName(schema, nesting)}</span>`;
+  const type = html`<span>${typeName(schema, nesting, shared)}</span>`;
   const words = description !== undefined && prose(description);
   if (nesting === "linked") {
     return html`<tr${indent}><th scope="row">${label}</th><td>${type} ${words}${valueWords(schema)}</td></tr>\n`;
@@ -85,14 +96,14 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: "UUID",
 };
 
-function typeName(schema: SchemaObject, nesting: Nesting): Html {
+function typeName(schema: SchemaObject, nesting: Nesting, shared: Shared): Html {
   const name = nameOf(schema);
-  if (name !== undefined && nesting === "open") return html`object`;
+  if (name !== undefined && nesting === "open" && !shared.has(name)) return html`object`;
   if (name !== undefined) return html`<a href="#object-${name}">${name}</a>`;
-  if (schema.items !== undefined) return html`list of ${typeName(schema.items, nesting)}`;
+  if (schema.items !== undefined) return html`list of ${typeName(schema.items, nesting, shared)}`;
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) {
-    return html`${choices.map((each, i) => html`${i > 0 && " or "}${typeName(each, nesting)}`)}`;
+    return html`${choices.map((each, i) => html`${i > 0 && " or "}${typeName(each, nesting, shared)}`)}`;
   }
   const format = schema.format === undefined ? undefined : FORMATS[schema.format];
   const types = [schema.type ?? "any"].flat();

@@ -4,6 +4,7 @@
 import type { OpenApiDocument } from "../../schema/openapi.ts";
 import { type Html, html, prose } from "../html.ts";
 import { highlighted } from "./samples.ts";
+import { webhookEvents } from "./webhooks.ts";
 
 export const SECTIONS = [
   { id: "start", title: "First call" },
@@ -14,6 +15,7 @@ export const SECTIONS = [
   { id: "pagination", title: "Pagination" },
   { id: "idempotency", title: "Idempotency" },
   { id: "errors", title: "Errors" },
+  { id: "events", title: "Webhook events" },
 ] as const;
 
 type SectionId = (typeof SECTIONS)[number]["id"];
@@ -30,6 +32,7 @@ export function introduction(document: OpenApiDocument): Html {
     pagination: pagination(),
     idempotency: idempotency(),
     errors: errors(document),
+    events: webhookEvents(),
   };
   return html`<section class="intro"><h1>The ${document.info.title} API</h1>
 <p class="lead">Customers, plans and usage events in; invoices, webhooks and a complete log out. JSON over HTTP, under <code>${base}/v1</code>.</p>

@@ -11,7 +11,7 @@ import {
   type SchemaObject,
 } from "../../schema/openapi.ts";
 import { Html, html, prose } from "../html.ts";
-import { fieldsOf, fieldTable, parameterFields } from "./fields.ts";
+import { fieldsOf, fieldTable, parameterFields, type Shared } from "./fields.ts";
 import { introduction, SECTIONS } from "./introduction.ts";
 import { curl, type Examples, examplesOf, highlighted, sampleOf } from "./samples.ts";
 import { STYLE } from "./style.ts";
@@ -29,13 +29,16 @@ type Group = {
   readonly entries: readonly Entry[];
   /** Records that first occur here. */
   readonly records: readonly string[];
+  /** Parts of requests that first occur here and in several. */
+  readonly inputs: readonly string[];
 };
 
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%233347c4'/%3E%3Cpath d='M20 6v13a5 5 0 1 1-4-4.9' fill='none' stroke='%23fff' stroke-width='3.4' stroke-linecap='round'/%3E%3C/svg%3E";
 
 export function renderDocs(document: OpenApiDocument): string {
-  const groups = groupsOf(document);
+  const shared = sharedInputs(document);
+  const groups = groupsOf(document, shared);
   const examples = examplesOf(document);
   const { title } = document.info;
   const brand = html`<span class="brand">${title} <small>API reference</small></span>`;
@@ -48,14 +51,33 @@ export function renderDocs(document: OpenApiDocument): string {
 <aside>${brand}<nav aria-label="Contents">${contents(groups)}</nav></aside>
 <details class="menu"><summary>${brand}</summary><nav aria-label="Contents">${contents(groups)}</nav></details>
 <main id="main">${introduction(document)}
-${groups.map((group) => groupSection(group, document, examples))}
+${groups.map((group) => groupSection(group, document, { examples, shared }))}
 <footer>Made from <a href="/openapi.json">openapi.json</a>, which is made from the routes themselves.</footer>
 </main></body></html>
 `;
   return page.text;
 }
 
-function groupsOf(document: OpenApiDocument): Group[] {
+/** What is needed to write an operation down, beside itself. */
+type Around = { readonly examples: Examples; readonly shared: Shared };
+
+/** Named schemas that several requests take: written out once, and linked. */
+function sharedInputs(document: OpenApiDocument): Shared {
+  const counts = new Map<string, number>();
+  for (const operation of Object.values(document.paths).flatMap((each) => Object.values(each))) {
+    for (const name of inputsOf(operation, document)) {
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  return new Set([...counts].flatMap(([name, count]) => (count > 1 ? [name] : [])));
+}
+
+function inputsOf(operation: Operation, document: OpenApiDocument): string[] {
+  const body = operation.requestBody?.content["application/json"].schema;
+  return body === undefined ? [] : namesIn(body, document, new Set());
+}
+
+function groupsOf(document: OpenApiDocument, shared: Shared): Group[] {
   const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Entry => {
       const parameters = (operation.parameters ?? []).map((each) => parameterOf(each, document));
@@ -63,10 +85,14 @@ function groupsOf(document: OpenApiDocument): Group[] {
     }),
   );
   const seen = new Set<string>(["Error"]);
+  const taken = new Set<string>();
   return document.tags.map(({ name }) => {
     const own = entries.filter(({ operation }) => operation.tags.includes(name));
     const records = own.flatMap(({ operation }) => recordsIn(operation, document, seen));
-    return { tag: name, id: `tag-${slug(name)}`, entries: own, records };
+    const inputs = own
+      .flatMap(({ operation }) => inputsOf(operation, document))
+      .filter((input) => shared.has(input) && !taken.has(input) && taken.add(input));
+    return { tag: name, id: `tag-${slug(name)}`, entries: own, records, inputs };
   });
 }
 
@@ -79,22 +105,22 @@ function parameterOf(parameter: Parameter | Reference, document: OpenApiDocument
 
 /** The named schemas in the answers of an operation, outermost first, that were not seen before. */
 function recordsIn(operation: Operation, document: OpenApiDocument, seen: Set<string>): string[] {
-  const found: string[] = [];
-  const visit = (schema: SchemaObject) => {
-    const name = nameOf(schema);
-    if (name !== undefined) {
-      if (seen.has(name)) return;
-      seen.add(name);
-      found.push(name);
-      visit(document.components.schemas[name] ?? {});
-      return;
-    }
-    const { items, properties, anyOf, oneOf, allOf } = schema;
-    const inner = [items, ...Object.values(properties ?? {}), anyOf, oneOf, allOf].flat();
-    for (const each of inner) if (each !== undefined) visit(each);
-  };
-  for (const [, { schema }] of successes(operation)) if (schema !== undefined) visit(schema);
-  return found;
+  return successes(operation).flatMap(([, { schema }]) =>
+    schema === undefined ? [] : namesIn(schema, document, seen),
+  );
+}
+
+/** The named schemas in this one, outermost first, that are not among the `seen`. */
+function namesIn(schema: SchemaObject, document: OpenApiDocument, seen: Set<string>): string[] {
+  const name = nameOf(schema);
+  if (name !== undefined) {
+    if (seen.has(name)) return [];
+    seen.add(name);
+    return [name, ...namesIn(document.components.schemas[name] ?? {}, document, seen)];
+  }
+  const { items, properties, anyOf, oneOf, allOf } = schema;
+  const inner = [items, ...Object.values(properties ?? {}), anyOf, oneOf, allOf].flat();
+  return inner.flatMap((each) => (each === undefined ? [] : namesIn(each, document, seen)));
 }
 
 function contents(groups: readonly Group[]): Html {
@@ -113,11 +139,12 @@ function badge(method: string, short = false): Html {
   return html`<span class="m ${method.toLowerCase()}">${label}</span>`;
 }
 
-function groupSection(group: Group, document: OpenApiDocument, examples: Examples): Html {
-  const { id, tag, entries, records } = group;
+function groupSection(group: Group, document: OpenApiDocument, around: Around): Html {
+  const { id, tag, entries, records, inputs } = group;
   return html`<section><h2 id="${id}"><a href="#${id}">${tag}</a></h2>
 ${records.map((name) => recordTable(name, document))}
-${entries.map((entry) => operationArticle(entry, document, examples))}</section>
+${inputs.map((name) => inputTable(name, document, around.shared))}
+${entries.map((entry) => operationArticle(entry, document, around))}</section>
 `;
 }
 
@@ -128,14 +155,21 @@ function recordTable(name: string, document: OpenApiDocument): Html {
   return html`<details class="rec"><summary>The ${spaced(name)} record</summary><div id="object-${name}">${fieldTable("", fields, "linked")}</div></details>`;
 }
 
-function operationArticle(entry: Entry, document: OpenApiDocument, examples: Examples): Html {
+/** The same for a part of several requests. */
+function inputTable(name: string, document: OpenApiDocument, shared: Shared): Html {
+  const { schemas } = document.components;
+  const fields = fieldsOf(schemas[name] ?? {}, schemas, "open", shared);
+  return html`<details class="rec"><summary>${name}, in requests</summary><div id="object-${name}">${fieldTable("", fields, "open", shared)}</div></details>`;
+}
+
+function operationArticle(entry: Entry, document: OpenApiDocument, around: Around): Html {
   const { method, path, operation } = entry;
   const id = operation.operationId;
   return html`<article class="op" id="${id}"><div><h3><a href="#${id}">${operation.summary}</a></h3>
 <p class="route">${badge(method)}<code>${path}</code></p>
 ${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}${requirements(entry)}
-${requestTables(entry, document)}${answers(operation, document)}${errorTable(operation, document)}</div>
-<div class="sample"><div>${samples(entry, document, examples)}</div></div></article>
+${requestTables(entry, document, around.shared)}${answers(operation, document)}${errorTable(operation, document)}</div>
+<div class="sample"><div>${samples(entry, document, around.examples)}</div></div></article>
 `;
 }
 
@@ -151,15 +185,23 @@ function requirements({ operation, parameters }: Entry): Html {
   return html`<ul class="needs">${items.map((item) => item && html`<li>${item}</li>`)}</ul>`;
 }
 
-function requestTables({ operation, parameters }: Entry, document: OpenApiDocument): Html {
+function requestTables(
+  { operation, parameters }: Entry,
+  document: OpenApiDocument,
+  shared: Shared,
+): Html {
   const { schemas } = document.components;
   const place = (where: Parameter["in"]) =>
     parameterFields(parameters.filter((parameter) => parameter.in === where));
   const body = operation.requestBody?.content["application/json"].schema;
-  const fields = body === undefined ? [] : fieldsOf(body, schemas, "open");
+  const name = body && nameOf(body);
+  if (name !== undefined && shared.has(name)) {
+    return html`${fieldTable("Path", place("path"), "open")}<p>Body: <a href="#object-${name}">${name}</a>.</p>`;
+  }
+  const fields = body === undefined ? [] : fieldsOf(body, schemas, "open", shared);
   const optional = operation.requestBody?.required === false ? " (may be left out)" : "";
   const least = body?.minProperties === 1 ? ", at least one field" : "";
-  return html`${fieldTable("Path", place("path"), "open")}${fieldTable("Query", place("query"), "open")}${fieldTable(`Body${optional}${least}`, fields, "open")}`;
+  return html`${fieldTable("Path", place("path"), "open")}${fieldTable("Query", place("query"), "open")}${fieldTable(`Body${optional}${least}`, fields, "open", shared)}`;
 }
 
 type Success = { readonly description: string; readonly schema: SchemaObject | undefined };
@@ -196,6 +238,7 @@ const EVERY_CALL = new Set([
   "missing_project",
   "unauthorized",
   "forbidden",
+  "not_found",
   "idempotency_conflict",
   "idempotency_in_flight",
   "payload_too_large",

@@ -27,13 +27,14 @@ const VALUES: Readonly<Record<string, unknown>> = {
   amount_currency: "USD",
   amount_paid_cents: 0,
   billable_metric_code: "api_calls",
-  billing_time: "calendar",
+  billing_time: "anniversary",
   category: "self-serve",
   code: "api_calls",
   credit_applied_cents: 0,
   currency: "USD",
-  current_period_end: "2026-01-31T23:59:59.999Z",
-  current_period_start: "2026-01-01T00:00:00.000Z",
+  current_period_end: "2026-01-30T23:59:59.999Z",
+  current_period_start: "2026-01-17T14:00:00.000Z",
+  dimensions: [],
   due_date: "2026-02-15",
   duplicate: false,
   email: "billing@acme.test",
@@ -56,15 +57,20 @@ const VALUES: Readonly<Record<string, unknown>> = {
   resource_type: "customer",
   short_id: "cust_7k2p",
   slug: "default",
+  started_at: "2026-01-17T14:00:00.000Z",
   status: "succeeded",
   to: "2026-02-01T00:00:00.000Z",
   token: "dues_4fJq81Zc…",
   transaction_id: "req-000001",
+  trial_ends_at: "2026-01-31T00:00:00.000Z",
   units: "30.75",
   value: "30.75",
   workspace: "default",
   workspace_slug: "default",
 };
+
+/** Shown with a value, although they may be null. */
+const SET_NULLABLES = new Set(["trial_ends_at"]);
 
 /** The example requests of the document, by the record in their answer. */
 export function examplesOf(document: OpenApiDocument): Examples {
@@ -96,26 +102,33 @@ export function sampleOf(
   const types = [shape.type ?? "object"].flat();
   if (types.includes(typeOf(given)) && typeof given !== "object") return given;
   if (shape.const !== undefined) return shape.const;
+  if (types.includes("null") && !SET_NULLABLES.has(name)) return null;
   if (shape.enum !== undefined) return shape.enum[0];
-  if (types.includes("null")) return null;
   if (types[0] === "object") {
-    return sampleObject(
-      shape,
-      examples,
-      examples.requests[nameOf(schema) ?? ""] ?? {},
-      place.depth,
-    );
+    const request = examples.requests[nameOf(schema) ?? ""] ?? objectOf(given);
+    return sampleObject(shape, examples, request, place.depth);
   }
   const known = VALUES[name];
   if (known !== undefined && typeOf(known) === types[0]) return known;
   if (types[0] === "array") {
+    const { items } = shape;
     const inner = { name, depth: place.depth + 1 };
-    return shape.items === undefined ? [] : [sampleOf(shape.items, examples, inner)];
+    if (items === undefined) return [];
+    return listOf(given).map((one) => sampleOf(items, examples, { ...inner, given: one }));
   }
   if (types[0] === "integer" || types[0] === "number") {
     return name.endsWith("_cents") ? 2900 : (shape.minimum ?? 1);
   }
   return types[0] === "boolean" ? true : sampleText(shape, name);
+}
+
+/** As many entries as the example request has, else one. */
+function listOf(given: unknown): unknown[] {
+  return Array.isArray(given) ? given : [undefined];
+}
+
+function objectOf(given: unknown): Readonly<Record<string, unknown>> {
+  return typeOf(given) === "object" && given !== null ? (given as Record<string, unknown>) : {};
 }
 
 function typeOf(value: unknown): string {
@@ -130,6 +143,8 @@ function sampleObject(
   depth: number,
 ): unknown {
   if (depth >= DEPTH_MAX) return {};
+  // A free-form object is what the example request sent.
+  if (shape.properties === undefined) return request;
   const fields = Object.entries(shape.properties ?? {});
   const required = shape.required ?? [];
   const wanted = fields.filter(([name], i) =>
