@@ -198,7 +198,9 @@ export type Metric = {
   readonly name: string;
   readonly aggregation_type: "sum" | "count" | "count_unique" | "max" | "latest" | "weighted_sum";
   readonly field_name: string | null;
+  /** Event properties by which usage is kept apart. Never changes. */
   readonly dimensions: readonly string[];
+  /** Of a weighted_sum: unit-hours, or the average. */
   readonly weighted_by: "hour" | "period" | null;
   readonly created_at: string;
   readonly updated_at: string;
@@ -208,6 +210,7 @@ export type Metric = {
 export type CreateMetricBody = {
   readonly code: string;
   readonly name: string;
+  /** weighted_sum is a level that lasts: each event changes it. */
   readonly aggregation_type: "sum" | "count" | "count_unique" | "max" | "latest" | "weighted_sum";
   readonly field_name?: string | null;
   /** Event properties by which usage is kept apart, so that each can have a price. */
@@ -261,7 +264,9 @@ export type ListCatalogItemsReply = Page & { readonly catalog_items: readonly Ca
 // Plans
 
 export type ChargeInput = {
+  /** On documents; null: the name of the metric or catalog item. */
   readonly name?: string | null;
+  /** flat_fee by quantity, all others by usage and in arrears. */
   readonly charge_model?:
     | "standard"
     | "graduated"
@@ -269,38 +274,53 @@ export type ChargeInput = {
     | "package"
     | "percentage"
     | "flat_fee";
+  /** Same as charge_model. */
   readonly type?: "standard" | "graduated" | "volume" | "package" | "percentage" | "flat_fee";
   readonly billable_metric_id?: string | null;
+  /** By usage: the metric, by code or by id. */
   readonly billable_metric_code?: string | null;
+  /** Same as billable_metric_code. */
   readonly metric_ref?: string | null;
   readonly catalog_item_code?: string | null;
+  /** Same as catalog_item_code. */
   readonly catalog_ref?: string | null;
+  /** Same as properties.amount. */
   readonly rate?: string | null;
   readonly amount_override_cents?: Cents | null;
   /** subscription_property.<property_name> */
   readonly quantity_from?: string | null;
+  /** At the end of a period (default), once at the start, or at each start. */
   readonly invoice_timing?: "arrears" | "immediate" | "advance";
-  /** graduated, volume: [{up_to, amount, flat_amount}]. Same as in properties. */
+  /**
+   * graduated, volume: `[{up_to, amount, flat_amount}]`. up_to rises and is null in the
+   * last.
+   */
   readonly tiers?: unknown;
-  /** standard, package, percentage: units without a price. Same as in properties. */
+  /** standard, package, percentage: units without a price. */
   readonly free_units?: unknown;
-  /** package: how many units are one package. Same as in properties. */
+  /** package: how many units are one package. */
   readonly package_size?: unknown;
-  /** percentage: of the units. Same as in properties. */
+  /** percentage: of the units, such as "2.9". */
   readonly percent?: unknown;
-  /** percentage: for each event. Same as in properties. */
+  /** percentage: what each event costs beside. */
   readonly fixed_amount?: unknown;
-  /** percentage: events without fixed_amount. Same as in properties. */
+  /** percentage: events without fixed_amount. */
   readonly free_events?: unknown;
   /**
-   * Usage: [{match, ...}], the prices of combinations of dimensions. Same as in
-   * properties.
+   * By usage: `[{match: {dimension: value}, …}]`, each with all words of its price. The
+   * first that matches counts, else the charge's own.
    */
   readonly prices?: unknown;
-  /** Usage: what the charge is billed at least. Same as in properties. */
+  /** By usage: what it is billed at least for a full period. */
   readonly minimum_cents?: unknown;
-  /** flat_fee: last, prorated or max. Same as in properties. */
+  /** flat_fee in arrears: `last` (default), `prorated` by days or `max` of the period. */
   readonly quantity_mode?: unknown;
+  /**
+   * The price words: `amount` (per unit, or of a package), `tiers`, `free_units`,
+   * `package_size`, `percent`, `fixed_amount`, `free_events`, `prices`, `minimum_cents`,
+   * `quantity_mode`. They may stand on the charge itself too, there `amount` is `rate`.
+   * Other keys are kept.
+   */
   readonly properties?: Readonly<Record<string, unknown>>;
 };
 
@@ -313,8 +333,11 @@ export type Plan = {
   readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
   readonly amount_cents: Cents;
   readonly amount_currency: Currency;
-  readonly minimum_cents: Cents;
+  /** What a full period is billed at least, before discounts and tax; 0: nothing. */
+  readonly minimum_cents: number;
+  /** advance: the base fee is billed when a period starts. */
   readonly base_timing: "arrears" | "advance";
+  /** Of new subscriptions; 0: no trial. */
   readonly trial_days: number;
   readonly labels: readonly string[];
   readonly archived_at: string | null;
@@ -340,6 +363,7 @@ export type Charge = {
   readonly amount_override_cents: Cents | null;
   readonly quantity_from: string | null;
   readonly invoice_timing: "arrears" | "immediate" | "advance";
+  /** The price words of its model, in one form, and whatever else was sent. */
   readonly properties: Readonly<Record<string, unknown>>;
   readonly created_at: string;
 };
@@ -450,15 +474,20 @@ export type Subscription = {
   readonly plan_id: string;
   readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
   readonly billing_time: "calendar" | "anniversary";
+  /** anniversary: periods are counted from it. */
   readonly anchor_date: string | null;
   /** The properties as a JSON-encoded string. */
   readonly properties: string;
   readonly started_at: string;
   readonly current_period_start: string;
   readonly current_period_end: string;
+  /** Up to here a first period that is billed nothing; kept afterwards. */
   readonly trial_ends_at: string | null;
+  /** It will terminate then. */
   readonly ends_at: string | null;
+  /** The plan from the next period on. */
   readonly scheduled_plan_id: string | null;
+  /** Its own prices, in place of the plan's. */
   readonly overrides: Readonly<Record<string, unknown>> | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly terminated_at: string | null;
@@ -472,13 +501,15 @@ export type CreateSubscriptionBody = {
   readonly customer_id: string;
   readonly plan_id: string;
   readonly properties?: Readonly<Record<string, unknown>>;
+  /** Periods of the calendar (default), or from a date of its own. */
   readonly billing_time?: "calendar" | "anniversary";
   /** anniversary: the date that periods are counted from. Default: the first paid day. */
   readonly anchor_date?: string | null;
   /** Later: pending until then. Earlier: within the period that is open. */
   readonly starts_at?: string | null;
+  /** In place of the plan's. */
   readonly trial_days?: number | null;
-  /** Terminates it then. */
+  /** Terminates it then; null: never. */
   readonly ends_at?: string | null;
   readonly overrides?: Overrides | null;
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -496,8 +527,9 @@ export type ListSubscriptionsReply = Page & { readonly subscriptions: readonly S
 export type UpdateSubscriptionBody = {
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly status?: "active" | "suspended" | "terminated" | "canceled";
+  /** In a trial: its length from the start. An end that has passed means now. */
   readonly trial_days?: number;
-  /** Terminates it then. */
+  /** Terminates it then; null: never. */
   readonly ends_at?: string | null;
   readonly plan_id?: string;
   /** When plan_id counts: now (default) or from the next period on. */
@@ -525,7 +557,9 @@ export type SubscriptionUsage = {
       | "package"
       | "percentage"
       | "flat_fee";
+    /** As on a fee: how the amount comes about. */
     readonly properties: Readonly<Record<string, unknown>>;
+    /** With `prices`: whose usage the line is. Null where a charge has none. */
     readonly dimensions: Readonly<Record<string, unknown>> | null;
     readonly events: number;
     readonly days: readonly {
@@ -646,12 +680,24 @@ export type InvoiceWithFees = Invoice & { readonly fees: readonly Fee[] };
 
 export type Fee = {
   readonly id: string;
+  /**
+   * minimum makes up for a minimum; adjustment corrects an earlier period, or days paid
+   * in advance.
+   */
   readonly fee_type: "subscription" | "charge" | "minimum" | "adjustment" | "add_on";
   readonly charge_id: string | null;
   readonly billable_metric_code: string | null;
   readonly units: string;
   readonly amount_cents: Cents;
   readonly amount_currency: Currency;
+  /**
+   * Why it is this amount: `name` (on documents), `precise_amount` before rounding, in
+   * the smallest unit, `plan_code`, `plan_version` and the words of its price. `tiers`
+   * lists each tier with units; `packages`; `events` and `paid_events`; `dimensions` and
+   * `match`; a minimum's `minimum_cents`, `counted_cents`, `billable_days` and
+   * `period_days`; an adjustment's `period_start`, `period_end`, `invoice_number`, and
+   * `billed_` and `corrected_` units and amount.
+   */
   readonly properties: Readonly<Record<string, unknown>>;
 };
 
@@ -976,13 +1022,16 @@ export type Portal = {
     };
     readonly current_period_start: string;
     readonly current_period_end: string;
+    /** Up to here all is free; kept afterwards. */
     readonly trial_ends_at: string | null;
+    /** When it will end; null: it goes on. */
     readonly ends_at: string | null;
     readonly usage: readonly {
       readonly code: string;
       readonly name: string;
       readonly units: string;
       readonly amount_cents: Cents;
+      /** With prices by dimensions: whose usage it is, a line each. */
       readonly dimensions?: Readonly<Record<string, unknown>>;
     }[];
   }[];

@@ -119,8 +119,8 @@ function paidUnits(fee: Fee): DocumentPart[] {
 }
 
 /**
- * Whether the amount is that of the units beyond the free ones: in lists from before free units, the
- * property of that name is the caller's own.
+ * Whether the amount is that of the units beyond the free ones: in lists from before free units,
+ * the property of that name is the caller's own.
  */
 function hasFreeUnits(fee: Fee): boolean {
   const rate = figure(fee.properties.amount);

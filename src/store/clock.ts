@@ -5,8 +5,8 @@ import { sql } from "./sql.ts";
 import { type ProjectId, type ProjectSettings, SETTINGS_COLUMNS } from "./tenants.ts";
 
 /**
- * Locks the project, so that two who move its clock follow one another. Not as strongly as it could:
- * who writes a row that refers to the project may hold usage locks that the clock waits for.
+ * Locks the project, so that two who move its clock follow one another. Not as strongly as it
+ * could: who writes a row that refers to the project may hold usage locks that the clock waits for.
  */
 export function lock(tx: Tx, project: ProjectId) {
   return tx.one<ProjectSettings>(sql`

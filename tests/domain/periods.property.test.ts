@@ -73,7 +73,7 @@ describe("periods", () => {
   });
 });
 
-/** An anchor of any day, also one of the last of a month, within years that are not too far apart. */
+/** An anchor of any day, also one of the last of a month, and instants not too far from it. */
 const anchored = fc
   .tuple(instant, interval, fc.integer({ min: -2_000, max: 2_000 }))
   .map(([at, every, days]) => ({

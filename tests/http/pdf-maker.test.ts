@@ -9,7 +9,10 @@ const A4 = { size: "a4" } as const;
 
 function documentOf(number: string): InvoiceDocument {
   const amount = "$1.00";
-  const line = { title: "東京の利用料 Größe", detail: "", units: "1", rate: amount, amount };
+  const line = {
+    ...{ title: "東京の利用料 Größe", details: [], units: "1", rate: amount, amount },
+    parts: [],
+  };
   return {
     number,
     created_at: new Date("2025-02-01T00:00:00.000Z"),

@@ -1,4 +1,4 @@
-// What the portal says of how a subscription runs and of usage by dimensions: as data and as a page.
+// What the portal says of how a subscription runs, and of usage by dimensions, as data and page.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
