@@ -104,6 +104,11 @@ const createCharge = write({
   errors: ["currency_mismatch", "plan_archived"],
   tag,
   summary: "Add a charge to a plan",
+  example: {
+    charge_model: "package",
+    billable_metric_code: "mails",
+    properties: { amount: "5", package_size: "100", free_units: "1000" },
+  },
   description: "Counts from periods that start later.",
   scope: "write",
   project: "required",

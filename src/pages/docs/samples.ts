@@ -47,10 +47,11 @@ const VALUES: Readonly<Record<string, unknown>> = {
   issuing_date: "2026-02-01",
   key_prefix: "dues_4fJq81Zc",
   labels: ["self-serve"],
+  minimum_cents: 0,
   name: "Acme Ltd",
   number: "INV-2026-0001",
   period_start: "2026-01-01",
-  properties: "{}",
+  properties: '{"seats":3}',
   provider: "stripe",
   provider_payment_id: "pi_3Nk8",
   rate: "0.05",
@@ -102,10 +103,13 @@ export function sampleOf(
   const types = [shape.type ?? "object"].flat();
   if (types.includes(typeOf(given)) && typeof given !== "object") return given;
   if (shape.const !== undefined) return shape.const;
-  if (types.includes("null") && !SET_NULLABLES.has(name)) return null;
-  if (shape.enum !== undefined) return shape.enum[0];
+  const sent = objectOf(given);
+  if (types.includes("null") && !SET_NULLABLES.has(name) && sent === undefined) return null;
+  // Of a subscription: most are.
+  if (shape.enum !== undefined)
+    return shape.enum.find((each) => each === "active") ?? shape.enum[0];
   if (types[0] === "object") {
-    const request = examples.requests[nameOf(schema) ?? ""] ?? objectOf(given);
+    const request = sent ?? examples.requests[nameOf(schema) ?? ""] ?? {};
     return sampleObject(shape, examples, request, place.depth);
   }
   const known = VALUES[name];
@@ -127,8 +131,9 @@ function listOf(given: unknown): unknown[] {
   return Array.isArray(given) ? given : [undefined];
 }
 
-function objectOf(given: unknown): Readonly<Record<string, unknown>> {
-  return typeOf(given) === "object" && given !== null ? (given as Record<string, unknown>) : {};
+function objectOf(given: unknown): Readonly<Record<string, unknown>> | undefined {
+  const isObject = typeOf(given) === "object" && given !== null;
+  return isObject ? (given as Record<string, unknown>) : undefined;
 }
 
 function typeOf(value: unknown): string {

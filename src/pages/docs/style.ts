@@ -81,6 +81,7 @@ thead th{border-top:0;font-size:.75rem;color:var(--soft);padding:.2rem 1rem .4re
 .d1 th{padding-left:1rem}.d2 th{padding-left:2rem}.d3 th{padding-left:3rem}
 .d1 th,.d2 th,.d3 th{background:linear-gradient(var(--line),var(--line)) no-repeat .25rem 0/2px 100%}
 .d2 th{background-position:1.25rem 0}.d3 th{background-position:2.25rem 0}
+.w td:first-child{width:19rem;padding-right:1rem}
 .e td:first-child{width:3.5rem;color:var(--soft)}.e td:nth-child(2){width:42%;padding-right:1rem}
 details>summary{cursor:pointer}
 .rec,.err{margin-top:1.25rem}
@@ -118,7 +119,9 @@ padding:0 1.25rem;list-style:none}
 h1{font-size:1.7rem;margin-top:1.75rem}}
 @media(max-width:30rem){.f th{width:46%;padding-right:.6rem}.d1 th{padding-left:.75rem}
 .d2 th{padding-left:1.35rem}.d3 th{padding-left:1.9rem}.e td:first-child{width:2.75rem}
-table{font-size:.875rem}.e code{word-break:break-word}}
+table{font-size:.875rem}.e code{word-break:break-word}
+.w thead{display:none}.w td{display:block;width:auto}.w td:first-child{width:auto;padding-bottom:0}
+.w td+td{border-top:0}}
 @media print{aside,.menu,.skip{display:none}main{margin:0;padding:0;max-width:none}
 body{font-size:10.5pt}.op{display:block;break-inside:auto}h2,h3,caption{break-after:avoid}
 tr,figure{break-inside:avoid}

@@ -27,7 +27,7 @@ export const EVENT_WORDS: Readonly<Record<WebhookEvent, Told>> = {
     data: OF_SUBSCRIPTION,
   },
   "subscription.trial_ended": {
-    when: "Its first paid period began, or it was given an earlier end of the trial.",
+    when: "Its trial is over, and its first paid period began.",
     data: OF_SUBSCRIPTION,
   },
   "subscription.plan_changed": {
@@ -83,7 +83,7 @@ export function webhookEvents(): Html {
     ([event, { when, data }]) =>
       html`<tr><td><code>${event}</code></td><td>${prose(when)}<br><small>${prose(data)}</small></td></tr>`,
   );
-  return html`<p>Each is a POST to the endpoints that asked for it, signed as <a href="#createWebhook">registering</a> one says. Order and repeats: a message can come twice, with the same <code>webhook-id</code>, and late. At one instant the start comes first, then the end, then the close of a period with any change of plan.</p>
+  return html`<p>Each is a POST of such a body to the <a href="#createWebhook">endpoints</a> that subscribed to it. <code>X-Service-Signature</code> is the HMAC-SHA256 of the body in hex, keyed with the endpoint's secret as it is shown; <code>webhook-id</code>, <code>webhook-timestamp</code> and <code>webhook-signature</code> are those of Standard Webhooks. A message can come twice, with the same <code>webhook-id</code>, and after later ones.</p>
 <figure><figcaption>A change of plan</figcaption><pre tabindex="0"><code>${highlighted(PLAN_CHANGED)}</code></pre></figure>
-<table class="e"><thead><tr><th scope="col">Event</th><th scope="col">Says, and what is in <code>data</code></th></tr></thead><tbody>${rows}</tbody></table>`;
+<table class="w"><thead><tr><th scope="col">Event</th><th scope="col">Says, and what is in <code>data</code></th></tr></thead><tbody>${rows}</tbody></table>`;
 }
