@@ -32,6 +32,8 @@ export type Metered = {
 export type Line = {
   readonly key: string;
   readonly fee: FeeDraft;
+  /** The one that it is for, where each has a line of its own. */
+  readonly combination?: string;
   readonly minimum?: Minimum;
 };
 
@@ -111,6 +113,7 @@ function usageLine(
   const precise = shifted(rated.amount, exponent);
   return {
     key: lineKey(charge.id, part.combination),
+    ...(part.combination === null ? {} : { combination: part.combination }),
     fee: {
       fee_type: "charge",
       charge_id: charge.id,

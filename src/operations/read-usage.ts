@@ -4,13 +4,14 @@
 import { unitsOf } from "../domain/aggregation.ts";
 import { levelsAtStart, namesOf } from "../domain/closing.ts";
 import { formatDecimal } from "../domain/decimal.ts";
+import { valuesOf } from "../domain/dimensions.ts";
 import { lineTitle } from "../domain/documents-lines.ts";
 import { groupBy } from "../domain/group-by.ts";
 import { sumCents } from "../domain/money.ts";
 import { periodAt, shownEnd } from "../domain/periods.ts";
 import { listOf } from "../domain/price-lists.ts";
 import type { PricedCharge } from "../domain/pricing.ts";
-import { type Metered, usageLines } from "../domain/usage-fees.ts";
+import { type Line, type Metered, usageLines } from "../domain/usage-fees.ts";
 import { refuse } from "../errors.ts";
 import type { SubscriptionUsage } from "../schema/subscriptions.ts";
 import type { Queryable } from "../store/db.ts";
@@ -100,8 +101,8 @@ function chargesOf(
   return list.charges.flatMap((charge) =>
     charge.charge_model === "flat_fee"
       ? []
-      : usageLines(charge, list, metered, names).map(({ fee }) =>
-          chargeUsage(charge, fee, used, in_trial),
+      : usageLines(charge, list, metered, names).map((line) =>
+          chargeUsage(charge, line, used, in_trial),
         ),
   );
 }
@@ -123,19 +124,15 @@ function countedUntil(
 
 function chargeUsage(
   charge: PricedCharge,
-  fee: ReturnType<typeof usageLines>[number]["fee"],
+  { fee, combination = null }: Line,
   used: readonly usageSums.UsageDayRow[],
   in_trial: boolean,
 ): ChargeUsage {
   const { aggregation_type, charge_model, metric_code } = charge;
   if (aggregation_type === null || metric_code === null) throw new Error("A charge by usage.");
   const { properties } = fee;
-  const dimensions = (properties.dimensions ?? null) as Record<string, string | null> | null;
-  // In the metric's order: an object puts names that look like numbers first.
-  const combination =
-    dimensions === null
-      ? null
-      : JSON.stringify((charge.dimensions ?? []).map((name) => dimensions[name] ?? null));
+  // Not from the properties: in lists from before dimensions the word is the caller's own.
+  const dimensions = combination === null ? null : valuesOf(charge.dimensions ?? [], combination);
   const own = used.filter(
     (day) =>
       day.metric_id === charge.metric_id &&
