@@ -14,6 +14,10 @@ export type Ask =
       readonly repeats?: boolean;
       /** When they all happened; else when the load began. */
       readonly at?: string;
+      /** Of the metric; "calls" unless said. */
+      readonly code?: string;
+      /** As JSON texts; each subscription has them in turn. */
+      readonly properties?: readonly string[];
     }
   /** Read in turn. */
   | { readonly kind: "paths"; readonly paths: readonly string[] }
@@ -72,6 +76,7 @@ type Connection = {
 
 /** A server may close what is idle for long, just when it is used again. */
 const IDLE_MAX_MS = 2_000;
+const PROPERTIES = ['{"n":"3","region":"eu-west"}'];
 /** Far enough back that what is repeated has mostly been answered. */
 const REPEAT_BACK = 5_000;
 
@@ -140,12 +145,14 @@ class Generator {
   }
 
   /** Ids that rise, as those of clients with time-ordered ids do; every one is new. */
-  #event(n: number, { subscriptions, at = this.#began }: Ask & { kind: "events" }): string {
+  #event(n: number, ask: Ask & { kind: "events" }): string {
+    const { subscriptions, at = this.#began, code = "calls", properties = PROPERTIES } = ask;
+    const turn = Math.floor(n / subscriptions) % properties.length;
     const start = `${this.#prefix.slice(0, 8)}-${this.#prefix.slice(8)}-7000-8000-`;
     return (
       `{"transaction_id":"${start}${n.toString(16).padStart(12, "0")}",` +
-      `"subscription_id":"ext:s${1 + (n % subscriptions)}","code":"calls",` +
-      `"timestamp":"${at}","properties":{"n":"3","region":"eu-west"}}`
+      `"subscription_id":"ext:s${1 + (n % subscriptions)}","code":"${code}",` +
+      `"timestamp":"${at}","properties":${properties[turn]}}`
     );
   }
 }

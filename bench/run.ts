@@ -15,6 +15,7 @@ import { benchDeliver } from "./deliver.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchIngest } from "./ingest.ts";
 import { benchMemory, memoryFigure } from "./memory.ts";
+import { benchPricing } from "./pricing.ts";
 import { benchQueue } from "./queue.ts";
 import { benchReads } from "./reads.ts";
 import {
@@ -39,6 +40,7 @@ const onOne: Readonly<Record<string, Bench>> = {
   deliver: benchDeliver,
   queue: benchQueue,
   memory: benchMemory,
+  pricing: benchPricing,
   growth: benchGrowth,
   soak: benchSoak,
   storm: benchStorm,
@@ -52,7 +54,7 @@ const onCluster: Readonly<Record<string, Bench>> = {
 };
 
 /** Long ones, asked for by name. */
-const APART = ["growth", "soak", "storm"];
+const APART = ["pricing", "growth", "soak", "storm"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

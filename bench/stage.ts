@@ -10,7 +10,7 @@ import pg from "pg";
 import { startEmbedded } from "../src/embedded/start.ts";
 import { initTenant, type Profile } from "../src/main.ts";
 import { type Connection, Pool } from "../src/store/db.ts";
-import { migrate } from "../src/store/migrate.ts";
+import { listMigrations, migrate } from "../src/store/migrate.ts";
 import type { Load, LoadResult } from "./load.ts";
 
 const SLUGS = { org: "bench", workspace: "main", project: "live" };
@@ -32,20 +32,24 @@ let stages = 0;
 let opened = 0;
 let version = "";
 
-/** A database of its own. Several stages at once share one server, which ends with the last. */
-export async function openStage(): Promise<Stage> {
+/**
+ * A database of its own. Several stages at once share one server, which ends with the last. `schema`
+ * is the version that it has, where that is not this code's.
+ */
+export async function openStage(schema?: number): Promise<Stage> {
   stages += 1;
   server ??= startServer();
   const { connection: base } = await server;
   const database = databaseName();
   await administer(base, `create database ${database}`);
-  return furnish(within(base, database), async () => {
+  const drop = async () => {
     await administer(base, `drop database ${database} with (force)`);
     stages -= 1;
     if (stages > 0) return;
     await (await server)?.stop();
     server = undefined;
-  });
+  };
+  return furnish(within(base, database), drop, schema);
 }
 
 export function databaseName(): string {
@@ -54,9 +58,14 @@ export function databaseName(): string {
 }
 
 /** Gives an empty database the schema and a tenant. */
-export async function furnish(connection: Connection, drop: () => Promise<void>): Promise<Stage> {
+export async function furnish(
+  connection: Connection,
+  drop: () => Promise<void>,
+  schema = Number.POSITIVE_INFINITY,
+): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "dues-bench-"));
-  await migrate(connection);
+  const migrations = (await listMigrations()).filter(({ version }) => version <= schema);
+  await migrate(connection, migrations);
   const db = new Pool(connection, {
     max: 4,
     statement_timeout_ms: STATEMENT_MS,
@@ -126,9 +135,13 @@ export type Side = {
   stop(): Promise<void>;
 };
 
-/** A file of this folder as a process; it tells its address when it listens. */
-export async function startSide(file: string, env: Record<string, string>): Promise<Side> {
-  const child = run(file, env);
+/** A file of this folder, or of another's build, as a process; it tells its address. */
+export async function startSide(
+  file: string,
+  env: Record<string, string>,
+  folder?: string,
+): Promise<Side> {
+  const child = run(file, env, folder);
   const url = await new Promise<string>((resolve, reject) => {
     child.on("message", (message) => resolve((message as { url: string }).url));
     child.on("exit", (code) => reject(new Error(`${file} ended with ${code}.`)));
@@ -136,7 +149,7 @@ export async function startSide(file: string, env: Record<string, string>): Prom
   const stop = () =>
     new Promise<void>((resolve) => {
       const peak_mb = memoryOf(child.pid, "VmHWM");
-      if (peak_mb !== undefined) peaks.push({ file, peak_mb });
+      if (peak_mb !== undefined && folder === undefined) peaks.push({ file, peak_mb });
       child.on("exit", () => resolve());
       child.kill("SIGTERM");
     });
@@ -148,20 +161,22 @@ export async function startSide(file: string, env: Record<string, string>): Prom
   };
 }
 
-/** The service on this stage, as `dues serve` runs it. */
+/** The service on this stage, as `dues serve` runs it, of this build or of the one in `folder`. */
 export function startService(
   stage: Stage,
   role: "api" | "worker" | "all",
   env: Record<string, string> = {},
+  folder?: string,
 ): Promise<Side> {
-  return startSide("service", {
+  const settings = {
     DATABASE_URL: databaseUrl(stage.connection),
     DUES_DATA: stage.folder,
     PORT: "0",
     LOG_LEVEL: "error",
     DUES_ROLE: role,
     ...env,
-  });
+  };
+  return startSide("service", settings, folder);
 }
 
 export type Peak = { readonly file: string; readonly peak_mb: number };
@@ -235,8 +250,12 @@ export async function call<T>(stage: Stage, side: Side, path: string, body?: obj
   return (await answer.json()) as T;
 }
 
-function run(file: string, env: Record<string, string>): ChildProcess {
-  return fork(join(import.meta.dirname, `${file}.js`), {
+function run(
+  file: string,
+  env: Record<string, string>,
+  folder = import.meta.dirname,
+): ChildProcess {
+  return fork(join(folder, `${file}.js`), {
     env: { PATH: process.env.PATH ?? "", ...env },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     execArgv: process.execArgv,
