@@ -10,8 +10,12 @@ const A4 = { size: "a4" } as const;
 function documentOf(number: string): InvoiceDocument {
   const amount = "$1.00";
   const line = {
-    ...{ title: "東京の利用料 Größe", details: [], units: "1", rate: amount, amount },
+    title: "東京の利用料 Größe",
+    details: [],
     parts: [],
+    units: "1",
+    rate: amount,
+    amount,
   };
   return {
     number,

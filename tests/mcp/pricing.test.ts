@@ -1,4 +1,4 @@
-// What pricing added, as the tools answer it.
+// The tools show what pricing added to plans, subscriptions and fees.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
@@ -13,8 +13,7 @@ afterAll(() => app.close());
 async function call(project: Sandbox, name: string, args: Body): Promise<Json> {
   const params = { name, arguments: args };
   const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
-  const { body } = await project.call("POST", "/v1/mcp", message);
-  return body.result;
+  return (await project.post("/v1/mcp", message)).result;
 }
 
 test("what pricing added is in the answers and in the schemas of the tools", async () => {

@@ -1,4 +1,5 @@
-// What the portal says of how a subscription runs, and of usage by dimensions, as data and page.
+// What the portal says of how a subscription runs and of usage by dimensions, as data and as a
+// page.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";

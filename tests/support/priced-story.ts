@@ -1,7 +1,6 @@
 // A customer whose invoices have every kind of line: all charge models, dimensions, minimums,
 // quantities over time, corrections of all of these, and days given back.
 
-import { formatDecimal } from "../../src/domain/decimal.ts";
 import type { App, Json } from "./app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "./given.ts";
 import { graduated, packages, percentage, tiers, useOf, volume } from "./pricing.ts";
@@ -120,9 +119,7 @@ async function useJanuary(project: Sandbox, subscription: Json, metrics: Metrics
 
 /** A charge with so many tiers that its explanation does not fit a page. */
 export function manyTiers(metric: Json, count: number): Json {
-  const steps = Array.from({ length: count - 1 }, (_, i) => {
-    return `<=${(i + 1) * 10} @${formatDecimal({ digits: BigInt(200 - i), scale: 2 })}`;
-  });
+  const steps = Array.from({ length: count - 1 }, (_, i) => `<=${(i + 1) * 10} @1.${199 - i}`);
   const properties = { tiers: tiers([...steps, "rest @0.01"].join(", ")) };
   return { charge_model: "graduated", billable_metric_id: metric.id, properties };
 }

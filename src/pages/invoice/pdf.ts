@@ -105,6 +105,8 @@ function blocksOf(line: DocumentLine): Block[] {
   return [{ line, isLast: parts.length === 0 }, ...parts];
 }
 
+type Wrapped = { readonly titles: readonly string[]; readonly details: readonly string[] };
+
 class InvoiceLayout {
   readonly #doc: PDFKit.PDFDocument;
   readonly #typesetter: Typesetter;
@@ -112,6 +114,7 @@ class InvoiceLayout {
   readonly #left = MARGIN;
   readonly #right: number;
   readonly #bottom: number;
+  readonly #wraps = new Map<DocumentLine, Wrapped>();
   #y = MARGIN;
 
   constructor(doc: PDFKit.PDFDocument, typesetter: Typesetter, document: InvoiceDocument) {
@@ -256,12 +259,16 @@ class InvoiceLayout {
     return this.#typesetter.lines(text, this.#partColumn().width, STYLES.soft);
   }
 
-  #wrapped({ title, details }: DocumentLine): { titles: string[]; details: string[] } {
+  /** Kept: each row is measured before it is drawn, and breaking lines is slow. */
+  #wrapped(line: DocumentLine): Wrapped {
+    const known = this.#wraps.get(line);
+    if (known !== undefined) return known;
     const { width } = this.#columns().title;
-    return {
-      titles: this.#typesetter.lines(title, width, STYLES.body),
-      details: details.flatMap((detail) => this.#typesetter.lines(detail, width, STYLES.soft)),
-    };
+    const lines = (text: string, style: Style) => this.#typesetter.lines(text, width, style);
+    const titles = lines(line.title, STYLES.body);
+    const details = line.details.flatMap((detail) => lines(detail, STYLES.soft));
+    this.#wraps.set(line, { titles, details });
+    return { titles, details };
   }
 
   #heightOf({ line, part, isLast }: Block): number {
