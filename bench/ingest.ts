@@ -178,7 +178,7 @@ async function bytesPerEvent({ db }: Stage): Promise<Figure> {
   return amount("disk per event, all indexes", "bytes", bytes / events, atMost(400));
 }
 
-async function send(
+export async function send(
   stage: Stage,
   side: Side,
   ask: Ask,

@@ -1,5 +1,5 @@
-// What pricing costs: a close by tiers against one by a price per unit, a close with changes of plan
-// against one without, and events since there are dimensions.
+// What pricing costs: a close by tiers against one by a price per unit, a close with changes of
+// plan against one without, and events since there are dimensions.
 
 import { strict as assert } from "node:assert";
 import { createPlan } from "../src/operations/change-plan.ts";

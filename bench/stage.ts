@@ -33,8 +33,8 @@ let opened = 0;
 let version = "";
 
 /**
- * A database of its own. Several stages at once share one server, which ends with the last. `schema`
- * is the version that it has, where that is not this code's.
+ * A database of its own. Several stages at once share one server, which ends with the last.
+ * `schema` is the version that it has, where that is not this code's.
  */
 export async function openStage(schema?: number): Promise<Stage> {
   stages += 1;

@@ -124,7 +124,7 @@ function countedUntil(
 
 function chargeUsage(
   charge: PricedCharge,
-  { fee, combination = null }: Line,
+  { fee, combination }: Line,
   used: readonly usageSums.UsageDayRow[],
   in_trial: boolean,
 ): ChargeUsage {
@@ -132,11 +132,12 @@ function chargeUsage(
   if (aggregation_type === null || metric_code === null) throw new Error("A charge by usage.");
   const { properties } = fee;
   // Not from the properties: in lists from before dimensions the word is the caller's own.
-  const dimensions = combination === null ? null : valuesOf(charge.dimensions ?? [], combination);
+  const dimensions =
+    combination === undefined ? null : valuesOf(charge.dimensions ?? [], combination);
   const own = used.filter(
     (day) =>
       day.metric_id === charge.metric_id &&
-      (combination === null || day.combination === combination),
+      (combination === undefined || day.combination === combination),
   );
   const byDay = groupBy(own, ({ day }) => day);
   return {

@@ -1,4 +1,4 @@
-// The end of a period decided: what changes of plan, trials, advances, ends and late levels come to.
+// The end of a period decided: what changes of plan, trials, advances and late levels come to.
 
 import { describe, expect, test } from "vitest";
 import {
