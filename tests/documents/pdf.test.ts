@@ -252,6 +252,44 @@ describe("how it is set", () => {
     }
   });
 
+  /** A fee with so many tiers. */
+  function tiered(count: number): Fee {
+    const amounts = { units: "10", amount: "0.10", flat_amount: "0", precise_amount: "100" };
+    const tiers = Array.from({ length: count }, (_, i) => {
+      return { from: String(i * 10), up_to: String((i + 1) * 10), ...amounts };
+    });
+    return usage("Tiered", {
+      units: String(count * 10),
+      properties: { charge_model: "graduated", precise_amount: String(count * 100), tiers },
+    });
+  }
+
+  test("tiers end with the totals, at least two of them, wherever the page ends", async () => {
+    for (let count = 29; count <= 42; count++) {
+      const { pages, pieces } = readPdf(await pdf({ fees: [tiered(count)] }));
+      const tiers = pieces.filter(({ text }) => / × /.test(text));
+      expect(tiers, `${count} tiers`).toHaveLength(count);
+      const last = pieces.filter(({ page }) => page === pages).map(({ text }) => text);
+      const shown = last.filter((text) => / × /.test(text)).length;
+      expect([last.includes("Amount due"), shown >= 2], `${count} tiers`).toEqual([true, true]);
+      if (pages > 1) expect(last).toContain("Tiered, continued");
+      expect(Math.min(...pieces.map(({ y }) => y))).toBeGreaterThan(30);
+    }
+  });
+
+  test.each([1, 4, 5, 6])("under %i lines of address, a fee keeps its first tier", async (high) => {
+    const issuer = { address: Array.from({ length: high }, () => "Sample Street").join("\n") };
+    for (let count = 17; count <= 22; count++) {
+      const before = Array.from({ length: count }, (_, i) => usage(`Metric ${i + 1}`));
+      const fees = [...before, tiered(6), usage("Last")];
+      const { pieces } = readPdf(await pdf({ fees, issuer }));
+      const pageOf = (wanted: string) => pieces.find(({ text }) => text === wanted)?.page;
+      const first = pieces.find(({ text }) => text.startsWith("0 to 10:"))?.page;
+      expect(first, `after ${count} fees`).toBe(pageOf("Tiered"));
+      expect(pageOf("Last"), `after ${count} fees`).toBe(pageOf("Amount due"));
+    }
+  });
+
   test("letter paper is letter paper", async () => {
     expect(readPdf(await pdf({}, "letter")).size).toBe("0 0 612 792");
     expect(readPdf(await pdf({})).size).toBe("0 0 595.28 841.89");
