@@ -31,8 +31,11 @@ export function countStatements(db: Db): Counting {
       opened();
       return db.snapshot((tx) => work(counted(tx)));
     },
+    // On one server these are the database itself, and must not lead past the count.
+    forProject: (): Db => outer,
+    forEveryNode: (): Db => outer,
   };
-  const outer = new Proxy(counted(db), {
+  const outer: Db = new Proxy(counted(db), {
     get: (target, name) => Reflect.get(Object.hasOwn(own, name) ? own : target, name),
   });
   return { db: outer, statements: () => statements };

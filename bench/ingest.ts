@@ -149,6 +149,10 @@ async function batches(stage: Stage, service: Side, { quick }: Options): Promise
   ];
 }
 
+const COPIED =
+  "project_id, key, transaction_id, subscription_id, metric_id, period_no, at, received_at, " +
+  "arrival, quantity, unique_value, value, properties, unbillable";
+
 /** Rows as the service writes them, of a tenant that nobody asks for: same table, same indexes. */
 async function copy({ connection, db }: Stage, count: number): Promise<number> {
   const project = randomUUID();
@@ -163,7 +167,7 @@ async function copy({ connection, db }: Stage, count: number): Promise<number> {
   });
   const bytes = Buffer.from(rows.join(""));
   const from = performance.now();
-  await copyIn(connection, "copy usage_events from stdin", bytes);
+  await copyIn(connection, `copy usage_events (${COPIED}) from stdin`, bytes);
   const seconds = (performance.now() - from) / 1_000;
   const found = await db.one<{ rows: number }>(sql`
     select count(*) as rows from usage_events where project_id = ${project}`);
