@@ -9,7 +9,6 @@ import {
   formatFraction,
   fraction,
   isNothing,
-  least,
   minus,
   NOTHING,
   notNegative,
@@ -72,12 +71,25 @@ function graduated(price: Price, { units }: Used, exponent: number): Rated {
   const tiers: object[] = [];
   for (const tier of boundsOf(price)) {
     if (compareFractions(units, tier.from) <= 0) break;
-    const end = tier.up_to === null ? units : least(units, tier.up_to);
-    const cost = tierCost(tier, minus(end, tier.from));
+    const { cost, explained } = usedTier(tier, units, exponent);
     amount = plus(amount, cost);
-    tiers.push(explainTier(tier, minus(end, tier.from), cost, exponent));
+    tiers.push(explained);
   }
   return { amount, explanation: { tiers } };
+}
+
+type UsedTier = { readonly cost: Fraction; readonly explained: object };
+
+/** The units of one tier. Tiers that are full cost the same for all, and are worked out once. */
+function usedTier(tier: Bounds, units: Fraction, exponent: number): UsedTier {
+  const isFull = tier.up_to !== null && compareFractions(units, tier.up_to) >= 0;
+  const before = isFull ? tier.full.get(exponent) : undefined;
+  if (before !== undefined) return before;
+  const inside = minus(isFull && tier.up_to !== null ? tier.up_to : units, tier.from);
+  const cost = tierCost(tier, inside);
+  const used = { cost, explained: explainTier(tier, inside, cost, exponent) };
+  if (isFull) tier.full.set(exponent, used);
+  return used;
 }
 
 function volume(price: Price, { units }: Used, exponent: number): Rated {
@@ -120,6 +132,8 @@ type Bounds = {
   readonly up_to: Fraction | null;
   readonly amount: Decimal;
   readonly flat_amount: Decimal;
+  /** What all of its units come to, by the currency's exponent. */
+  readonly full: Map<number, UsedTier>;
 };
 
 /** Read once per price list: ten tiers of a thousand subscriptions are 30,000 texts otherwise. */
@@ -133,7 +147,8 @@ function boundsOf({ tiers }: Price): readonly Bounds[] {
   const bounds = tiers.map((tier): Bounds => {
     const up_to = tier.up_to === null ? null : fraction(read(tier.up_to));
     const flat_amount = read(tier.flat_amount ?? "0");
-    const bound = { tier, from, up_to, amount: read(tier.amount), flat_amount };
+    const amount = read(tier.amount);
+    const bound = { tier, from, up_to, amount, flat_amount, full: new Map() };
     from = up_to ?? from;
     return bound;
   });
