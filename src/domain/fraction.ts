@@ -47,10 +47,6 @@ export function compareFractions(a: Fraction, b: Fraction): -1 | 0 | 1 {
   return compare(multiply(a.top, integer(b.bottom)), multiply(b.top, integer(a.bottom)));
 }
 
-export function least(a: Fraction, b: Fraction): Fraction {
-  return compareFractions(a, b) <= 0 ? a : b;
-}
-
 /** Cut at 0. */
 export function notNegative(a: Fraction): Fraction {
   return a.top.digits < 0n ? NOTHING : a;

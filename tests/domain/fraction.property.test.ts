@@ -10,7 +10,6 @@ import {
   formatFraction,
   fraction,
   isNothing,
-  least,
   minus,
   NOTHING,
   notNegative,
@@ -59,7 +58,6 @@ describe("fractions", () => {
         const difference = an * bd - bn * ad;
         const sign = difference === 0n ? 0 : difference < 0n ? -1 : 1;
         expect(compareFractions(a, b)).toBe(sign);
-        expect(least(a, b)).toBe(sign <= 0 ? a : b);
         expect(notNegative(a)).toBe(an < 0n ? NOTHING : a);
         expect(isNothing(a)).toBe(an === 0n);
       }),
