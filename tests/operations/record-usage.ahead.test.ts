@@ -1,8 +1,12 @@
 // Usage of periods that are not open yet: sent ahead of its time, or while a close is behind. It
 // counts in the period that its instant lies in, whatever becomes of the schedule meanwhile.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../support/app.ts";
+import { closeDue } from "../../src/operations/close-periods.ts";
+import { getSettingsById, type ProjectId } from "../../src/store/tenants.ts";
+import * as usageLocks from "../../src/store/usage-locks.ts";
+import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { closeSound, spanned } from "../support/pricing.ts";
 
@@ -60,36 +64,41 @@ describe("a start that was set for later", () => {
   });
 });
 
-test("a scheduled change to another interval, and a close that is behind", async () => {
+type Live = { readonly live: App; readonly path: string; setNow(at: string): void };
+
+/** A live project with one subscription by usage, since 15 January, on a clock that can be set. */
+async function startLive(terms: Body): Promise<Live> {
   let now = new Date("2026-01-15T08:00:00.000Z");
   const live = await startApp({ mode: "live", clock: { now: () => now } });
   const post = live.post.bind(live);
   await post("/v1/metrics", { code: "n", name: "N", aggregation_type: "sum", field_name: "n" });
   const charges = [{ type: "standard", metric_ref: "n", rate: "1" }];
-  const plan = async (interval: string) =>
-    (
-      await post("/v1/plans", {
-        code: interval,
-        name: "P",
-        interval,
-        amount_currency: "USD",
-        charges,
-      })
-    ).plan.id;
-  const [plan_id, weekly] = [await plan("monthly"), await plan("weekly")];
+  const priced = { name: "P", amount_currency: "USD", charges };
+  const { plan } = await post("/v1/plans", { code: "monthly", interval: "monthly", ...priced });
+  await post("/v1/plans", { code: "weekly", interval: "weekly", ...priced });
   const named = { external_id: "c", name: "C", email: "c@example.com", currency: "USD" };
   const { customer } = await post("/v1/customers", named);
-  const terms = { customer_id: customer.id, plan_id, billing_time: "anniversary" };
-  const { subscription } = await post("/v1/subscriptions", { external_id: "s", ...terms });
-  const path = `/v1/subscriptions/${subscription.id}`;
-  await live.patch(path, { plan_id: weekly, change_at: "period_end" });
-  now = new Date("2026-02-20T08:00:00.000Z");
-  for (const day of ["14", "16", "20"]) {
-    const timestamp = `2026-02-${day}T00:00:00.000Z`;
-    const event = { transaction_id: day, subscription_id: "ext:s", code: "n", timestamp };
-    await post("/v1/events", { ...event, properties: { n: "1" } });
-  }
-  now = new Date("2026-03-08T00:00:00.000Z");
+  const of = { external_id: "s", customer_id: customer.id, plan_id: plan.id };
+  const { subscription } = await post("/v1/subscriptions", { ...of, ...terms });
+  const setNow = (at: string) => {
+    now = new Date(at);
+  };
+  return { live, path: `/v1/subscriptions/${subscription.id}`, setNow };
+}
+
+function useOne(live: App, timestamp: string): Promise<Json> {
+  const event = { transaction_id: timestamp, subscription_id: "ext:s", code: "n", timestamp };
+  return live.post("/v1/events", { ...event, properties: { n: "1" } });
+}
+
+test("a scheduled change to another interval, and a close that is behind", async () => {
+  const { live, path, setNow } = await startLive({ billing_time: "anniversary" });
+  const { plans } = await live.get("/v1/plans");
+  const { id: plan_id } = plans.find(({ code }: Json) => code === "weekly");
+  await live.patch(path, { plan_id, change_at: "period_end" });
+  setNow("2026-02-20T08:00:00.000Z");
+  for (const day of ["14", "16", "20"]) await useOne(live, `2026-02-${day}T00:00:00.000Z`);
+  setNow("2026-03-08T00:00:00.000Z");
   await live.runWorkers();
   const { invoices } = await live.get("/v1/invoices");
   expect(
@@ -98,5 +107,24 @@ test("a scheduled change to another interval, and a close that is behind", async
     ["2026-01-15", "2026-02-14", 100],
     ["2026-02-15", "2026-02-21", 200],
   ]);
+  await closeSound(live);
+});
+
+test("usage behind an end waits for the worker that is doing it", async () => {
+  const end = "2026-02-01T00:00:00.000Z";
+  const { live, setNow } = await startLive({ ends_at: end });
+  const { db, clock } = live.context;
+  await useOne(live, "2026-01-15T08:00:00.000Z");
+  setNow("2026-02-01T00:00:01.000Z");
+  const settings = await getSettingsById(db, live.profile.project_id as ProjectId);
+  await db.tx((tx) => usageLocks.raiseCutoff(tx, settings.id, clock.now()));
+  let answer: Promise<Json> | undefined;
+  await db.tx(async (tx) => {
+    await closeDue(tx, settings, clock.now(), "cutoff");
+    answer = useOne(live, "2026-02-01T00:00:00.500Z");
+    const first = await Promise.race([answer, pause(300, "still waiting")]);
+    expect(first).toBe("still waiting");
+  });
+  expect(await answer).toMatchObject({ accepted: true, warning: "after_termination" });
   await closeSound(live);
 });
