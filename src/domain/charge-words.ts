@@ -53,6 +53,13 @@ export const PRICE_WORDS: readonly string[] = [
   ...OF_FLAT_FEES,
 ];
 
+/** The properties without a meaning for the price: kept as they were sent. */
+export function ownProperties(properties: Fields = {}): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(properties).filter(([name]) => !PRICE_WORDS.includes(name)),
+  );
+}
+
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 const DECIMAL_EXAMPLE = 'a decimal string such as "0.05"';
 

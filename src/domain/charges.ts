@@ -7,7 +7,7 @@ import type { UsageModel } from "./charge-models.ts";
 import {
   type ChargePrice,
   flatFeePrice,
-  PRICE_WORDS,
+  ownProperties,
   quantityModePath,
   usagePrice,
 } from "./charge-words.ts";
@@ -66,15 +66,8 @@ function usageCharge(model: UsageModel, input: ChargeInput, at: string): ChargeD
     catalog_item_code: null,
     amount_override_cents: null,
     quantity_from: null,
-    properties: { ...ownProperties(input), ...price },
+    properties: { ...ownProperties(input.properties), ...price },
   };
-}
-
-/** Those without a meaning for the price: kept as they were sent. */
-function ownProperties({ properties = {} }: ChargeInput): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(properties).filter(([name]) => !PRICE_WORDS.includes(name)),
-  );
 }
 
 function flatFee(input: ChargeInput, at: string): ChargeDraft {

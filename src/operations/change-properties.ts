@@ -1,6 +1,7 @@
 // Merges properties into a subscription's own.
 
 import { refuse } from "../errors.ts";
+import { canonicalJson } from "../schema/canonical-json.ts";
 import type { Tx } from "../store/db.ts";
 import * as formerProperties from "../store/former-properties.ts";
 import * as subscriptions from "../store/subscriptions.ts";
@@ -23,7 +24,9 @@ export async function mergeProperties(
       `properties may have at most ${PROPERTIES_BYTES_MAX} bytes of JSON.`,
     );
   }
-  const former = { subscription_id: id, until: now, properties: before };
-  await formerProperties.insert(tx, project, former);
+  if (canonicalJson(properties) !== canonicalJson(before)) {
+    const former = { subscription_id: id, until: now, properties: before };
+    await formerProperties.insert(tx, project, former);
+  }
   return properties;
 }

@@ -31,47 +31,46 @@ export async function patchSubscription(
 ): Promise<subscriptions.SubscriptionRow> {
   refuseMixed(change);
   const subscription = await lockCaughtUp(tx, settings, ref, by, now);
-  const { id, status } = subscription;
   refuseEnded(subscription, change);
+  const project = settings.id;
+  const current = () => reread(tx, project, subscription.id);
+  const isOtherPlan =
+    change.plan_id !== undefined && change.plan_id.toLowerCase() !== subscription.plan_id;
   // With a change of plan now, the old period is closed with the old quantities first.
-  const isDeferred = changesNow(subscription, change);
+  const isDeferred = isOtherPlan && endsPeriod(subscription, change);
   if (change.properties !== undefined && !isDeferred) {
-    await changeProperties(tx, settings.id, subscription, change.properties, by, now);
+    await changeProperties(tx, project, subscription, change.properties, by, now);
   }
   if (change.trial_days !== undefined) {
-    await changeTrial(tx, settings, await reread(tx, settings.id, id), change.trial_days, by, now);
+    await changeTrial(tx, settings, await current(), change.trial_days, by, now);
   }
-  await changeFields(tx, settings.id, await reread(tx, settings.id, id), change, by, now);
-  if (change.plan_id !== undefined && change.plan_id.toLowerCase() !== subscription.plan_id) {
-    await changePlan(tx, settings, await reread(tx, settings.id, id), change, by, now);
-  } else {
-    await keepPlan(tx, settings, id, change, by, now);
+  if (change.metadata !== undefined || change.ends_at !== undefined) {
+    await changeFields(tx, project, await current(), change, by, now);
   }
-  if (change.status !== undefined) {
-    const wanted = { status: change.status, bill: true };
-    return moveLocked(tx, settings, id, wanted, by, now);
-  }
-  return reread(tx, settings.id, id);
+  if (isOtherPlan) await changePlan(tx, settings, await current(), change, by, now);
+  else await keepPlan(tx, project, current, change, by, now);
+  if (change.status === undefined) return current();
+  const wanted = { status: change.status, bill: true };
+  return moveLocked(tx, settings, subscription.id, wanted, by, now);
+}
 
-  function changesNow(row: Billed, { plan_id, change_at }: SubscriptionPatch): boolean {
-    const isOther = plan_id !== undefined && plan_id.toLowerCase() !== row.plan_id;
-    return isOther && change_at !== "period_end" && status !== "pending" && !row.in_trial;
-  }
+/** Whether a change of plan ends the open period, and does not only replace what is to come. */
+function endsPeriod({ status, in_trial }: Billed, { change_at }: SubscriptionPatch): boolean {
+  return change_at !== "period_end" && status !== "pending" && !in_trial;
 }
 
 /** The present plan takes a scheduled change back; its prices may change all the same. */
 async function keepPlan(
   tx: Tx,
-  settings: ProjectSettings,
-  id: string,
+  project: ProjectId,
+  current: () => Promise<Billed>,
   change: SubscriptionPatch,
   by: By,
   now: Date,
 ): Promise<void> {
-  const subscription = await reread(tx, settings.id, id);
-  if (change.plan_id !== undefined) await takeBack(tx, settings.id, subscription, by, now);
+  if (change.plan_id !== undefined) await takeBack(tx, project, await current(), by, now);
   if (change.overrides !== undefined) {
-    await overridePrices(tx, settings.id, subscription, change.overrides, by, now);
+    await overridePrices(tx, project, await current(), change.overrides, by, now);
   }
 }
 
@@ -137,7 +136,6 @@ async function changeFields(
   now: Date,
 ): Promise<void> {
   const { metadata = subscription.metadata } = change;
-  if (change.metadata === undefined && change.ends_at === undefined) return;
   const { id, started_at, overrides } = subscription;
   const ends_at =
     change.ends_at === undefined ? subscription.ends_at : instant(change.ends_at, "ends_at");

@@ -21,32 +21,47 @@ type Combined = {
 const REMEMBERED_MAX = 10_000;
 const known = new Map<string, Set<string>>();
 
-/** Refuses the events that would open one combination too many. */
+/** Refuses the events that would open one combination too many. At most one question. */
 export async function refuseTooMany(
   db: Queryable,
   project: ProjectId,
   events: readonly Combined[],
 ): Promise<void> {
-  for (const event of events) {
+  const unknown = events.flatMap((event) => {
     const { combination, subscription, metric, period_no } = event;
-    if (combination === null || event.refusal !== undefined || event.unbillable !== null) continue;
-    if (subscription === undefined || metric === undefined) continue;
-    const key = `${project} ${subscription.id} ${metric.id} ${period_no}`;
-    if (known.get(key)?.has(combination)) continue;
+    if (combination === null || event.refusal !== undefined || event.unbillable !== null) return [];
+    if (subscription === undefined || metric === undefined) return [];
     const period = { subscription_id: subscription.id, metric_id: metric.id, period_no };
-    const found = new Set([
-      ...(known.get(key) ?? []),
-      ...(await usageSums.listCombinations(db, project, period)),
-    ]);
-    if (!found.has(combination) && found.size >= COMBINATIONS_MAX) {
-      event.refusal = refuse(
-        "limit_exceeded",
-        `properties: the metric has ${COMBINATIONS_MAX} combinations of dimensions in this ` +
-          "period already. Send fewer distinct values.",
-      );
-      continue;
-    }
-    if (known.size >= REMEMBERED_MAX) known.clear();
-    known.set(key, found.add(combination));
+    const key = keyOf(project, period);
+    return known.get(key)?.has(combination) ? [] : [{ event, combination, period, key }];
+  });
+  if (unknown.length === 0) return;
+  const periods = [...new Map(unknown.map(({ key, period }) => [key, period])).values()];
+  if (known.size + periods.length > REMEMBERED_MAX) known.clear();
+  for (const row of await usageSums.listCombinations(db, project, periods)) {
+    remember(keyOf(project, row), row.combination);
   }
+  for (const { event, combination, key } of unknown) {
+    const found = known.get(key);
+    if (found?.has(combination)) continue;
+    if (found !== undefined && found.size >= COMBINATIONS_MAX) event.refusal = tooMany();
+    else remember(key, combination);
+  }
+}
+
+function keyOf(project: ProjectId, period: usageSums.MetricPeriod): string {
+  return `${project} ${period.subscription_id} ${period.metric_id} ${period.period_no}`;
+}
+
+function remember(key: string, combination: string): void {
+  const found = known.get(key) ?? new Set();
+  known.set(key, found.add(combination));
+}
+
+function tooMany(): Refusal {
+  return refuse(
+    "limit_exceeded",
+    `properties: the metric has ${COMBINATIONS_MAX} combinations of dimensions in this ` +
+      "period already. Send fewer distinct values.",
+  );
 }

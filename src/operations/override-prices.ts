@@ -1,11 +1,14 @@
 // Prices that one subscription has of its own: checked as a plan's are, and kept as a list of their
 // own for the plan that they belong to.
 
+import { groupBy } from "../domain/group-by.ts";
 import type { Override, PriceLists } from "../domain/price-lists.ts";
+import type { PricedCharge } from "../domain/pricing.ts";
 import type { ChargeInput } from "../schema/plans.ts";
 import type { Overrides } from "../schema/subscriptions.ts";
 import type { Tx } from "../store/db.ts";
 import * as priceOverrides from "../store/price-overrides.ts";
+import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import {
   type Finder,
@@ -63,7 +66,7 @@ function shownCharge(charge: ResolvedCharge): ChargeInput {
   };
 }
 
-/** Under the lock of the subscription. Returns the number of the new list. */
+/** Under the lock of the subscription. */
 export async function recordOverride(
   tx: Tx,
   project: ProjectId,
@@ -95,20 +98,46 @@ export function withNewOverride(
 export async function repriceOverrides(
   tx: Tx,
   project: ProjectId,
-  item: { readonly code: string; readonly amount_cents: number },
+  item: Item,
   now: Date,
 ): Promise<void> {
-  const affected = await priceOverrides.listPricedBy(tx, project, item.code);
-  for (const override of affected) {
-    const charges = override.charges?.map((charge, i) => {
-      const sent = override.overrides?.charges?.[i];
-      const isPriced = charge.catalog_item_code === item.code;
-      const isOwn =
-        sent?.amount_override_cents !== null && sent?.amount_override_cents !== undefined;
-      return isPriced && !isOwn ? { ...charge, unit_cents: item.amount_cents } : charge;
-    });
-    const { subscription_id, plan_id } = override;
-    const repriced = { ...override, charges: charges ?? null };
-    await recordOverride(tx, project, { subscription_id, plan_id, effective_at: now }, repriced);
-  }
+  const ids = await priceOverrides.listPricedBy(tx, project, item.code);
+  if (ids.length === 0) return;
+  // Numbers are given under the lock of the subscription.
+  await subscriptions.lockAll(tx, project, ids);
+  const lists = groupBy(await priceOverrides.list(tx, project, ids), (row) => row.subscription_id);
+  const rows = [...lists.values()].flatMap((own) => repriced(own, item, now));
+  await priceOverrides.insert(tx, project, rows);
+}
+
+type Item = { readonly code: string; readonly amount_cents: number };
+
+/** Of one subscription, newest first: the newest list of each plan, if it names the item. */
+function repriced(
+  own: readonly priceOverrides.OverrideRow[],
+  item: Item,
+  now: Date,
+): priceOverrides.OverrideRow[] {
+  const last = own[0]?.override_no ?? 0;
+  const newest = [...groupBy(own, ({ plan_id }) => plan_id).values()].flatMap(([row]) => row ?? []);
+  return newest
+    .filter(({ charges }) => charges?.some(({ catalog_item_code: code }) => code === item.code))
+    .map((row, i) => ({
+      ...row,
+      override_no: last + 1 + i,
+      charges: row.charges?.map((charge, at) => repricedCharge(charge, row, at, item)) ?? null,
+      effective_at: now,
+    }));
+}
+
+/** One with an amount of its own keeps it. */
+function repricedCharge(
+  charge: PricedCharge,
+  { overrides }: priceOverrides.OverrideRow,
+  at: number,
+  item: Item,
+): PricedCharge {
+  const own = overrides?.charges?.[at]?.amount_override_cents ?? null;
+  const isPriced = charge.catalog_item_code === item.code && own === null;
+  return isPriced ? { ...charge, unit_cents: item.amount_cents } : charge;
 }

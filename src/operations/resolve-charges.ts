@@ -1,7 +1,7 @@
 // Looks up what charges refer to, for plans and for prices of one subscription's own, and turns
 // them into the entries of a price list.
 
-import { checkDimensions, highestRate, PRICE_WORDS } from "../domain/charge-words.ts";
+import { checkDimensions, highestRate, ownProperties } from "../domain/charge-words.ts";
 import { type ChargeDraft, draftCharge } from "../domain/charges.ts";
 import type { PricedCharge } from "../domain/pricing.ts";
 import { refuse } from "../errors.ts";
@@ -153,10 +153,4 @@ export function pricedCharge(charge: Priceable): PricedCharge {
     ...(charge.weighted_by === null ? {} : { weighted_by: charge.weighted_by }),
     ...(model === "flat_fee" || !isNew ? {} : { highest_rate: highestRate(model, price) }),
   };
-}
-
-function ownProperties(properties: Readonly<Record<string, unknown>>) {
-  return Object.fromEntries(
-    Object.entries(properties).filter(([name]) => !PRICE_WORDS.includes(name)),
-  );
 }

@@ -7,12 +7,11 @@ import * as openPeriods from "../store/open-periods.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
+import { BATCH_MAX } from "./close-periods.ts";
 import { emit, type Fact, SCHEDULER } from "./emit.ts";
 import { issueInvoices, requestFor } from "./issue-invoices.ts";
 import { closingOf, loadTerms, loadUsage } from "./load-closing.ts";
 import type { CloseReport } from "./set-aside.ts";
-
-const BATCH_MAX = 1_000;
 
 export async function settleEnded(
   tx: Tx,

@@ -41,21 +41,15 @@ export function list(db: Queryable, project: ProjectId, subscription_ids: readon
      order by subscription_id, override_no desc`);
 }
 
-/** The newest list of each subscription and plan that takes a price from the catalog item. */
-export function listPricedBy(db: Queryable, project: ProjectId, item_code: string) {
-  return db.many<OverrideRow>(sql`
-    select o.subscription_id, o.override_no, o.plan_id, o.amount_cents, o.minimum_cents, o.charges,
-           o.overrides, o.effective_at
-      from price_overrides o
-     where o.project_id = ${project}
-       and o.charges @> jsonb_build_array(jsonb_build_object('catalog_item_code',
-                                                             ${item_code}::text))
-       and not exists (
-         select 1
-           from price_overrides n
-          where n.project_id = ${project} and n.subscription_id = o.subscription_id
-            and n.plan_id = o.plan_id and n.override_no > o.override_no)
-     order by o.subscription_id, o.override_no`);
+/** Subscriptions that have a list, perhaps no longer the newest, that names the catalog item. */
+export async function listPricedBy(db: Queryable, project: ProjectId, item_code: string) {
+  const rows = await db.many<{ subscription_id: string }>(sql`
+    select distinct subscription_id
+      from price_overrides
+     where project_id = ${project}
+       and charges @> jsonb_build_array(jsonb_build_object('catalog_item_code',
+                                                           ${item_code}::text))`);
+  return rows.map((row) => row.subscription_id);
 }
 
 /** Whether a live subscription's own charges name the metric or the catalog item. */

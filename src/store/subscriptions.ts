@@ -108,6 +108,16 @@ export async function lock(tx: Tx, project: ProjectId, ref: string) {
        for update of s`);
 }
 
+/** Several of them, in the order of their ids. */
+export async function lockAll(tx: Tx, project: ProjectId, ids: readonly string[]): Promise<void> {
+  await tx.many(sql`
+    select 1
+      from subscriptions
+     where project_id = ${project} and id = any(${ids}::uuid[])
+     order by id
+       for no key update`);
+}
+
 export type SubscriptionFilter = {
   readonly customer_id?: string;
   readonly status?: string;

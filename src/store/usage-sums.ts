@@ -210,21 +210,30 @@ async function removeSums(tx: Tx, project: ProjectId, from: PeriodRef): Promise<
   await tx.run(sql`delete from usage_uniques where ${behind}`);
 }
 
-/** The combinations of dimensions that a period has usage of, or started with a level of. */
-export async function listCombinations(
+export type MetricPeriod = PeriodRef & { readonly metric_id: string };
+
+/** The combinations of dimensions that periods have usage of, or started with a level of. */
+export function listCombinations(
   db: Queryable,
   project: ProjectId,
-  period: PeriodRef & { readonly metric_id: string },
-): Promise<string[]> {
-  const rows = await db.many<{ combination: string }>(sql`
-    select distinct combination
-      from usage_parts
-     where project_id = ${project} and subscription_id = ${period.subscription_id}
-       and period_no = ${period.period_no} and metric_id = ${period.metric_id}
+  periods: readonly MetricPeriod[],
+) {
+  const wanted = sql`
+      unnest(${periods.map((period) => period.subscription_id)}::uuid[],
+             ${periods.map((period) => period.metric_id)}::uuid[],
+             ${periods.map((period) => period.period_no)}::integer[])
+             as w (subscription_id, metric_id, period_no)`;
+  return db.many<MetricPeriod & { readonly combination: string }>(sql`
+    select distinct d.subscription_id, d.metric_id, d.period_no, d.combination
+      from usage_parts d
+      join ${wanted}
+        on w.subscription_id = d.subscription_id and w.period_no = d.period_no
+       and w.metric_id = d.metric_id
+     where d.project_id = ${project}
      union
-    select jsonb_object_keys(s.levels -> ${period.metric_id}::text)
+    select s.id, w.metric_id, s.period_no, jsonb_object_keys(s.levels -> w.metric_id::text)
       from subscriptions s
-     where s.project_id = ${project} and s.id = ${period.subscription_id}
-       and s.period_no = ${period.period_no}`);
-  return rows.map((row) => row.combination);
+      join ${wanted}
+        on w.subscription_id = s.id and w.period_no = s.period_no
+     where s.project_id = ${project} and s.levels is not null`);
 }

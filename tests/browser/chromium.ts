@@ -2,9 +2,11 @@
 
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
+import type { App } from "../support/app.ts";
 
 const CANDIDATES = [
   process.env.CHROMIUM_PATH,
@@ -24,6 +26,19 @@ export function launch(): Promise<Browser> {
   if (CHROMIUM === undefined) throw new Error(SKIPPED);
   // As root, in a container, Chromium's own sandbox cannot start.
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+}
+
+export const PHONE = { width: 360, height: 740 };
+
+/** Where the app's pages are, once it listens. */
+export async function serve({ server }: App): Promise<string> {
+  await server.fastify.listen({ port: 0, host: "127.0.0.1" });
+  return `http://127.0.0.1:${(server.fastify.server.address() as AddressInfo).port}`;
+}
+
+/** How far the page is wider than its window. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate("document.documentElement.scrollWidth - innerWidth") as Promise<number>;
 }
 
 /** Kept for people to look at. */

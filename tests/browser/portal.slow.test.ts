@@ -1,14 +1,12 @@
 // The portal's page in a real browser: what people see, on which screens, and that no name runs.
 
-import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
-import { CHROMIUM, launch, SKIPPED, shoot } from "./chromium.ts";
+import { CHROMIUM, launch, overflow, PHONE, SKIPPED, serve, shoot } from "./chromium.ts";
 
 const PAGE_BYTES_MAX = 100 * 1024;
-const PHONE = { width: 360, height: 740 };
 const HOSTILE = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>'\${7*7}{{7*7}}<!--`;
 
 let app: App;
@@ -20,8 +18,7 @@ let customer: Json;
 beforeAll(async () => {
   if (CHROMIUM === undefined) return;
   app = await startApp();
-  await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
-  base = `http://127.0.0.1:${(app.server.fastify.server.address() as AddressInfo).port}`;
+  base = await serve(app);
   browser = await launch();
   project = await sandbox(app, "2025-01-10T09:00");
   customer = await busyCustomer();
@@ -86,10 +83,6 @@ async function visit(path: string, options: BrowserContextOptions = {}): Promise
   });
   await page.goto(`${base}${path}`, { waitUntil: "networkidle" });
   return { page, requests, faults, bytes: () => bytes };
-}
-
-function overflow(page: Page): Promise<number> {
-  return page.evaluate("document.documentElement.scrollWidth - innerWidth") as Promise<number>;
 }
 
 test("a Chromium is there to test with", (context) => {

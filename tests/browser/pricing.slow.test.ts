@@ -1,15 +1,12 @@
 // Invoices and the portal of a customer with every kind of price, in a real browser.
 
-import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, sandbox } from "../support/given.ts";
 import { type PricedStory, pricedStory } from "../support/priced-story.ts";
 import { useOf } from "../support/pricing.ts";
-import { CHROMIUM, launch, shoot } from "./chromium.ts";
-
-const PHONE = { width: 360, height: 740 };
+import { CHROMIUM, launch, overflow, PHONE, serve, shoot } from "./chromium.ts";
 
 let app: App;
 let browser: Browser;
@@ -19,8 +16,7 @@ let story: PricedStory;
 beforeAll(async () => {
   if (CHROMIUM === undefined) return;
   app = await startApp();
-  await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
-  base = `http://127.0.0.1:${(app.server.fastify.server.address() as AddressInfo).port}`;
+  base = await serve(app);
   browser = await launch();
   story = await pricedStory(app);
 });
@@ -34,10 +30,6 @@ async function open(path: string, options: BrowserContextOptions = {}): Promise<
   const page = await context.newPage();
   await page.goto(`${base}${path}`, { waitUntil: "networkidle" });
   return page;
-}
-
-function overflow(page: Page): Promise<number> {
-  return page.evaluate("document.documentElement.scrollWidth - innerWidth") as Promise<number>;
 }
 
 function invoicePath(customer: Json, { number }: Json): string {
