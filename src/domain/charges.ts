@@ -24,6 +24,7 @@ export type ChargeDraft = {
   readonly catalog_item_code: string | null;
   readonly amount_override_cents: number | null;
   readonly quantity_from: string | null;
+  readonly tax_codes: readonly string[] | null;
   readonly properties: Record<string, unknown>;
 };
 
@@ -66,6 +67,7 @@ function usageCharge(model: UsageModel, input: ChargeInput, at: string): ChargeD
     catalog_item_code: null,
     amount_override_cents: null,
     quantity_from: null,
+    tax_codes: input.tax_codes ?? null,
     properties: { ...ownProperties(input.properties), ...price },
   };
 }
@@ -109,6 +111,7 @@ function flatFee(input: ChargeInput, at: string): ChargeDraft {
     catalog_item_code: code,
     amount_override_cents: override,
     quantity_from,
+    tax_codes: input.tax_codes ?? null,
     properties: { ...input.properties, ...price },
   };
 }

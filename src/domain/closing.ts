@@ -1,9 +1,11 @@
 // The end of a period, decided: what it is billed, and which period follows. Pure: the close, the
 // final invoice and the preview all come through here.
 
+import { type BaseInvoice, corrected, daysBack } from "./corrections.ts";
 import { startOfDay, utcDate } from "./dates.ts";
 import { formatDecimal, integer } from "./decimal.ts";
 import { draftInvoice, type InvoiceDraft } from "./invoicing.ts";
+import type { PartOfPeriod } from "./late-window.ts";
 import { levelsAfter } from "./levels.ts";
 import { adjustments, arrearsFees, type Billed, noFees, type PeriodFees } from "./period-fees.ts";
 import { billedDates, type Period, periodAt, periodDays, type Suspension } from "./periods.ts";
@@ -21,6 +23,7 @@ import {
   startFees,
 } from "./pricing.ts";
 import type { Quantities } from "./quantities.ts";
+import type { TaxTerms } from "./taxes.ts";
 import type { Levels, MetricUsage } from "./usage-fees.ts";
 
 /** A period and the prices that it was opened with. */
@@ -51,6 +54,8 @@ export type LatePeriod = PricedPeriod & {
   readonly is_trial: boolean;
   readonly billable: boolean;
   readonly billed: Billed;
+  /** Those in force when it was closed; null without any. */
+  readonly taxes: TaxTerms | null;
   readonly usage: readonly MetricUsage[];
   /** Of the invoice that closed it: its number, and what it called each charge. */
   readonly invoice: ClosingInvoice | undefined;
@@ -83,8 +88,8 @@ export type Closing = {
   readonly suspensions: readonly Suspension[];
   readonly quantities: Quantities;
   readonly late: readonly LatePeriod[];
-  /** The number of the invoice that billed the base fee of the period in advance. */
-  readonly base_invoice_number: string | null;
+  /** That which billed the base fee of the period in advance. */
+  readonly base_invoice: BaseInvoice | null;
   readonly net_payment_days: number;
   /** For a preview: a draft also where nothing would be billed. */
   readonly draft_anyway?: boolean;
@@ -113,14 +118,12 @@ export function closePeriod(closing: Closing): Closed {
   const start_levels = levelsFrom(corrections, subscription);
   const { fees, base_correction, billed } = ownFees(closing, list, start_levels ?? {});
   const dates = billedDates(subscription.current_period_start, end);
-  const days_back = base_correction && {
-    ...base_correction,
-    properties: {
-      ...base_correction.properties,
-      ...dates,
-      invoice_number: closing.base_invoice_number,
-    },
-  };
+  const part = partOf(subscription, list);
+  const days_back =
+    base_correction &&
+    daysBack(base_correction, closing.base_invoice, {
+      ...{ period_no: subscription.period_no, part, ended_at: end, dates },
+    });
   const draft = draftInvoice({
     fees: [...fees, ...corrections.fees, ...(days_back === undefined ? [] : [days_back])],
     currency: list.currency,
@@ -128,6 +131,7 @@ export function closePeriod(closing: Closing): Closed {
     now: closing.now,
     net_payment_days: closing.net_payment_days,
     allow_zero: closing.draft_anyway === true,
+    part,
   });
   const levels = { start: start_levels, end: levelsBehind(start_levels, closing.usage) };
   return { list, draft, billed, settled: corrections.settled, levels };
@@ -203,13 +207,26 @@ function correctPeriod(
   const list = listOf(lists, period);
   const full = periodAt(period.starts_at, list.interval, period.anchor_date);
   const { usage, starts_at: start, ends_at: end } = period;
-  return adjustments({
+  const part = partOf({ ...period, current_period_start: start, in_trial: false }, list);
+  const of = { period_no: period.period_no, part, ended_at: end, taxes: period.taxes };
+  const { fees, billed } = adjustments({
     list,
     metered: { usage, levels, start, end, full_ms: lengthOf(full) },
     billed: period.billed,
     names: namesOf(names, list, period.invoice?.names),
     invoice_number: period.invoice?.number ?? null,
   });
+  const correcting = { ...of, gives_back_base: false };
+  return { fees: fees.map((fee) => ({ ...fee, money: corrected(fee, correcting) })), billed };
+}
+
+/** Its full period is what coupons count as one use. */
+function partOf(
+  period: Pick<ClosingSubscription, "current_period_start" | "anchor_date" | "in_trial">,
+  { interval }: PlanVersion,
+): PartOfPeriod {
+  const { current_period_start: starts_at, anchor_date, in_trial: is_trial } = period;
+  return { starts_at, anchor_date, interval, is_trial };
 }
 
 /** The levels that the open period starts with, late usage included. */
@@ -305,6 +322,7 @@ export function openPeriod(
     ...billedDates(start, full.next),
     now,
     net_payment_days,
+    part: partOf({ current_period_start: start, anchor_date, in_trial: false }, list),
   });
   return {
     period: { start, next: full.next },

@@ -29,8 +29,8 @@ export type DocumentLine = {
 type Words = Pick<DocumentLine, "details" | "parts">;
 
 export function lineOf(fee: Fee, names: DocumentNames): DocumentLine {
-  // The one unit of a minimum, or of days given back, says nothing.
-  const isCounted = !isMinimum(fee) && !isBaseCorrection(fee);
+  // The one unit of a minimum, of days given back, or of a top-up says nothing.
+  const isCounted = !isMinimum(fee) && !isBaseCorrection(fee) && fee.fee_type !== "top_up";
   return {
     title: titleOf(fee, names),
     ...wordsOf(fee),
@@ -53,10 +53,12 @@ export function planNameOf(
   return plan?.code === code ? plan.name : code;
 }
 
+const ALWAYS_NAMED: ReadonlySet<string> = new Set(["add_on", "one_off", "top_up"]);
+
 /** Whether the fee keeps its name; older ones may have a caller's own property of that name. */
 function isNamed({ properties, fee_type }: Fee): boolean {
   if (typeof properties.name !== "string") return false;
-  return fee_type === "add_on" || typeof properties.plan_code === "string";
+  return ALWAYS_NAMED.has(fee_type) || typeof properties.plan_code === "string";
 }
 
 /** Also a corrected one. Lines of usage name their charge model. */

@@ -1,70 +1,158 @@
 // An invoice as a document: its texts and amounts in order, for any renderer. No layout here.
 
+import type { CreditNote, Refund } from "../schema/credit-notes.ts";
 import type { InvoiceWithFees } from "../schema/invoices.ts";
+import type { Payment } from "../schema/payments.ts";
 import type { Settings } from "../schema/settings.ts";
 import { formatDate, formatMoney, formatPeriod } from "./documents-format.ts";
 import { type DocumentLine, type DocumentNames, lineOf, planNameOf } from "./documents-lines.ts";
+import { type DocumentParty, type Party, partyOf } from "./documents-parties.ts";
+import { type DocumentRow, taxName, totalsOf } from "./documents-totals.ts";
 
 export type DocumentInput = {
+  /** As they are now: the document has the parties that the invoice keeps, if it keeps them. */
   readonly issuer: Settings;
   readonly customer: { readonly name: string; readonly email: string; readonly reference: string };
   readonly invoice: InvoiceWithFees;
   readonly names: DocumentNames;
+  /** What has moved its money, oldest first. */
+  readonly moved: {
+    readonly payments: readonly Payment[];
+    readonly refunds: readonly Refund[];
+    readonly notes: readonly Pick<CreditNote, "number" | "issuing_date" | "total_cents">[];
+  };
+};
+
+/** Payments, credit notes, or where a credit note goes. */
+export type DocumentList = {
+  readonly title: string;
+  readonly rows: readonly {
+    readonly date: string;
+    readonly text: string;
+    readonly amount: string;
+  }[];
 };
 
 export type InvoiceDocument = {
+  readonly kind: "Invoice" | "Credit note";
   readonly number: string;
   readonly created_at: Date;
-  readonly state: { readonly label: string; readonly tone: "good" | "warn" | "bad" | "mute" };
-  readonly issuer: {
-    readonly name: string;
-    readonly lines: readonly string[];
-    readonly color: string;
-  };
-  readonly customer: { readonly name: string; readonly lines: readonly string[] };
+  /** A credit note has none. */
+  readonly state:
+    | { readonly label: string; readonly tone: "good" | "warn" | "bad" | "mute" }
+    | undefined;
+  readonly issuer: DocumentParty & { readonly color: string };
+  readonly customer: DocumentParty;
   readonly facts: readonly (readonly [label: string, value: string])[];
+  /** In the caller's own words; may have several lines, as `footer`. */
+  readonly memo: string;
+  /** Whether lines have units and a price, or an amount alone. */
+  readonly has_units: boolean;
   readonly lines: readonly DocumentLine[];
-  readonly totals: readonly {
-    readonly label: string;
-    readonly amount: string;
-    readonly strong: boolean;
-  }[];
+  readonly totals: readonly DocumentRow[];
+  readonly tax_note: string;
   readonly note: string;
+  readonly pay: { readonly label: string; readonly url: string } | undefined;
+  readonly lists: readonly DocumentList[];
+  readonly footer: string;
 };
 
 export function invoiceDocument(input: DocumentInput): InvoiceDocument {
-  const { issuer, customer, invoice, names } = input;
-  const isAddOn = invoice.invoice_type === "addon";
+  const { issuer, invoice, names } = input;
   const plan = planNameOf(invoice.fees, names);
+  const parties = partiesOf(input);
+  const hasMoney = usesMoney(input);
   return {
+    kind: "Invoice",
     number: invoice.number,
     created_at: invoice.created_at,
     state: stateOf(invoice),
-    issuer: {
-      name: issuer.name,
-      lines: [
-        ...issuer.address.split(/\r?\n/).filter((line) => line.trim() !== ""),
-        ...(issuer.tax_id === "" ? [] : [`Tax number ${issuer.tax_id}`]),
-      ],
-      color: issuer.logo_color,
-    },
-    customer: {
-      name: customer.name,
-      lines: [customer.email, customer.reference].filter((line) => line !== ""),
-    },
+    ...parties,
     facts: [
       ["Invoice number", invoice.number],
+      ...(invoice.po_number === "" ? [] : [["PO number", invoice.po_number] as const]),
       ["Issued", formatDate(invoice.issuing_date)],
       ["Due", formatDate(invoice.due_date)],
-      ...(isAddOn
-        ? []
-        : [["Period", formatPeriod(invoice.period_start, invoice.period_end)] as const]),
+      ...(invoice.invoice_type === "subscription"
+        ? [["Period", formatPeriod(invoice.period_start, invoice.period_end)] as const]
+        : []),
       ...(plan === undefined ? [] : [["Plan", plan] as const]),
     ],
-    lines: invoice.fees.map((fee) => lineOf(fee, names)),
-    totals: totalsOf(invoice),
+    memo: invoice.memo,
+    has_units: true,
+    lines: invoice.fees.map((fee) => withTerms(lineOf(fee, names), fee, invoice)),
+    totals: totalsOf(invoice, hasMoney),
+    tax_note: invoice.tax_note,
     note: noteOf(invoice),
+    pay: payOf(invoice),
+    lists: hasMoney
+      ? [notesOf(input), paymentsOf(input)].filter(({ rows }) => rows.length > 0)
+      : [],
+    footer: issuer.footer,
   };
+}
+
+/** As the invoice keeps them; those from before it did have today's. */
+export function partiesOf(input: Pick<DocumentInput, "issuer" | "customer" | "invoice">) {
+  const { issuer, customer, invoice } = input;
+  const { name, address, tax_id, logo_color } = issuer;
+  const { reference: external_id, email } = customer;
+  const seller: Party = isKept(invoice.seller) ? invoice.seller : { name, address, tax_id };
+  const buyer: Party = isKept(invoice.buyer)
+    ? invoice.buyer
+    : { name: customer.name, email, external_id };
+  return { issuer: { ...partyOf(seller), color: logo_color }, customer: partyOf(buyer) };
+}
+
+function isKept(party: Party): boolean {
+  return Object.keys(party).length > 0;
+}
+
+/**
+ * Whether anything of taxes, coupons, credit notes, prepaid money and the like is used. Who uses
+ * none of it has documents as they were before there was any, and so no list of payments.
+ */
+function usesMoney({ issuer, invoice, moved }: DocumentInput): boolean {
+  const { seller, buyer, coupons, taxes, credits, memo, po_number, tax_note } = invoice;
+  const { city, postal_code, region, country } = seller;
+  const { name: _name, email: _email, external_id: _id, ...terms } = buyer;
+  const texts = [city, postal_code, region, country, ...Object.values(terms)];
+  return (
+    [...texts, memo, po_number, tax_note, issuer.footer, issuer.payment_url].some(
+      (text) => text !== undefined && text !== null && text !== "",
+    ) ||
+    issuer.tax_codes !== null ||
+    invoice.payment_url !== null ||
+    ["one_off", "top_up"].includes(invoice.invoice_type) ||
+    invoice.written_off_cents !== 0 ||
+    coupons.length + taxes.length + moved.refunds.length + moved.notes.length > 0 ||
+    credits.some(({ kind }) => ["free", "paid", "credit_note"].includes(kind))
+  );
+}
+
+type Fee = InvoiceWithFees["fees"][number];
+
+/** With its share of the coupons and, where lines are taxed in different ways, its taxes. */
+function withTerms(line: DocumentLine, fee: Fee, invoice: InvoiceWithFees): DocumentLine {
+  const { discount_cents, amount_currency } = fee;
+  const money = formatMoney(Math.abs(discount_cents), amount_currency);
+  const words = [
+    ...(discount_cents > 0 ? [`Discount ${money}`] : []),
+    ...(discount_cents < 0 ? [`Discount given back ${money}`] : []),
+    ...taxWords(fee, invoice),
+  ];
+  return words.length === 0 ? line : { ...line, details: [...line.details, words.join(", ")] };
+}
+
+/** "VAT 5.5 %"; nothing where all lines have the same taxes. */
+export function taxWords(fee: Fee, { fees, taxes }: InvoiceWithFees): string[] {
+  const keyOf = (each: Fee) => each.taxes.map(({ code, percent }) => `${code} ${percent}`).join();
+  if (fees.every((each) => keyOf(each) === keyOf(fee))) return [];
+  if (fee.taxes.length === 0) return ["no tax"];
+  return fee.taxes.map(({ code, percent }) => {
+    const found = taxes.find((tax) => tax.code === code && tax.percent === percent);
+    return taxName({ name: found?.name ?? code, percent });
+  });
 }
 
 function stateOf(invoice: InvoiceWithFees): InvoiceDocument["state"] {
@@ -73,6 +161,8 @@ function stateOf(invoice: InvoiceWithFees): InvoiceDocument["state"] {
       return { label: "Paid", tone: "good" };
     case "voided":
       return { label: "Void", tone: "mute" };
+    case "uncollectible":
+      return { label: "Written off", tone: "mute" };
     case "overdue":
       return { label: "Overdue", tone: "bad" };
     default:
@@ -82,31 +172,48 @@ function stateOf(invoice: InvoiceWithFees): InvoiceDocument["state"] {
   }
 }
 
-function totalsOf(invoice: InvoiceWithFees): InvoiceDocument["totals"] {
-  const { currency, subtotal_cents, total_cents, credit_applied_cents, amount_paid_cents } =
-    invoice;
-  const row = (label: string, cents: number, strong = false) => ({
-    label,
-    amount: formatMoney(cents, currency),
-    strong,
-  });
-  return [
-    ...(subtotal_cents === total_cents
-      ? []
-      : [row("Subtotal", subtotal_cents), row("Added to your credit", -subtotal_cents)]),
-    row("Total", total_cents, true),
-    ...(credit_applied_cents === 0 ? [] : [row("Credit applied", -credit_applied_cents)]),
-    ...(amount_paid_cents === 0 ? [] : [row("Paid", -amount_paid_cents)]),
-    row("Amount due", invoice.amount_due_cents, true),
-  ];
-}
-
 function noteOf(invoice: InvoiceWithFees): string {
   if (invoice.status === "voided") return "This invoice is void. Nothing is to be paid.";
   if (invoice.status === "succeeded") return "Nothing is left to pay. Thank you.";
+  if (invoice.status === "uncollectible") return "What was left to pay is written off.";
   const due = formatMoney(invoice.amount_due_cents, invoice.currency);
   const date = formatDate(invoice.due_date);
   return invoice.status === "overdue"
     ? `${due} was due on ${date}. Please pay now and name ${invoice.number}.`
     : `Please pay ${due} by ${date} and name ${invoice.number}.`;
+}
+
+function payOf({ payment_url, amount_due_cents, currency }: InvoiceWithFees) {
+  if (payment_url === null) return undefined;
+  return { label: `Pay ${formatMoney(amount_due_cents, currency)}`, url: payment_url };
+}
+
+function notesOf({ invoice, moved }: DocumentInput): DocumentList {
+  const rows = moved.notes.map(({ number, issuing_date, total_cents }) => ({
+    date: formatDate(issuing_date),
+    text: number,
+    amount: formatMoney(-total_cents, invoice.currency),
+  }));
+  return { title: "Credit notes", rows };
+}
+
+/** Payments and what was given back of them, in the order of their days. */
+function paymentsOf({ moved }: DocumentInput): DocumentList {
+  const entries = [
+    ...moved.payments.map(({ paid_at, provider, reference, ...payment }) => ({
+      at: paid_at,
+      text: [provider, reference ?? payment.provider_payment_id].join(", "),
+      amount: formatMoney(payment.amount_cents, payment.currency),
+    })),
+    ...moved.refunds.map(({ refunded_at, ...refund }) => refundEntry(refunded_at, refund)),
+  ];
+  const ordered = entries.sort((a, b) => a.at.getTime() - b.at.getTime());
+  const rows = ordered.map(({ at, ...row }) => ({ date: formatDate(at.toISOString()), ...row }));
+  return { title: "Payments", rows };
+}
+
+function refundEntry(at: Date, refund: Omit<Refund, "refunded_at">) {
+  const { provider, provider_refund_id, amount_cents, currency } = refund;
+  const text = `Refund by ${provider}, ${provider_refund_id}`;
+  return { at, text, amount: formatMoney(-amount_cents, currency) };
 }

@@ -4,10 +4,10 @@ import { addDays, daysBetween } from "./dates.ts";
 
 export type Step = Readonly<DunningStep>;
 
-/** An add-on has no subscription that could be suspended: its invoice is only reminded of. */
+/** Without a subscription nothing could be suspended: such an invoice is only reminded of. */
 export function stepsFor(steps: readonly Step[], invoice_type: string): Step[] {
   return steps.filter(
-    (step) => invoice_type !== "addon" || step.webhook_event.startsWith("invoice."),
+    (step) => invoice_type === "subscription" || step.webhook_event.startsWith("invoice."),
   );
 }
 

@@ -80,6 +80,11 @@ export function prorated(
   };
 }
 
+/** The amount times share ÷ whole, rounded half away from 0. */
+export function scaled(cents: number, share: number, whole: number): number {
+  return toCents(divideRounded(multiply(integer(cents), integer(share)), BigInt(whole)));
+}
+
 function rounded(exact: Decimal): Amount {
   const amount_cents = checkAmount(toCents(roundHalfAway(exact)));
   return { amount_cents, precise_amount: formatDecimal(exact) };

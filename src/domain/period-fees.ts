@@ -7,17 +7,26 @@ import { billedDates } from "./periods.ts";
 import {
   type Advance,
   arrearsFlatFee,
+  BASE_LINE,
   type BilledDays,
   baseFee,
   type Days,
   daysOf,
   type FeeDraft,
+  moneyOf,
   type Names,
   type PlanVersion,
   type PricedCharge,
 } from "./pricing.ts";
 import type { Quantities } from "./quantities.ts";
-import { type Line, type Metered, minimumFee, minimumTarget, usageLines } from "./usage-fees.ts";
+import {
+  type Line,
+  type Metered,
+  minimumFee,
+  minimumKey,
+  minimumTarget,
+  usageLines,
+} from "./usage-fees.ts";
 
 /** By line: what all invoices so far say that a period's usage is and costs. */
 export type Billed = Readonly<Record<string, BilledLine>>;
@@ -51,7 +60,7 @@ export type PeriodFees = {
   readonly billed: Billed;
 };
 
-const PLAN_MINIMUM = "minimum";
+const PLAN_MINIMUM = minimumKey(null);
 
 /** What is billed when a period ends. */
 export function arrearsFees(close: PeriodClose): PeriodFees {
@@ -114,10 +123,6 @@ function planMinimum(rating: Rating, minimum: BilledMinimum, lines: readonly Lin
   return { key, ...minimumFee(null, list.minimum_cents, minimum, lines, list, names) };
 }
 
-function minimumKey(charge: PricedCharge): string {
-  return `${PLAN_MINIMUM} ${charge.id}`;
-}
-
 function minimumOf(minimum_cents: number, days: Days): BilledMinimum {
   return { ...days, target_cents: minimumTarget(minimum_cents, days), fixed_cents: 0 };
 }
@@ -159,6 +164,7 @@ function baseCorrection(
       billed_amount_cents,
       corrected_amount_cents,
     },
+    money: moneyOf(list, null, BASE_LINE),
   };
 }
 

@@ -16,9 +16,11 @@ import {
   ONE,
   ZERO,
 } from "./decimal.ts";
+import type { PartOfPeriod } from "./late-window.ts";
 import { flatAmount, prorated, toCents } from "./money.ts";
 import { billableDays, type Interval, type Suspension } from "./periods.ts";
 import { averageQuantity, highestQuantity, type Quantities } from "./quantities.ts";
+import type { TaxTerms } from "./taxes.ts";
 
 type Properties = Readonly<Record<string, unknown>>;
 
@@ -41,6 +43,7 @@ export type PricedCharge = {
   readonly price?: ChargePrice;
   readonly dimensions?: readonly string[];
   readonly weighted_by?: "hour" | "period" | null;
+  readonly tax_codes?: readonly string[] | null;
   /** An upper bound of what one unit costs; of charges that are not standard. */
   readonly highest_rate?: number;
 };
@@ -55,17 +58,56 @@ export type PlanVersion = {
   readonly amount_cents: number;
   readonly minimum_cents: number;
   readonly base_timing: "arrears" | "advance";
+  /** Of the base fee, and of charges that say nothing themselves. */
+  readonly tax_codes?: readonly string[] | null;
   readonly charges: readonly PricedCharge[];
 };
 
 export type FeeDraft = {
-  readonly fee_type: "subscription" | "charge" | "minimum" | "adjustment" | "add_on";
+  readonly fee_type:
+    | "subscription"
+    | "charge"
+    | "minimum"
+    | "adjustment"
+    | "add_on"
+    | "one_off"
+    | "top_up";
   readonly charge_id: string | null;
   readonly billable_metric_code: string | null;
   readonly units: string;
   readonly amount_cents: number;
   readonly properties: Properties;
+  readonly money?: FeeMoney;
 };
+
+/** What taxes and coupons need to know of a fee. */
+export type FeeMoney = {
+  /** As the charge or its plan says; null: neither does. */
+  readonly tax_codes: readonly string[] | null;
+  /** Names the line among those of its period. */
+  readonly line: string | null;
+  /** Of a fee that corrects a period. */
+  readonly corrects?: Corrected;
+};
+
+export type Corrected = {
+  readonly period_no: number;
+  /** Coupons count uses by the full period that it is a part of. */
+  readonly part: PartOfPeriod;
+  readonly ended_at: Date;
+  /** The taxes of then, or null where there were none. */
+  readonly taxes: TaxTerms | null;
+  /** Days given back of a base fee in advance. */
+  readonly gives_back_base: boolean;
+};
+
+export function moneyOf(
+  list: Pick<PlanVersion, "tax_codes">,
+  charge: Pick<PricedCharge, "tax_codes"> | null,
+  line: string,
+): FeeMoney {
+  return { tax_codes: charge?.tax_codes ?? list.tax_codes ?? null, line };
+}
 
 /** What documents call the plan and its charges, as of now. */
 export type Names = {
@@ -78,6 +120,8 @@ export class BadQuantity extends Error {
   override readonly name = "BadQuantity";
 }
 
+/** The line of the base fee. */
+export const BASE_LINE = "base";
 const QUANTITY_SOURCE = "subscription_property.";
 /** A month of each interval, in twelfths. */
 const TWELFTHS = { weekly: 52, monthly: 12, quarterly: 4, semiannual: 2, yearly: 1 } as const;
@@ -140,6 +184,7 @@ export function baseFee(list: PlanVersion, billed: BilledDays, names: Names): Fe
       plan_code: list.plan_code,
       plan_version: list.version,
     },
+    money: moneyOf(list, null, BASE_LINE),
   };
 }
 
@@ -262,6 +307,7 @@ function flatFeeLine(
       plan_code: list.plan_code,
       plan_version: list.version,
     },
+    money: moneyOf(list, charge, charge.id),
   };
 }
 

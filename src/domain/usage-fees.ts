@@ -7,7 +7,14 @@ import { add, compare, decimal, isZero, ZERO } from "./decimal.ts";
 import { compareCombinations, matchPrice, valuesOf } from "./dimensions.ts";
 import { formatFraction, fraction, notNegative, roundFraction, shifted } from "./fraction.ts";
 import { checkAmount, exponentOf, prorated, sumCents, toCents } from "./money.ts";
-import type { Days, FeeDraft, Names, PlanVersion, PricedCharge } from "./pricing.ts";
+import {
+  type Days,
+  type FeeDraft,
+  moneyOf,
+  type Names,
+  type PlanVersion,
+  type PricedCharge,
+} from "./pricing.ts";
 
 /** Usage of one metric, or of one combination of its dimensions: a total, or an entry a day. */
 export type MetricUsage = UsageDay & {
@@ -134,6 +141,7 @@ function usageLine(
         plan_code: list.plan_code,
         plan_version: list.version,
       },
+      money: moneyOf(list, charge, lineKey(charge.id, part.combination)),
     },
   };
 }
@@ -200,6 +208,12 @@ export function minimumFee(
         plan_code: list.plan_code,
         plan_version: list.version,
       },
+      money: moneyOf(list, charge, minimumKey(charge)),
     },
   };
+}
+
+/** The line that makes up for a charge's minimum, or the plan's. */
+export function minimumKey(charge: PricedCharge | null): string {
+  return charge === null ? "minimum" : `minimum ${charge.id}`;
 }

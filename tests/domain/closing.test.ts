@@ -45,7 +45,7 @@ function closing(versions: readonly DatedVersion[], parts: Parts = {}): Closing 
     suspensions: [],
     quantities: { former: [], present: {} },
     late: [],
-    base_invoice_number: "INV-1",
+    base_invoice: { number: "INV-1", taxes: [], left: null },
     net_payment_days: 14,
     now: at("02-01"),
     ...rest,
@@ -147,7 +147,7 @@ describe("levels", () => {
     ({
       ...{ plan_id: "old", plan_version: 1, override_no: null, anchor_date: null, levels: null },
       ...{ period_no, starts_at: at(month), ends_at: at(until), is_trial: false, billable: true },
-      ...{ billed: {}, usage: [], invoice: undefined, ...parts },
+      ...{ billed: {}, taxes: null, usage: [], invoice: undefined, ...parts },
     }) satisfies LatePeriod;
   const march = {
     subscription: { current_period_start: at("03-01"), current_period_next: at("04-01") },

@@ -47,6 +47,7 @@ describe("late usage", () => {
           corrected_amount_cents: 1200,
           invoice_number: "INV-2026-0001",
         },
+        money: { tax_codes: null, line: "usage" },
       },
     ]);
     expect(corrected(billed, "120").fees).toEqual([]);

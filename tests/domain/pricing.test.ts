@@ -97,6 +97,7 @@ describe("the base fee", () => {
         plan_code: "pro",
         plan_version: 3,
       },
+      money: { tax_codes: null, line: "base" },
     });
   });
 
@@ -143,6 +144,7 @@ describe("usage fees", () => {
         plan_code: "pro",
         plan_version: 1,
       },
+      money: { tax_codes: null, line: "usage" },
     });
   });
 

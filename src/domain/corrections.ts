@@ -1,0 +1,43 @@
+// What a correction carries of the line that it corrects: its period, its taxes, and of a base fee
+// billed in advance what is left of it.
+
+import { scaled } from "./money.ts";
+import type { Corrected, FeeDraft, FeeMoney } from "./pricing.ts";
+import { type Tax, termsOf } from "./taxes.ts";
+
+export type BaseInvoice = {
+  readonly number: string;
+  /** Those that its base fee had. */
+  readonly taxes: readonly Tax[];
+  /** What coupons, credit notes and a void have left of its base fee; null: all. */
+  readonly left: { readonly left_cents: number; readonly taxable_cents: number } | null;
+};
+
+export function corrected({ money }: FeeDraft, corrects: Corrected): FeeMoney {
+  return { tax_codes: money?.tax_codes ?? null, line: money?.line ?? null, corrects };
+}
+
+/** Of a base fee billed in advance. What has been credited of it does not come back again. */
+export function daysBack(
+  correction: FeeDraft,
+  base_invoice: BaseInvoice | null,
+  period: Pick<Corrected, "period_no" | "part" | "ended_at"> & { readonly dates: object },
+): FeeDraft | undefined {
+  const { left_cents, taxable_cents } = base_invoice?.left ?? { left_cents: 1, taxable_cents: 1 };
+  if (left_cents === 0) return undefined;
+  const amount_cents = scaled(correction.amount_cents, left_cents, taxable_cents);
+  if (amount_cents === 0) return undefined;
+  const { dates, ...of } = period;
+  const taxes = termsOf(base_invoice?.taxes ?? []);
+  return {
+    ...correction,
+    amount_cents,
+    money: corrected(correction, { ...of, taxes, gives_back_base: true }),
+    properties: {
+      ...correction.properties,
+      ...dates,
+      ...(base_invoice?.left && { credited_cents: taxable_cents - left_cents }),
+      invoice_number: base_invoice?.number ?? null,
+    },
+  };
+}

@@ -1,0 +1,249 @@
+// What coupons take off the fees of an invoice. Pure: the terms, what each coupon has taken before
+// and the fees come in, the discount of each fee and what each coupon took come out.
+
+import { type Decimal, decimal, divideRounded, integer, multiply } from "./decimal.ts";
+import { scaled, toCents } from "./money.ts";
+
+/** A coupon as it was applied to a customer. */
+export type AppliedCoupon = {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly percent: string | null;
+  readonly amount_cents: number | null;
+  readonly currency: string | null;
+  /** Null: for ever. */
+  readonly times: number | null;
+  readonly plan_codes: readonly string[] | null;
+  readonly metric_codes: readonly string[] | null;
+  readonly subscription_id: string | null;
+  readonly applied_at: Date;
+  readonly ended_at: Date | null;
+  /** By use: what it has taken so far on invoices that count; above 0 it is a use. */
+  readonly uses: ReadonlyMap<string, number>;
+  /** The same less what was taken back, which can be given again. */
+  readonly taken: ReadonlyMap<string, number>;
+};
+
+/** A fee as coupons see it. */
+export type DiscountableFee = {
+  readonly amount_cents: number;
+  readonly fee_type: string;
+  readonly plan_code: string | null;
+  readonly metric_code: string | null;
+  /** The billing period that the fee is of, or that it corrects; or the invoice itself. */
+  readonly use: string;
+  /** Of a correction: when the period that it corrects ended. */
+  readonly corrected_period_end: Date | null;
+  /** Days given back of a base fee in advance bear what that fee bore, of every coupon. */
+  readonly gives_back_base: boolean;
+  /** By applied coupon: what it took of the corrected line so far, and what was left for it. */
+  readonly line: ReadonlyMap<string, LineShare>;
+};
+
+export type LineShare = { readonly taken_cents: number; readonly left_cents: number };
+
+export type Discounts = {
+  /** In the order of the fees; empty without coupons. */
+  readonly fees: readonly { readonly discount_cents: number; readonly parts: readonly Part[] }[];
+  /** Of each coupon that took something, also below 0. */
+  readonly coupons: readonly { readonly coupon: AppliedCoupon; readonly amount_cents: number }[];
+};
+
+/** What one coupon took of one fee; also 0 of a correction of a line that it took of. */
+export type Part = {
+  readonly applied_coupon_id: string;
+  readonly use: string;
+  /** What the coupons before it left of the fee. */
+  readonly left_cents: number;
+  readonly amount_cents: number;
+  /** Taken back of what it took before: neither makes nor undoes a use. */
+  readonly is_taken_back: boolean;
+};
+
+/** `own_use` is the billing period, or the invoice, that the invoice is one of. */
+export function discountFees(
+  fees: readonly DiscountableFee[],
+  coupons: readonly AppliedCoupon[],
+  invoice: {
+    readonly currency: string;
+    readonly subscription_id: string | null;
+    readonly own_use: string;
+  },
+): Discounts {
+  if (coupons.length === 0) return { fees: [], coupons: [] };
+  const left = fees.map(({ amount_cents }) => amount_cents);
+  const parts: Part[][] = fees.map(() => []);
+  const took: { coupon: AppliedCoupon; amount_cents: number }[] = [];
+  for (const coupon of coupons) {
+    if (!isFor(coupon, invoice)) continue;
+    const amounts = amountsOf(coupon, fees, left, invoice.own_use);
+    let sum = 0;
+    amounts.forEach((amount, i) => {
+      const fee = fees[i];
+      if (amount === undefined || fee === undefined) return;
+      if (amount.cents === 0 && !fee.line.has(coupon.id)) return;
+      parts[i]?.push({
+        applied_coupon_id: coupon.id,
+        use: fee.use,
+        left_cents: left[i] ?? 0,
+        amount_cents: amount.cents,
+        is_taken_back: amount.is_taken_back,
+      });
+      left[i] = (left[i] ?? 0) - amount.cents;
+      sum += amount.cents;
+    });
+    if (amounts.some((amount) => amount !== undefined && amount.cents !== 0)) {
+      took.push({ coupon, amount_cents: sum });
+    }
+  }
+  return {
+    fees: parts.map((list) => ({
+      discount_cents: list.reduce((sum, { amount_cents }) => sum + amount_cents, 0),
+      parts: list,
+    })),
+    coupons: took,
+  };
+}
+
+function isFor(
+  { currency, subscription_id }: AppliedCoupon,
+  invoice: { readonly currency: string; readonly subscription_id: string | null },
+): boolean {
+  if (currency !== null && currency !== invoice.currency) return false;
+  return subscription_id === null || subscription_id === invoice.subscription_id;
+}
+
+type Amount = { readonly cents: number; readonly is_taken_back: boolean };
+
+function amountsOf(
+  coupon: AppliedCoupon,
+  fees: readonly DiscountableFee[],
+  left: readonly number[],
+  own_use: string,
+): (Amount | undefined)[] {
+  const taken =
+    coupon.percent === null
+      ? takeFixed(coupon, fees, left, own_use)
+      : takePercent(coupon, decimal(coupon.percent), fees, left, own_use);
+  return fees.map((fee, i) => {
+    if (!isEligible(coupon, fee)) return undefined;
+    if (takesBack(coupon, fee)) {
+      return { cents: shareBack(fee, coupon, left[i] ?? 0), is_taken_back: true };
+    }
+    const cents = taken.get(i);
+    if (cents !== undefined) return { cents, is_taken_back: false };
+    return fee.line.has(coupon.id) ? { cents: 0, is_taken_back: true } : undefined;
+  });
+}
+
+/**
+ * The first n fees together lose the rounded percentage of what is left of them, for every n. What
+ * a fee makes a use is one for the fees behind it.
+ */
+function takePercent(
+  coupon: AppliedCoupon,
+  percent: Decimal,
+  fees: readonly DiscountableFee[],
+  left: readonly number[],
+  own_use: string,
+): Map<number, number> {
+  const uses = new Map(coupon.uses);
+  const counting = { ...coupon, uses };
+  const taken = new Map<number, number>();
+  let sum = 0;
+  let before = 0;
+  fees.forEach((fee, i) => {
+    if (!isEligible(coupon, fee) || takesBack(coupon, fee)) return;
+    if (!takes(counting, fee, own_use)) return;
+    sum += left[i] ?? 0;
+    const after = percentOf(sum, percent);
+    taken.set(i, after - before);
+    uses.set(fee.use, (uses.get(fee.use) ?? 0) + after - before);
+    before = after;
+  });
+  return taken;
+}
+
+function percentOf(cents: number, percent: Decimal): number {
+  return toCents(divideRounded(multiply(integer(cents), percent), 100n));
+}
+
+/** Of the fees of the invoice's own use alone; the first n lose their share of what it gives. */
+function takeFixed(
+  coupon: AppliedCoupon,
+  fees: readonly DiscountableFee[],
+  left: readonly number[],
+  own_use: string,
+): Map<number, number> {
+  const own = fees.flatMap((fee, i) =>
+    isEligible(coupon, fee) && takes(coupon, fee, own_use) ? [i] : [],
+  );
+  const whole = own.reduce((sum, i) => sum + (left[i] ?? 0), 0);
+  const given = Math.max(0, Math.min(mayGive(coupon, own_use), whole));
+  let sum = 0;
+  let before = 0;
+  const taken = own.map((i): [number, number] => {
+    sum += left[i] ?? 0;
+    const after = given === 0 ? 0 : scaled(given, sum, whole);
+    const part = after - before;
+    before = after;
+    return [i, part];
+  });
+  return new Map(taken);
+}
+
+function isEligible(coupon: AppliedCoupon, fee: DiscountableFee): boolean {
+  const { plan_codes, metric_codes } = coupon;
+  if (fee.fee_type === "top_up") return false;
+  if (plan_codes !== null && !plan_codes.includes(fee.plan_code ?? "")) return false;
+  return metric_codes === null || metric_codes.includes(fee.metric_code ?? "");
+}
+
+/** Corrections below 0 of a fixed coupon, and days given back of any. */
+function takesBack(coupon: AppliedCoupon, fee: DiscountableFee): boolean {
+  if (fee.corrected_period_end === null || fee.amount_cents >= 0) return false;
+  return fee.gives_back_base || coupon.percent === null;
+}
+
+/** At most what is left of the correction, and nothing that was not taken. */
+function shareBack(fee: DiscountableFee, { id }: AppliedCoupon, left: number): number {
+  const { taken_cents = 0, left_cents = 0 } = fee.line.get(id) ?? {};
+  if (taken_cents <= 0 || left_cents <= 0) return 0;
+  return Math.max(left, scaled(left, taken_cents, left_cents));
+}
+
+function takes(coupon: AppliedCoupon, fee: DiscountableFee, own_use: string): boolean {
+  if (fee.corrected_period_end === null) {
+    return coupon.ended_at === null && (isUse(coupon, own_use) || hasUseLeft(coupon));
+  }
+  // A correction belongs to the period that it corrects.
+  if (coupon.percent === null) return false;
+  if (isUse(coupon, fee.use)) return coupon.ended_at === null || fee.amount_cents < 0;
+  if (coupon.ended_at !== null || fee.amount_cents <= 0) return false;
+  return coupon.applied_at < fee.corrected_period_end && hasUseLeft(coupon);
+}
+
+function isUse({ uses }: AppliedCoupon, use: string): boolean {
+  return (uses.get(use) ?? 0) > 0;
+}
+
+function hasUseLeft(coupon: AppliedCoupon): boolean {
+  const { times, uses } = coupon;
+  if (times === null || isPot(coupon)) return true;
+  return [...uses.values()].filter((taken) => taken > 0).length < times;
+}
+
+/** A fixed coupon of one use: what an invoice cannot take of it stays for the next. */
+export function isPot({ percent, times }: Pick<AppliedCoupon, "percent" | "times">): boolean {
+  return percent === null && times === 1;
+}
+
+/** A pot gives what is left of it; other fixed coupons give their amount in each use. */
+export function mayGive(coupon: AppliedCoupon, use: string): number {
+  const { amount_cents, taken } = coupon;
+  const given = isPot(coupon)
+    ? [...taken.values()].reduce((sum, cents) => sum + cents, 0)
+    : (taken.get(use) ?? 0);
+  return (amount_cents ?? 0) - given;
+}

@@ -1,0 +1,104 @@
+// A credit note as a document: what of an invoice is taken back, with its tax, and where it goes.
+
+import type { CreditNote, Refund } from "../schema/credit-notes.ts";
+import {
+  type DocumentInput,
+  type DocumentList,
+  type InvoiceDocument,
+  partiesOf,
+  taxWords,
+} from "./documents.ts";
+import { formatDate, formatMoney } from "./documents-format.ts";
+import { type DocumentLine, lineOf } from "./documents-lines.ts";
+import { taxRows } from "./documents-totals.ts";
+
+export type Note = Omit<CreditNote, "seller" | "buyer">;
+
+export type CreditNoteInput = Omit<DocumentInput, "moved"> & {
+  readonly note: Note;
+  /** What it has paid out, oldest first. */
+  readonly refunds: readonly Refund[];
+};
+
+export function creditNoteDocument(input: CreditNoteInput): InvoiceDocument {
+  const { issuer, invoice, note } = input;
+  const { currency } = note;
+  const row = (label: string, cents: number, strong = false) => ({
+    label,
+    amount: formatMoney(cents, currency),
+    strong,
+  });
+  const taxes = taxRows(note.taxes, currency);
+  return {
+    kind: "Credit note",
+    number: note.number,
+    created_at: note.created_at,
+    state: undefined,
+    ...partiesOf(input),
+    facts: [
+      ["Credit note number", note.number],
+      ["Issued", formatDate(note.issuing_date)],
+      ["Corrects invoice", note.invoice_number],
+      ["Invoice issued", formatDate(invoice.issuing_date)],
+      ...(invoice.po_number === "" ? [] : [["PO number", invoice.po_number] as const]),
+    ],
+    memo: [note.reason === "" ? "" : `Reason: ${note.reason}`, note.memo]
+      .filter((text) => text !== "")
+      .join("\n"),
+    has_units: false,
+    lines: note.lines.map((line) => lineOfNote(line, input)),
+    totals: [
+      ...(taxes.length === 0 ? [] : [row("Subtotal", note.subtotal_cents), ...taxes]),
+      row("Total credited", note.total_cents, true),
+    ],
+    tax_note: invoice.tax_note,
+    note: "",
+    pay: undefined,
+    lists: [waysOf(input)],
+    footer: issuer.footer,
+  };
+}
+
+/** What was billed stands below, where the note takes back only a part of it. */
+function lineOfNote(
+  { fee_id, amount_cents }: Note["lines"][number],
+  { invoice, names, note }: CreditNoteInput,
+): DocumentLine {
+  const fee = invoice.fees.find(({ id }) => id === fee_id);
+  const amount = formatMoney(amount_cents, note.currency);
+  const none = { details: [], parts: [], units: "", rate: "" };
+  if (fee === undefined) return { title: "Fee", ...none, amount };
+  const billed = formatMoney(fee.taxable_cents, note.currency);
+  const words = [
+    ...(fee.taxable_cents === amount_cents ? [] : [`of ${billed} billed`]),
+    ...taxWords(fee, invoice),
+  ];
+  const details = words.length === 0 ? [] : [words.join(", ")];
+  return { title: lineOf(fee, names).title, ...none, details, amount };
+}
+
+/** Offset, refund, credit: those that are above 0, and what has been paid out of the refund. */
+function waysOf({ note, refunds }: CreditNoteInput): DocumentList {
+  const money = (cents: number) => formatMoney(cents, note.currency);
+  const { offset_cents, refund_cents, refunded_cents, credit_cents } = note;
+  const way = (text: string, cents: number) =>
+    cents === 0 ? [] : [{ date: "", text, amount: money(cents) }];
+  const open = refund_cents - refunded_cents;
+  return {
+    title: "Where it goes",
+    rows: [
+      ...way(`Set off against ${note.invoice_number}`, offset_cents),
+      ...way(open > 0 ? `Refund, ${money(open)} to be paid out` : "Refunded", refund_cents),
+      ...refunds.map(({ refunded_at, provider, provider_refund_id, amount_cents }) => ({
+        date: "",
+        text: paidOut(refunded_at, money(amount_cents), provider, provider_refund_id),
+        amount: "",
+      })),
+      ...way("Added to your credit", credit_cents),
+    ],
+  };
+}
+
+function paidOut(at: Date, amount: string, provider: string, reference: string): string {
+  return `${amount} paid out on ${formatDate(at.toISOString())} by ${provider}, ${reference}`;
+}
