@@ -12,6 +12,7 @@ import {
   Timestamp,
   Uuid,
 } from "./common.ts";
+import { TaxCodes } from "./taxes.ts";
 
 export const AddOn = Type.Object(
   {
@@ -23,6 +24,7 @@ export const AddOn = Type.Object(
     amount_cents: AmountCents,
     currency: Currency,
     invoice_timing: OneOf(["immediate"]),
+    tax_codes: TaxCodes,
     archived_at: Nullable(Timestamp),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -40,6 +42,7 @@ export const AddOnUpsert = Type.Object({
   amount_cents: Type.Optional(Nullable(AmountCents)),
   currency: Type.Optional(Currency),
   invoice_timing: Type.Optional(OneOf(["immediate"])),
+  tax_codes: Type.Optional(TaxCodes),
 });
 export type AddOnUpsert = Static<typeof AddOnUpsert>;
 

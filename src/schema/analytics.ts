@@ -3,6 +3,21 @@
 import Type, { type Static } from "typebox";
 import { Cents, Currency } from "./common.ts";
 
+/** Of one currency. */
+const money = {
+  net_revenue_30d_cents: Type.Unsafe<number>({
+    ...Cents,
+    description:
+      "Invoiced in the last 30 days, after coupons and without tax, less credit notes of then; without voided invoices and top-ups.",
+  }),
+  tax_30d_cents: Type.Unsafe<number>({ ...Cents, description: "The tax on that." }),
+  refunds_30d_cents: Cents,
+  wallet_balance_cents: Type.Unsafe<number>({
+    ...Cents,
+    description: "What customers have as credit and prepaid money now.",
+  }),
+};
+
 export const Analytics = Type.Object(
   {
     active_subscriptions: Type.Integer(),
@@ -11,6 +26,7 @@ export const Analytics = Type.Object(
     outstanding_total_cents: Cents,
     revenue_30d_cents: Cents,
     payments_30d_count: Type.Integer(),
+    ...money,
     top_plans: Type.Array(
       Type.Object({
         plan_code: Type.String(),
@@ -27,6 +43,7 @@ export const Analytics = Type.Object(
         outstanding_total_cents: Cents,
         revenue_30d_cents: Cents,
         payments_30d_count: Type.Integer(),
+        ...money,
       }),
     ),
   },

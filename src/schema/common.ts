@@ -26,13 +26,18 @@ export const Currency = Type.String({
   pattern: "^[A-Z]{3}$",
   description: "ISO-4217 code.",
 });
+export const Country = Type.String({
+  pattern: "^([A-Z]{2})?$",
+  description: "Two letters of ISO 3166-1, or empty.",
+});
+export const CENTS_WORDS = "Integer number of the smallest currency unit.";
 export const AmountCents = Type.Integer({
   minimum: 0,
   maximum: AMOUNT_CENTS_MAX,
-  description: "Integer number of the smallest currency unit.",
+  description: CENTS_WORDS,
 });
 /** Totals are sums, so they may be larger than one amount; credit makes some negative. */
-export const Cents = Type.Integer({ description: "Integer number of the smallest currency unit." });
+export const Cents = Type.Integer({ description: CENTS_WORDS });
 export const DecimalText = Type.String({ pattern: DECIMAL_PATTERN });
 
 /** What the service answers: ISO 8601 UTC with milliseconds. Rows carry a `Date`. */

@@ -1,7 +1,24 @@
 // Customers: who is billed.
 
 import Type, { type Static } from "typebox";
-import { Cents, Currency, Email, Reference, Text, Timestamp, Uuid } from "./common.ts";
+import {
+  Cents,
+  Country,
+  Currency,
+  Email,
+  Metadata,
+  Nullable,
+  OneOf,
+  Reference,
+  TEXT_MAX,
+  Text,
+  Timestamp,
+  Uuid,
+} from "./common.ts";
+import { ADDRESS_MAX, NET_PAYMENT_DAYS_MAX } from "./settings.ts";
+import { TaxCodes } from "./taxes.ts";
+
+export const TAX_EXEMPTIONS = ["exempt", "reverse_charge"] as const;
 
 export const Customer = Type.Object(
   {
@@ -11,6 +28,20 @@ export const Customer = Type.Object(
     name: Type.String(),
     email: Type.String(),
     currency: Currency,
+    address: Type.String(),
+    city: Type.String(),
+    postal_code: Type.String(),
+    region: Type.String(),
+    country: Type.String(),
+    tax_id: Type.String(),
+    tax_exemption: Nullable(OneOf(TAX_EXEMPTIONS)),
+    tax_note: Type.String(),
+    tax_codes: TaxCodes,
+    net_payment_days: Nullable(Type.Integer()),
+    metadata: Type.Unsafe<Record<string, string>>({
+      type: "object",
+      additionalProperties: { type: "string" },
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -18,16 +49,41 @@ export const Customer = Type.Object(
 );
 export type Customer = Static<typeof Customer>;
 
+const Line = Type.String({ maxLength: TEXT_MAX });
+
+/** Who the customer is before the law, and how it is taxed and pays. */
+const terms = {
+  address: Type.Optional(Type.String({ maxLength: ADDRESS_MAX })),
+  city: Type.Optional(Line),
+  postal_code: Type.Optional(Line),
+  region: Type.Optional(Line),
+  country: Type.Optional(Country),
+  tax_id: Type.Optional(Line),
+  tax_exemption: Type.Optional(Nullable(OneOf(TAX_EXEMPTIONS, "reverse_charge needs a tax_id."))),
+  tax_note: Type.Optional(Type.String({ maxLength: 500 })),
+  tax_codes: Type.Optional(TaxCodes),
+  net_payment_days: Type.Optional(
+    Nullable(Type.Integer({ minimum: 0, maximum: NET_PAYMENT_DAYS_MAX })),
+  ),
+  metadata: Type.Optional(Metadata),
+};
+
 export const CustomerCreate = Type.Object({
   external_id: Reference,
   name: Text,
   email: Type.Optional(Email),
   currency: Type.Optional(Currency),
+  ...terms,
 });
 export type CustomerCreate = Static<typeof CustomerCreate>;
 
 export const CustomerPatch = Type.Object(
-  { name: Type.Optional(Text), email: Type.Optional(Email), currency: Type.Optional(Currency) },
+  {
+    name: Type.Optional(Text),
+    email: Type.Optional(Email),
+    currency: Type.Optional(Currency),
+    ...terms,
+  },
   { "x-at-least-one": true },
 );
 export type CustomerPatch = Static<typeof CustomerPatch>;

@@ -1,24 +1,46 @@
 // Invoices and the fees on them.
 
 import Type, { type Static } from "typebox";
+import { CatalogCode } from "./catalog.ts";
 import {
+  AmountCents,
   CalendarDate,
   Cents,
   Currency,
+  DECIMAL_PATTERN,
   FreeObject,
+  Metadata,
   Nullable,
   OneOf,
+  Text,
   Timestamp,
   Uuid,
 } from "./common.ts";
+import { TaxLine } from "./credit-notes.ts";
+import { GRANT_KINDS } from "./grants.ts";
 import { NullableOverrides } from "./subscriptions.ts";
+import { TaxCodes } from "./taxes.ts";
 
-export const INVOICE_STATUSES = ["outstanding", "overdue", "succeeded", "voided"] as const;
+export const INVOICE_STATUSES = [
+  "outstanding",
+  "overdue",
+  "succeeded",
+  "uncollectible",
+  "voided",
+] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 export const PAYMENT_STATUSES = ["pending", "partially_paid", "succeeded"] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
-export const INVOICE_TYPES = ["subscription", "addon"] as const;
-export const FEE_TYPES = ["subscription", "charge", "minimum", "adjustment", "add_on"] as const;
+export const INVOICE_TYPES = ["subscription", "addon", "one_off", "top_up"] as const;
+export const FEE_TYPES = [
+  "subscription",
+  "charge",
+  "minimum",
+  "adjustment",
+  "add_on",
+  "one_off",
+  "top_up",
+] as const;
 
 export const Fee = Type.Object(
   {
@@ -32,6 +54,11 @@ export const Fee = Type.Object(
     units: Type.String(),
     amount_cents: Cents,
     amount_currency: Currency,
+    discount_cents: Cents,
+    taxable_cents: Cents,
+    taxes: Type.Array(
+      Type.Object({ code: Type.String(), percent: Type.String() }, { additionalProperties: true }),
+    ),
     properties: Type.Unsafe<Record<string, unknown>>({
       ...FreeObject,
       description:
@@ -52,23 +79,67 @@ const fields = {
   subscription_id: Nullable(Uuid),
   currency: Currency,
   subtotal_cents: Cents,
+  discount_cents: Cents,
+  tax_cents: Cents,
   total_cents: Cents,
   credit_applied_cents: Cents,
+  offset_cents: Cents,
   amount_paid_cents: Cents,
+  overpaid_cents: Cents,
+  written_off_cents: Cents,
   amount_due_cents: Cents,
+  credit_notes_cents: Cents,
   issuing_date: CalendarDate,
   due_date: CalendarDate,
   period_start: CalendarDate,
   period_end: CalendarDate,
   voided_at: Nullable(Timestamp),
   created_at: Timestamp,
+  memo: Type.String(),
+  po_number: Type.String(),
+  metadata: Type.Unsafe<Record<string, string>>({
+    type: "object",
+    additionalProperties: { type: "string" },
+  }),
+  tax_note: Type.String(),
+  payment_url: Nullable(Type.String()),
 };
 
 export const Invoice = Type.Object(fields, { title: "Invoice" });
 export type Invoice = Static<typeof Invoice>;
 
+export const Party = Type.Unsafe<Record<string, string | null>>({
+  type: "object",
+  additionalProperties: { type: ["string", "null"] },
+  description: "As it was when the invoice was issued.",
+});
+
+export const InvoiceCoupon = Type.Object(
+  {
+    applied_coupon_id: Uuid,
+    code: Type.String(),
+    name: Type.String(),
+    percent: Nullable(Type.String()),
+    amount_cents: Cents,
+  },
+  { title: "InvoiceCoupon" },
+);
+
+const InvoiceCredit = Type.Object(
+  { grant_id: Uuid, kind: OneOf(GRANT_KINDS), amount_cents: Cents },
+  { title: "InvoiceCredit" },
+);
+
 export const InvoiceWithFees = Type.Object(
-  { ...fields, fees: Type.Array(Fee) },
+  {
+    ...fields,
+    coupons: Type.Array(InvoiceCoupon),
+    taxes: Type.Array(TaxLine),
+    credits: Type.Array(InvoiceCredit),
+    seller: Party,
+    buyer: Party,
+    fees: Type.Array(Fee),
+  },
   { title: "InvoiceWithFees" },
 );
 export type InvoiceWithFees = Static<typeof InvoiceWithFees>;
@@ -88,11 +159,17 @@ export type InvoicePreviewRequest = Static<typeof InvoicePreviewRequest>;
 
 export const InvoicePreview = Type.Object(
   {
-    subscription_id: Uuid,
+    subscription_id: Nullable(Uuid),
     currency: Currency,
     subtotal_cents: Cents,
+    discount_cents: Cents,
+    tax_cents: Cents,
     total_cents: Cents,
     credit_applied_cents: Cents,
+    offset_cents: Cents,
+    amount_paid_cents: Cents,
+    overpaid_cents: Cents,
+    written_off_cents: Cents,
     amount_due_cents: Cents,
     issuing_date: CalendarDate,
     due_date: CalendarDate,
@@ -106,12 +183,82 @@ export const InvoicePreview = Type.Object(
         units: Type.String(),
         amount_cents: Cents,
         amount_currency: Currency,
+        discount_cents: Cents,
+        taxable_cents: Cents,
+        taxes: Type.Array(
+          Type.Object(
+            { code: Type.String(), percent: Type.String() },
+            { additionalProperties: true },
+          ),
+        ),
         properties: FreeObject,
       }),
     ),
+    coupons: Type.Array(InvoiceCoupon),
+    taxes: Type.Array(TaxLine),
+    credits: Type.Array(InvoiceCredit),
+    tax_note: Type.String(),
+    seller: Party,
+    buyer: Party,
   },
   { title: "InvoicePreview" },
 );
+
+export type InvoicePreview = Static<typeof InvoicePreview>;
+
+export const OneOffLine = Type.Object(
+  {
+    name: Type.Optional(
+      Nullable(Type.String({ ...Text, description: "Needed but for a catalog item." })),
+    ),
+    quantity: Type.Optional(
+      Type.String({ pattern: DECIMAL_PATTERN, description: 'Above 0; "1" by default.' }),
+    ),
+    unit_amount_cents: Type.Optional(Nullable(AmountCents)),
+    catalog_item_code: Type.Optional(
+      Nullable(Type.String({ ...CatalogCode, description: "Instead of unit_amount_cents." })),
+    ),
+    tax_codes: Type.Optional(TaxCodes),
+  },
+  { title: "OneOffLine" },
+);
+
+export const InvoiceCreate = Type.Object({
+  customer_id: Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
+  currency: Type.Optional(Currency),
+  lines: Type.Array(OneOffLine, { minItems: 1, maxItems: 100 }),
+  memo: Type.Optional(Type.String({ maxLength: 2_000 })),
+  po_number: Type.Optional(Type.String({ maxLength: 255 })),
+  net_payment_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365 })),
+  metadata: Type.Optional(Metadata),
+});
+export type InvoiceCreate = Static<typeof InvoiceCreate>;
+
+const { subscription_id, ...ofSubscription } = InvoicePreviewRequest.properties;
+const { customer_id, lines, ...ofOneOff } = InvoiceCreate.properties;
+
+/** A preview is of a subscription, or of an invoice with lines of its own. */
+export const InvoicePreviewBody = Type.Object({
+  subscription_id: Type.Optional(subscription_id),
+  ...ofSubscription,
+  customer_id: Type.Optional(customer_id),
+  lines: Type.Optional(lines),
+  ...ofOneOff,
+});
+export type InvoicePreviewBody = Static<typeof InvoicePreviewBody>;
+
+export const InvoicePatch = Type.Object(
+  {
+    memo: Type.Optional(Type.String({ maxLength: 2_000 })),
+    po_number: Type.Optional(Type.String({ maxLength: 255 })),
+    metadata: Type.Optional(Metadata),
+    payment_url: Type.Optional(
+      Nullable(Type.String({ maxLength: 2_048, pattern: "^https://[^\\s]+$" })),
+    ),
+  },
+  { "x-at-least-one": true },
+);
+export type InvoicePatch = Static<typeof InvoicePatch>;
 
 export const InvoicePreviews = Type.Object({
   invoice_preview: InvoicePreview,

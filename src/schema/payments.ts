@@ -24,6 +24,7 @@ export const Payment = Type.Object(
     reference: Nullable(Type.String()),
     status: Type.String(),
     paid_at: Timestamp,
+    refunded_cents: Cents,
     created_at: Timestamp,
   },
   { title: "Payment" },

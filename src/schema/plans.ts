@@ -14,6 +14,7 @@ import {
   Timestamp,
   Uuid,
 } from "./common.ts";
+import { TaxCodes } from "./taxes.ts";
 
 export const INTERVALS = ["weekly", "monthly", "quarterly", "semiannual", "yearly"] as const;
 export type Interval = (typeof INTERVALS)[number];
@@ -53,6 +54,7 @@ export const Charge = Type.Object(
     amount_override_cents: Nullable(AmountCents),
     quantity_from: Nullable(Type.String()),
     invoice_timing: OneOf(INVOICE_TIMINGS),
+    tax_codes: TaxCodes,
     properties: Type.Unsafe<Record<string, unknown>>({
       ...FreeObject,
       description: "The price words of its model, in one form, and whatever else was sent.",
@@ -129,6 +131,7 @@ export const ChargeInput = Type.Object(
     quantity_mode: word(
       "flat_fee in arrears: `last` (default), `prorated` by days or `max` of the period.",
     ),
+    tax_codes: Type.Optional(TaxCodes),
     properties: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         ...FreeObject,
@@ -157,6 +160,7 @@ export const Plan = Type.Object(
     }),
     base_timing: OneOf(BASE_TIMINGS, "advance: the base fee is billed when a period starts."),
     trial_days: Type.Integer({ description: "Of new subscriptions; 0: no trial." }),
+    tax_codes: TaxCodes,
     labels: Type.Array(Type.String()),
     archived_at: Nullable(Timestamp),
     created_at: Timestamp,
@@ -183,6 +187,7 @@ const terms = {
       description: "A first period that is billed nothing.",
     }),
   ),
+  tax_codes: Type.Optional(TaxCodes),
 };
 const Description = Nullable(Type.String({ maxLength: 2_000 }));
 

@@ -11,6 +11,8 @@ import {
   TimestampInput,
   Uuid,
 } from "./common.ts";
+import { CreditNote } from "./credit-notes.ts";
+import { Wallet } from "./grants.ts";
 import { INVOICE_STATUSES, INVOICE_TYPES, PAYMENT_STATUSES } from "./invoices.ts";
 import { INTERVALS } from "./plans.ts";
 import { SUBSCRIPTION_STATUSES } from "./subscriptions.ts";
@@ -58,20 +60,45 @@ const PortalInvoice = Type.Object({
   payment_status: OneOf(PAYMENT_STATUSES),
   invoice_type: OneOf(INVOICE_TYPES),
   currency: Currency,
+  subtotal_cents: Cents,
+  discount_cents: Cents,
+  tax_cents: Cents,
   total_cents: Cents,
   credit_applied_cents: Cents,
+  offset_cents: Cents,
   amount_paid_cents: Cents,
   amount_due_cents: Cents,
   issuing_date: CalendarDate,
   due_date: CalendarDate,
   period_start: CalendarDate,
   period_end: CalendarDate,
+  payment_url: Nullable(
+    Type.String({ description: "Where it can be paid; null when nothing is due." }),
+  ),
+});
+
+const { properties: note } = CreditNote;
+const PortalCreditNote = Type.Object({
+  id: note.id,
+  number: note.number,
+  invoice_number: note.invoice_number,
+  currency: note.currency,
+  subtotal_cents: note.subtotal_cents,
+  tax_cents: note.tax_cents,
+  total_cents: note.total_cents,
+  offset_cents: note.offset_cents,
+  refund_cents: note.refund_cents,
+  refunded_cents: note.refunded_cents,
+  credit_cents: note.credit_cents,
+  reason: note.reason,
+  issuing_date: note.issuing_date,
 });
 
 const PortalPayment = Type.Object({
   id: Uuid,
   invoice_number: Type.String(),
   amount_cents: Cents,
+  refunded_cents: Cents,
   currency: Currency,
   provider: Type.String(),
   status: Type.String(),
@@ -108,6 +135,8 @@ export const Portal = Type.Object(
     subscriptions: Type.Array(PortalSubscription),
     invoices: Type.Array(PortalInvoice),
     payments: Type.Array(PortalPayment),
+    credit_notes: Type.Array(PortalCreditNote),
+    wallets: Type.Array(Wallet),
     totals: Type.Object({
       outstanding_cents: Cents,
       overdue_cents: Cents,
@@ -129,8 +158,12 @@ type Jsonified<T> = T extends Date
       ? { [K in keyof T]: Jsonified<T[K]> }
       : T;
 
+/** Of what a cached view holds: one of another shape, from another version, is computed anew. */
+export const PORTAL_SHAPE = 2;
+
 /** What the page shows and the API does not: the days behind a bar, and sums by currency. */
 export type PortalPage = {
+  readonly shape?: number;
   readonly days: Readonly<
     Record<string, readonly { readonly date: string; readonly units: string }[]>
   >;
@@ -142,6 +175,8 @@ export type PortalPage = {
     readonly overdue_cents: number;
   }[];
   readonly credit: readonly { readonly currency: string; readonly balance_cents: number }[];
+  /** Currencies in which money was granted or is watched: others have only what was overpaid. */
+  readonly prepaid?: readonly string[];
 };
 
 export const Purged = Type.Object({ purged: Type.Boolean(), customer_id: Uuid });

@@ -29,6 +29,7 @@ import {
   TIERS_MAX,
   TRIAL_DAYS_MAX,
 } from "./plans.ts";
+import { FileCoupon, FileSettings, FileTax, FileTaxCodes } from "./service-file-money.ts";
 import { SLUG_PATTERN } from "./tenants.ts";
 import { ENDPOINTS_MAX, WEBHOOK_EVENTS } from "./webhooks.ts";
 
@@ -105,6 +106,7 @@ export const FileAddOn = Type.Object(
       }),
     ),
     invoice_timing: Type.Optional(OneOf(["immediate"])),
+    tax_codes: FileTaxCodes,
   },
   STRICT,
 );
@@ -215,6 +217,7 @@ export const FileCharge = Type.Object(
         default: "last",
       }),
     ),
+    tax_codes: FileTaxCodes,
     properties: Type.Optional(FreeObject),
   },
   STRICT,
@@ -246,6 +249,7 @@ export const FilePlan = Type.Object(
         description: "A first period that is billed nothing.",
       }),
     ),
+    tax_codes: FileTaxCodes,
     charges: Type.Optional(
       Type.Array(FileCharge, {
         maxItems: CHARGES_MAX,
@@ -304,10 +308,13 @@ export const ServiceFile = Type.Object(
     org: slug("Slug of the organization."),
     workspace: slug("Slug of the workspace."),
     project: slug("Slug of the project that the file declares."),
+    settings: Type.Optional(FileSettings),
+    taxes: section(FileTax, "What tax_codes name. A new percentage counts from now on."),
     catalog: section(FileCatalogItem, "Priced products that plans and add-ons share."),
     metrics: section(FileMetric, "What is measured. [] where nothing is billed by usage."),
     addons: section(FileAddOn, "One-off items. Each has one price: catalog_ref or amount_cents."),
     plans: section(FilePlan, "What customers subscribe to."),
+    coupons: section(FileCoupon, "Each takes percent or amount_cents off the price."),
     dunning: Type.Optional(FileDunning),
     webhooks: Type.Optional(
       Type.Array(FileWebhook, {

@@ -1,17 +1,32 @@
 // What a project says about itself on documents, and its rules of billing.
 
 import Type, { type Static } from "typebox";
-import { Currency, OneOf, TEXT_MAX, Text } from "./common.ts";
+import { Country, Currency, OneOf, TEXT_MAX, Text } from "./common.ts";
+import { TaxCodes } from "./taxes.ts";
 
 export const NET_PAYMENT_DAYS_MAX = 365;
 export const LATE_USAGE_PERIODS_MAX = 24;
 export const PORTAL_ACCESS = ["open", "signed"] as const;
-const ADDRESS_MAX = 1_000;
+export const ADDRESS_MAX = 1_000;
+const Prefix = Type.String({ pattern: "^[A-Z0-9]{1,8}$" });
 
 const fields = {
   name: Text,
   address: Type.String({ maxLength: ADDRESS_MAX, description: "Lines as on an envelope." }),
+  city: Type.String({ maxLength: TEXT_MAX }),
+  postal_code: Type.String({ maxLength: TEXT_MAX }),
+  region: Type.String({ maxLength: TEXT_MAX }),
+  country: Country,
   tax_id: Type.String({ maxLength: TEXT_MAX }),
+  tax_codes: TaxCodes,
+  footer: Type.String({ maxLength: 2_000 }),
+  invoice_prefix: Prefix,
+  credit_note_prefix: Prefix,
+  payment_url: Type.String({
+    maxLength: 2_048,
+    description:
+      "https, with {invoice_id} {number} {customer_id} {external_id} {amount_due_cents} {currency}.",
+  }),
   logo_color: Type.String({ pattern: "^#[0-9a-fA-F]{6}$", description: "#rrggbb" }),
   net_payment_days: Type.Integer({ minimum: 0, maximum: NET_PAYMENT_DAYS_MAX }),
   default_currency: Currency,
@@ -34,7 +49,16 @@ export const SettingsPut = Type.Object(
   {
     name: Type.Optional(fields.name),
     address: Type.Optional(fields.address),
+    city: Type.Optional(fields.city),
+    postal_code: Type.Optional(fields.postal_code),
+    region: Type.Optional(fields.region),
+    country: Type.Optional(fields.country),
     tax_id: Type.Optional(fields.tax_id),
+    tax_codes: Type.Optional(fields.tax_codes),
+    footer: Type.Optional(fields.footer),
+    invoice_prefix: Type.Optional(fields.invoice_prefix),
+    credit_note_prefix: Type.Optional(fields.credit_note_prefix),
+    payment_url: Type.Optional(fields.payment_url),
     logo_color: Type.Optional(fields.logo_color),
     net_payment_days: Type.Optional(fields.net_payment_days),
     default_currency: Type.Optional(fields.default_currency),

@@ -16,6 +16,10 @@ export const WEBHOOK_EVENTS = [
   "subscription.terminate_requested",
   "addon.applied",
   "payment.succeeded",
+  "invoice.payment_due",
+  "credit_note.created",
+  "payment.refunded",
+  "wallet.balance_low",
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
