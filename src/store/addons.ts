@@ -8,7 +8,7 @@ import type { ProjectId } from "./tenants.ts";
 
 const COLUMNS: Sql = sql`a.id, a.code, a.name, a.description, i.code as catalog_item_code,
   coalesce(i.amount_cents, a.amount_cents) as amount_cents,
-  coalesce(i.currency, a.currency) as currency, 'immediate' as invoice_timing,
+  coalesce(i.currency, a.currency) as currency, 'immediate' as invoice_timing, a.tax_codes,
   a.archived_at, a.created_at, a.updated_at`;
 function tableOf(project: ProjectId): Sql {
   return sql`add_ons a
@@ -22,6 +22,7 @@ export type AddOnTerms = {
   readonly catalog_item_id: string | null;
   readonly amount_cents: number | null;
   readonly currency: string | null;
+  readonly tax_codes: readonly string[] | null;
 };
 
 export function get(db: Queryable, project: ProjectId, id: string) {
@@ -60,13 +61,15 @@ export function upsert(tx: Tx, project: ProjectId, addOn: AddOnTerms, now: Date)
   const id = newId();
   return tx.one<{ id: string; created: boolean }>(sql`
     insert into add_ons (project_id, id, code, name, description, catalog_item_id, amount_cents,
-                         currency, created_at, updated_at)
+                         currency, tax_codes, created_at, updated_at)
     values (${project}, ${id}, ${addOn.code}, ${addOn.name}, ${addOn.description},
-            ${addOn.catalog_item_id}, ${addOn.amount_cents}, ${addOn.currency}, ${now}, ${now})
+            ${addOn.catalog_item_id}, ${addOn.amount_cents}, ${addOn.currency},
+            ${addOn.tax_codes}, ${now}, ${now})
     on conflict on constraint add_ons_code_key do update
        set name = excluded.name, description = excluded.description,
            catalog_item_id = excluded.catalog_item_id, amount_cents = excluded.amount_cents,
-           currency = excluded.currency, archived_at = null, updated_at = excluded.updated_at
+           currency = excluded.currency, tax_codes = excluded.tax_codes, archived_at = null,
+           updated_at = excluded.updated_at
     returning id, id = ${id} as created`);
 }
 

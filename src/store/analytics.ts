@@ -10,17 +10,25 @@ import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 const TOP_PLANS = 10;
+const HOUR_MS = 3_600_000;
 
-/** The totals with the deltas that are not yet part of them, by key; keys that count 0 left out. */
-function sums(project: ProjectId, kind: "active" | "due" | "paid", keys: Sql = sql`true`): Sql {
+type Kind = "active" | "due" | "paid" | "net" | "tax" | "refunded" | "wallet";
+
+/** The totals, and the deltas that are not yet part of them. */
+function parts(project: ProjectId, kind: Kind, keys: Sql): Sql {
   return sql`
-      select key, sum(count)::bigint as count, sum(cents) as cents
-        from (
           select key, count, cents from analytics_totals
            where project_id = ${project} and kind = ${kind} and ${keys}
            union all
           select key, count, cents from analytics_deltas
-           where project_id = ${project} and kind = ${kind} and ${keys}) t
+           where project_id = ${project} and kind = ${kind} and ${keys}`;
+}
+
+/** By key; keys that count 0 left out. */
+function sums(project: ProjectId, kind: "active" | "due" | "paid", keys: Sql = sql`true`): Sql {
+  return sql`
+      select key, sum(count)::bigint as count, sum(cents) as cents
+        from (${parts(project, kind, keys)}) t
        group by key
       having sum(count) <> 0`;
 }
@@ -80,7 +88,7 @@ export function outstanding(db: Queryable, project: ProjectId) {
 }
 
 /** Payments with paid_at in (from, to]: whole days from the totals, first and last by payment. */
-export function paid(db: Queryable, project: ProjectId, span: { from: Date; to: Date }) {
+export function paid(db: Queryable, project: ProjectId, span: Span) {
   const [first, last] = [addDays(utcDate(span.from), 1), utcDate(span.to)];
   return db.many<MoneySum>(sql`
     select currency, sum(cents)::text as cents, sum(count)::bigint as count
@@ -98,6 +106,85 @@ export function paid(db: Queryable, project: ProjectId, span: { from: Date; to: 
          where project_id = ${project} and paid_at >= ${startOfDay(last)}
            and paid_at <= ${span.to}) p
      group by currency`);
+}
+
+type Span = { readonly from: Date; readonly to: Date };
+
+/** The hours behind the first that a span touches, and where its first and its last one end. */
+function hoursOf({ from, to }: Span) {
+  const hourAfter = (at: Date) => new Date((Math.floor(at.getTime() / HOUR_MS) + 1) * HOUR_MS);
+  const [first, end] = [hourAfter(from), hourAfter(to)];
+  const name = (at: Date) => at.toISOString().slice(0, 13);
+  const keys = sql`key >= ${name(first)} and key < ${name(end)}`;
+  return { keys, first, end };
+}
+
+export type IssuedSum = {
+  readonly currency: string;
+  /** Integers of any length: without tax, and the tax. */
+  readonly net: string;
+  readonly tax: string;
+};
+
+/**
+ * What was invoiced in (from, to], less credit notes of then; without voided invoices and top-ups.
+ * Whole hours come from the totals, with what is later than `to` in its hour, mostly nothing, taken
+ * off again.
+ */
+export function issued(db: Queryable, project: ProjectId, span: Span) {
+  const { keys, first, end } = hoursOf(span);
+  const rows = (sign: 1 | -1, from: Date, to: Date) => sql`
+        select currency, ${sign} * (subtotal_cents - discount_cents) as net,
+               ${sign} * tax_cents as tax
+          from invoices
+         where project_id = ${project} and created_at > ${from} and created_at < ${to}
+           and status <> 'voided' and cause <> 'top_up'
+         union all
+        select n.currency, ${-sign} * n.subtotal_cents, ${-sign} * n.tax_cents
+          from credit_notes n
+          join invoices i on i.project_id = ${project} and i.id = n.invoice_id
+         where n.project_id = ${project} and n.created_at > ${from} and n.created_at < ${to}
+           and i.cause <> 'top_up'`;
+  return db.many<IssuedSum>(sql`
+    select currency, sum(net)::text as net, sum(tax)::text as tax
+      from (
+        select substr(key, 15) as currency, cents as net, 0 as tax
+          from (${parts(project, "net", keys)}) n
+         union all
+        select substr(key, 15), 0, cents
+          from (${parts(project, "tax", keys)}) t
+         union all
+        ${rows(1, span.from, first)}
+         union all
+        ${rows(-1, span.to, end)}) p
+     group by currency`);
+}
+
+/** Refunds with refunded_at in (from, to], in the same way. */
+export function refunded(db: Queryable, project: ProjectId, span: Span) {
+  const { keys, first, end } = hoursOf(span);
+  const rows = (sign: 1 | -1, from: Date, to: Date) => sql`
+        select currency, ${sign} * amount_cents
+          from refunds
+         where project_id = ${project} and refunded_at > ${from} and refunded_at < ${to}`;
+  return db.many<Omit<MoneySum, "count">>(sql`
+    select currency, sum(cents)::text as cents
+      from (
+        select substr(key, 15) as currency, cents
+          from (${parts(project, "refunded", keys)}) r
+         union all
+        ${rows(1, span.from, first)}
+         union all
+        ${rows(-1, span.to, end)}) p
+     group by currency`);
+}
+
+/** What customers have in their wallets, by currency. */
+export function walletBalances(db: Queryable, project: ProjectId) {
+  return db.many<Omit<MoneySum, "count">>(sql`
+    select key as currency, sum(cents)::text as cents
+      from (${parts(project, "wallet", sql`true`)}) w
+     group by key`);
 }
 
 export function topPlans(db: Queryable, project: ProjectId) {

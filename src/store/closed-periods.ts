@@ -3,9 +3,10 @@
 import type { ClosingInvoice } from "../domain/closing.ts";
 import type { Billed } from "../domain/period-fees.ts";
 import type { Interval } from "../domain/periods.ts";
+import type { TaxTerms } from "../domain/taxes.ts";
 import type { Levels } from "../domain/usage-fees.ts";
 import type { Queryable, Tx } from "./db.ts";
-import { NUMBER } from "./invoices.ts";
+import { NUMBER } from "./numbers.ts";
 import { columnsOf, rowsOf } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -24,10 +25,12 @@ export type ClosedPeriod = {
   readonly levels: Levels | null;
   readonly billable: boolean;
   readonly billed: Billed;
+  /** In force when it was closed; null without any. */
+  readonly taxes: TaxTerms | null;
 };
 
 const COLUMNS: Sql = sql`subscription_id, period_no, starts_at, ends_at, plan_id, plan_version,
-  override_no, anchor_date, is_trial, levels, billable, billed`;
+  override_no, anchor_date, is_trial, levels, billable, billed, taxes`;
 
 const PERIOD = {
   subscription_id: "uuid",
@@ -42,6 +45,7 @@ const PERIOD = {
   levels: "jsonb",
   billable: "boolean",
   billed: "jsonb",
+  taxes: "jsonb",
   closed_at: "timestamptz",
 };
 
@@ -115,14 +119,26 @@ export function listInvoices(
      where i.project_id = ${project} and i.cause = 'period'`);
 }
 
-/** The numbers of the invoices that billed the start of these periods. */
+export type StartInvoice = {
+  readonly subscription_id: string;
+  readonly period_no: number;
+  readonly id: string;
+  readonly number: string;
+  readonly is_voided: boolean;
+  /** Whether coupons or credit notes took something of it, or taxes added to it. */
+  readonly has_more: boolean;
+};
+
+/** The invoices that billed the start of these periods. */
 export function listStartInvoices(
   db: Queryable,
   project: ProjectId,
   periods: readonly Pick<ClosedPeriod, "subscription_id" | "period_no">[],
 ) {
-  return db.many<{ subscription_id: string; period_no: number; number: string }>(sql`
-    select i.subscription_id, i.period_no, ${NUMBER} as number
+  return db.many<StartInvoice>(sql`
+    select i.subscription_id, i.period_no, i.id, ${NUMBER} as number,
+           i.status = 'voided' as is_voided,
+           i.discount_cents > 0 or i.credit_notes_cents > 0 or i.taxes is not null as has_more
       from invoices i
       join unnest(${periods.map((period) => period.subscription_id)}::uuid[],
                   ${periods.map((period) => period.period_no)}::integer[])

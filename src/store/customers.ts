@@ -4,10 +4,12 @@ import { canonicalUuid, newCustomerId, newRank, newShortId } from "../ids.ts";
 import type { Customer, CustomerCreate, CustomerPatch } from "../schema/customers.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
-import { type Sql, sql } from "./sql.ts";
+import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
-const COLUMNS: Sql = sql`id, short_id, external_id, name, email, currency, created_at, updated_at`;
+const COLUMNS: Sql = sql`id, short_id, external_id, name, email, currency, address, city,
+  postal_code, region, country, tax_id, tax_exemption, tax_note, tax_codes, net_payment_days,
+  metadata, created_at, updated_at`;
 /** Beyond this many collisions the four characters are used up, and a handle may repeat. */
 const SHORT_ID_TRIES = 20;
 
@@ -19,10 +21,14 @@ export function matchesRef(ref: string): Sql {
 }
 
 /** For tables that name a customer by `customer_id`. */
-export function matchesCustomer(project: ProjectId, ref: string): Sql {
+export function matchesCustomer(
+  project: ProjectId,
+  ref: string,
+  column: Sql = sql`customer_id`,
+): Sql {
   const id = canonicalUuid(ref);
-  if (id !== undefined) return sql`customer_id = ${id}`;
-  return sql`customer_id = (
+  if (id !== undefined) return sql`${column} = ${id}`;
+  return sql`${column} = (
     select c.id
       from customers c
      where c.project_id = ${project} and c.external_id = ${ref.startsWith("ext:") ? ref.slice(4) : null})`;
@@ -53,7 +59,7 @@ export function list(db: Queryable, project: ProjectId, request: PageRequest) {
 export async function insert(
   tx: Tx,
   project: ProjectId,
-  customer: Required<CustomerCreate>,
+  customer: CustomerCreate & Required<Pick<CustomerCreate, "email" | "currency">>,
   now: Date,
 ): Promise<Customer | undefined> {
   const { customer_prefix } = await tx.one<{ customer_prefix: string }>(sql`
@@ -63,10 +69,17 @@ export async function insert(
   for (let attempt = 1; ; attempt++) {
     const inserted = await tx.maybeOne<Customer>(sql`
       insert into customers (project_id, id, seq, short_id, short_id_unique, external_id, name,
-                             email, currency, created_at, updated_at)
+                             email, currency, address, city, postal_code, region, country, tax_id,
+                             tax_exemption, tax_note, tax_codes, net_payment_days, metadata,
+                             created_at, updated_at)
       values (${project}, ${newCustomerId(customer_prefix)}, ${newRank()}, ${newShortId()},
               ${attempt <= SHORT_ID_TRIES}, ${customer.external_id}, ${customer.name},
-              ${customer.email}, ${customer.currency}, ${now}, ${now})
+              ${customer.email}, ${customer.currency}, ${customer.address ?? ""},
+              ${customer.city ?? ""}, ${customer.postal_code ?? ""}, ${customer.region ?? ""},
+              ${customer.country ?? ""}, ${customer.tax_id ?? ""},
+              ${customer.tax_exemption ?? null}, ${customer.tax_note ?? ""},
+              ${customer.tax_codes ?? null}, ${customer.net_payment_days ?? null},
+              ${json(customer.metadata ?? {})}, ${now}, ${now})
       on conflict do nothing
       returning ${COLUMNS}`);
     if (inserted !== undefined) return inserted;
@@ -93,13 +106,28 @@ export function revokeLinks(tx: Tx, project: ProjectId, ref: string) {
 
 export type CustomerLinks = { readonly id: string; readonly links_version: number };
 
-/** A field that is absent from `change` keeps its value. */
+/** A field that is absent from `change` keeps its value. A trigger keeps what invoices name. */
 export function patch(tx: Tx, project: ProjectId, ref: string, change: CustomerPatch, now: Date) {
   return tx.maybeOne<Customer>(sql`
     update customers
        set name       = coalesce(${change.name}, name),
            email      = coalesce(${change.email}, email),
            currency   = coalesce(${change.currency}, currency),
+           address = coalesce(${change.address}, address), city = coalesce(${change.city}, city),
+           postal_code = coalesce(${change.postal_code}, postal_code),
+           region = coalesce(${change.region}, region),
+           country = coalesce(${change.country}, country),
+           tax_id = coalesce(${change.tax_id}, tax_id),
+           tax_note = coalesce(${change.tax_note}, tax_note),
+           tax_exemption = case when ${change.tax_exemption === undefined} then tax_exemption
+                                else ${change.tax_exemption ?? null} end,
+           tax_codes = case when ${change.tax_codes === undefined} then tax_codes
+                            else ${change.tax_codes ?? null}::text[] end,
+           net_payment_days = case when ${change.net_payment_days === undefined}
+                                   then net_payment_days
+                                   else ${change.net_payment_days ?? null}::integer end,
+           metadata = coalesce(${change.metadata === undefined ? null : json(change.metadata)}::jsonb,
+                               metadata),
            updated_at = ${now}
      where project_id = ${project} and ${matchesRef(ref)}
     returning ${COLUMNS}`);

@@ -2,7 +2,8 @@
 
 import type { Dunning, DunningStep } from "../schema/dunning.ts";
 import type { Queryable, Tx } from "./db.ts";
-import { NUMBER } from "./invoices.ts";
+import { DUE } from "./invoices.ts";
+import { NUMBER } from "./numbers.ts";
 import { columnsOf, rowsOf } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -36,6 +37,7 @@ export type DunnedInvoice = {
   readonly status: string;
   readonly invoice_type: string;
   readonly total_cents: number;
+  readonly amount_due_cents: number;
   readonly currency: string;
   readonly issuing_date: string;
   readonly due_date: string;
@@ -53,7 +55,8 @@ export type DunnedInvoice = {
 
 function dunned(project: ProjectId): Sql {
   return sql`
-    select i.id, ${NUMBER} as number, i.status, i.invoice_type, i.total_cents, i.currency,
+    select i.id, ${NUMBER} as number, i.status, i.invoice_type, i.total_cents,
+           ${DUE} as amount_due_cents, i.currency,
            i.issuing_date, i.due_date, coalesce(d.sent, '{}') as sent, d.last_sent_on, c.id as customer_id,
            c.external_id as customer_external_id, c.name as customer_name,
            c.email as customer_email, s.id as subscription_id,

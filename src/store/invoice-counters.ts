@@ -1,5 +1,5 @@
-// The counters of invoice numbers as an operator sees and moves them. Invoices take their numbers
-// in invoices.ts.
+// The counters of the numbers of invoices and credit notes as an operator sees and moves them.
+// Invoices take their numbers in new-invoices.ts, credit notes in credit-notes.ts.
 
 import type pg from "pg";
 import { BackupError } from "./backup-format.ts";
@@ -10,6 +10,7 @@ export type NextInvoice = {
   readonly project: string | undefined;
   readonly year: number;
   readonly next: number;
+  readonly series: "invoices" | "credit notes";
 };
 
 export type InvoiceCounter = {
@@ -21,11 +22,15 @@ export type InvoiceCounter = {
 
 type Project = { readonly id: string; readonly slug: string; readonly path: string };
 
+const COUNTERS = { invoices: "invoice_counters", "credit notes": "credit_note_counters" } as const;
+
 /** Never moves back. */
-const RAISE = `
-  insert into invoice_counters as c (project_id, year, last)
+function raise(series: NextInvoice["series"]): string {
+  return `
+  insert into ${COUNTERS[series]} as c (project_id, year, last)
   values ($1, $2, $3)
   on conflict (project_id, year) do update set last = greatest(c.last, excluded.last)`;
+}
 
 /** Inside the caller's transaction. */
 export async function raiseCounters(
@@ -34,11 +39,11 @@ export async function raiseCounters(
 ): Promise<void> {
   if (wanted.length === 0) return;
   const projects = await listProjects(client);
-  for (const { project, year, next } of wanted) {
+  for (const { project, year, next, series } of wanted) {
     // Nobody knows which of them went on: a gap does less harm than a number given out twice.
     const meant = project === undefined ? projects : [find(projects, project)];
     for (const { id } of meant) {
-      await client.query(RAISE, [id, year, next - 1]);
+      await client.query(raise(series), [id, year, next - 1]);
     }
   }
 }

@@ -1,52 +1,81 @@
-// Invoices, their fees and their numbers.
+// Invoices and their fees, once they are made: read, listed, and what moves of them afterwards.
 
-import type { InvoiceDraft } from "../domain/invoicing.ts";
-import type { Fee, Invoice, InvoiceStatus, PaymentStatus } from "../schema/invoices.ts";
+import type { Fee, Invoice, InvoiceWithFees, PaymentStatus } from "../schema/invoices.ts";
 import type { Queryable, Tx } from "./db.ts";
+import { NUMBER, parseNumber } from "./numbers.ts";
 import { type PageRequest, page } from "./page.ts";
-import { columnsOf, rowsOf } from "./rows.ts";
-import { type Sql, sql } from "./sql.ts";
+import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
-export type Cause = "period" | "start" | "advance" | "supplement" | "add_on";
+export type Cause = "period" | "start" | "advance" | "supplement" | "add_on" | "one_off" | "top_up";
 
-export const NUMBER: Sql = sql`'INV-' || i.number_year::text || '-' || case when i.number_seq < 10000
-  then lpad(i.number_seq::text, 4, '0') else i.number_seq::text end`;
+/** Of an invoice `i`: what is still to be paid. */
+export const DUE: Sql = sql`case when i.status = 'voided' then 0
+  else i.total_cents - i.credit_applied_cents - i.offset_cents - i.amount_paid_cents
+       + i.overpaid_cents - i.written_off_cents end`;
 
 const COLUMNS: Sql = sql`i.id, ${NUMBER} as number, i.status, i.payment_status, i.invoice_type,
   i.customer_id, i.subscription_id, i.currency, i.subtotal_cents, i.total_cents,
-  i.credit_applied_cents, i.amount_paid_cents,
-  case when i.status = 'voided' then 0
-       else greatest(i.total_cents - i.amount_paid_cents - i.credit_applied_cents, 0)
-  end as amount_due_cents,
-  i.issuing_date, i.due_date, i.period_start, i.period_end, i.voided_at, i.created_at`;
+  i.discount_cents, i.tax_cents, i.credit_applied_cents, i.offset_cents, i.amount_paid_cents,
+  i.overpaid_cents, i.written_off_cents, i.credit_notes_cents,
+  ${DUE} as amount_due_cents,
+  i.issuing_date, i.due_date, i.period_start, i.period_end, i.voided_at, i.created_at, i.memo,
+  i.po_number, i.metadata, i.tax_note, i.payment_url as own_payment_url`;
 
 const FEE_COLUMNS: Sql = sql`id, invoice_id, fee_type, charge_id, billable_metric_code,
-  trim_scale(units)::text as units, amount_cents, amount_currency, properties`;
+  trim_scale(units)::text as units, amount_cents, amount_currency, discount_cents,
+  amount_cents - discount_cents as taxable_cents, coalesce(taxes, '[]') as taxes, properties`;
 
 export type FeeRow = Fee & { readonly invoice_id: string };
+/** With the link to pay of its own, if it has one. */
+export type InvoiceRow = Omit<Invoice, "payment_url"> & {
+  readonly own_payment_url: string | null;
+};
 
-export function get(db: Queryable, project: ProjectId, id: string) {
-  return db.maybeOne<Invoice>(sql`
-    select ${COLUMNS}
+/** What only a single invoice shows. */
+export type InvoiceDetails = Pick<InvoiceWithFees, "coupons" | "taxes" | "credits">;
+
+export function getDetails(db: Queryable, project: ProjectId, id: string) {
+  return db.one<InvoiceDetails>(sql`
+    select coalesce(i.coupons, '[]') as coupons, coalesce(i.taxes, '[]') as taxes,
+           coalesce(i.credits, '[]') as credits
       from invoices i
      where i.project_id = ${project} and i.id = ${id}`);
 }
 
-const NUMBER_SHAPE = /^INV-(\d{4})-(\d{4,9})$/;
+/** With what the link to pay is made of. */
+export type ShownRow = InvoiceRow & {
+  readonly url_template: string;
+  readonly customer_external_id: string;
+};
+
+const SHOWN: Sql = sql`${COLUMNS}, p.payment_url as url_template,
+  c.external_id as customer_external_id`;
+function shownTable(project: ProjectId): Sql {
+  return sql`invoices i
+      join projects p on p.id = ${project}
+      join customers c on c.project_id = ${project} and c.id = i.customer_id`;
+}
+
+export function get(db: Queryable, project: ProjectId, id: string) {
+  return db.maybeOne<ShownRow>(sql`
+    select ${SHOWN}
+      from ${shownTable(project)}
+     where i.project_id = ${project} and i.id = ${id}`);
+}
 
 export async function getByNumber(db: Queryable, project: ProjectId, number: string) {
-  const [, year, seq] = NUMBER_SHAPE.exec(number) ?? [];
-  if (year === undefined || seq === undefined) return undefined;
-  return db.maybeOne<Invoice>(sql`
-    select ${COLUMNS}
-      from invoices i
-     where i.project_id = ${project} and i.number_year = ${Number(year)}
-       and i.number_seq = ${Number(seq)}`);
+  const parsed = parseNumber(number);
+  if (parsed === undefined) return undefined;
+  return db.maybeOne<ShownRow>(sql`
+    select ${SHOWN}
+      from ${shownTable(project)}
+     where i.project_id = ${project} and i.number_year = ${parsed.year}
+       and i.number_seq = ${parsed.seq} and i.prefix = ${parsed.prefix}`);
 }
 
 export function lock(tx: Tx, project: ProjectId, id: string) {
-  return tx.maybeOne<Invoice>(sql`
+  return tx.maybeOne<InvoiceRow>(sql`
     select ${COLUMNS}
       from invoices i
      where i.project_id = ${project} and i.id = ${id}
@@ -84,11 +113,11 @@ export function list(
   if (filter.payment_status) where.push(sql`i.payment_status = ${filter.payment_status}`);
   if (filter.period_start) where.push(sql`i.period_start >= ${filter.period_start}::date`);
   if (filter.period_end) where.push(sql`i.period_end <= ${filter.period_end}::date`);
-  return page<Invoice>(
+  return page<ShownRow>(
     db,
     {
-      columns: COLUMNS,
-      from: sql`invoices i`,
+      columns: SHOWN,
+      from: shownTable(project),
       where,
       project: sql`i.project_id`,
       order: [{ column: sql`i.id`, type: sql`uuid` }],
@@ -97,123 +126,66 @@ export function list(
   );
 }
 
-/** The first of `count` numbers without a gap. Locks the counter until the transaction ends. */
-export async function takeNumbers(
-  tx: Tx,
-  project: ProjectId,
-  year: number,
-  count: number,
-): Promise<number> {
-  const { last } = await tx.one<{ last: number }>(sql`
-    insert into invoice_counters as c (project_id, year, last)
-    values (${project}, ${year}, ${count})
-    on conflict (project_id, year) do update set last = c.last + excluded.last
-    returning last`);
-  return last - count + 1;
-}
+/** What moves after an invoice is issued. */
+export type Standing = Pick<
+  Invoice,
+  | "offset_cents"
+  | "amount_paid_cents"
+  | "overpaid_cents"
+  | "written_off_cents"
+  | "credit_notes_cents"
+  | "status"
+  | "payment_status"
+>;
 
-export type NewInvoice = Omit<InvoiceDraft, "fees" | "credit_cents"> & {
-  readonly id: string;
-  readonly number_year: number;
-  readonly number_seq: number;
-  readonly customer_id: string;
-  readonly subscription_id: string | null;
-  readonly cause: Cause;
-  readonly period_no: number;
-  readonly cause_no: number;
-  readonly invoice_type: Invoice["invoice_type"];
-  readonly status: InvoiceStatus;
-  readonly payment_status: PaymentStatus;
-  readonly credit_applied_cents: number;
-};
-
-const INVOICE = {
-  id: "uuid",
-  number_year: "integer",
-  number_seq: "integer",
-  customer_id: "uuid",
-  subscription_id: "uuid",
-  cause: "text",
-  period_no: "integer",
-  cause_no: "integer",
-  invoice_type: "text",
-  status: "text",
-  payment_status: "text",
-  currency: "text",
-  subtotal_cents: "bigint",
-  total_cents: "bigint",
-  credit_applied_cents: "bigint",
-  issuing_date: "date",
-  due_date: "date",
-  period_start: "date",
-  period_end: "date",
-  created_at: "timestamptz",
-};
-
-export function insert(tx: Tx, project: ProjectId, rows: readonly NewInvoice[], now: Date) {
-  const dated = rows.map((row) => ({ ...row, created_at: now }));
-  return tx.many<Invoice>(sql`
-    insert into invoices as i (${columnsOf(INVOICE)})
-    ${rowsOf(project, INVOICE, dated)}
-    returning ${COLUMNS}`);
-}
-
-export type NewFee = Omit<Fee, "properties"> & {
-  readonly invoice_id: string;
-  readonly properties: Readonly<Record<string, unknown>>;
-};
-
-const FEE = {
-  invoice_id: "uuid",
-  id: "uuid",
-  fee_type: "text",
-  charge_id: "uuid",
-  billable_metric_code: "text",
-  units: "numeric",
-  amount_cents: "bigint",
-  amount_currency: "text",
-  properties: "jsonb",
-};
-
-export async function insertFees(
-  tx: Tx,
-  project: ProjectId,
-  fees: readonly NewFee[],
-): Promise<void> {
-  await tx.run(sql`
-    insert into fees (${columnsOf(FEE)})
-    ${rowsOf(project, FEE, fees)}`);
-}
-
-export type Settlement = {
-  readonly amount_paid_cents: number;
-  readonly status: InvoiceStatus;
-  readonly payment_status: PaymentStatus;
-};
-
-/** Also ends the dunning of an invoice that is paid in full. */
-export function recordPaid(tx: Tx, project: ProjectId, id: string, paid: Settlement) {
-  return tx.one<Invoice>(sql`
+/** Also ends the dunning of an invoice of which nothing is due. */
+export function setStanding(tx: Tx, project: ProjectId, id: string, to: Standing) {
+  return tx.one<InvoiceRow>(sql`
     update invoices i
-       set amount_paid_cents = ${paid.amount_paid_cents}, status = ${paid.status},
-           payment_status = ${paid.payment_status},
-           dunning_on = case when ${paid.status}::text = 'succeeded' then null
-                             else i.dunning_on end
+       set offset_cents = ${to.offset_cents}, amount_paid_cents = ${to.amount_paid_cents},
+           overpaid_cents = ${to.overpaid_cents}, written_off_cents = ${to.written_off_cents},
+           credit_notes_cents = ${to.credit_notes_cents}, status = ${to.status},
+           payment_status = ${to.payment_status},
+           dunning_on = case when ${to.status}::text in ('outstanding', 'overdue')
+                             then i.dunning_on end
      where i.project_id = ${project} and i.id = ${id}
     returning ${COLUMNS}`);
 }
 
-export function recordVoided(tx: Tx, project: ProjectId, id: string, now: Date) {
-  return tx.one<Invoice>(sql`
+/** A void owes nothing and writes nothing off; its other figures stay as they were. */
+export function recordVoided(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  payment_status: PaymentStatus,
+  now: Date,
+) {
+  return tx.one<InvoiceRow>(sql`
     update invoices i
-       set status = 'voided', voided_at = ${now}, dunning_on = null
+       set status = 'voided', payment_status = ${payment_status}, written_off_cents = 0,
+           voided_at = ${now}, dunning_on = null
+     where i.project_id = ${project} and i.id = ${id}
+    returning ${COLUMNS}`);
+}
+
+/** What a caller may say of an invoice afterwards: nothing that counts. */
+export function setWords(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  to: Pick<InvoiceRow, "memo" | "po_number" | "metadata" | "own_payment_url">,
+) {
+  return tx.one<InvoiceRow>(sql`
+    update invoices i
+       set memo = ${to.memo}, po_number = ${to.po_number}, metadata = ${json(to.metadata)},
+           payment_url = ${to.own_payment_url}
      where i.project_id = ${project} and i.id = ${id}
     returning ${COLUMNS}`);
 }
 
 /** Unpaid invoices whose due date is over, flipped and returned. */
 export function markOverdue(tx: Tx, project: ProjectId, today: string, limit: number) {
-  return tx.many<Invoice>(sql`
+  return tx.many<InvoiceRow>(sql`
     update invoices i
        set status = 'overdue'
      where i.project_id = ${project}

@@ -7,7 +7,7 @@ import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 const COLUMNS: Sql = sql`id, invoice_id, amount_cents, currency, provider, provider_payment_id,
-  reference, status, paid_at, created_at`;
+  reference, status, paid_at, refunded_cents, created_at`;
 
 export function get(db: Queryable, project: ProjectId, id: string) {
   return db.maybeOne<Payment>(sql`
@@ -28,7 +28,18 @@ export function getByProvider(
        and provider_payment_id = ${reference.provider_payment_id}`);
 }
 
-export type NewPayment = Omit<Payment, "status" | "created_at"> & { readonly customer_id: string };
+/** Oldest first. */
+export function listByInvoice(db: Queryable, project: ProjectId, invoice_id: string) {
+  return db.many<Payment>(sql`
+    select ${COLUMNS}
+      from payments
+     where project_id = ${project} and invoice_id = ${invoice_id}
+     order by id`);
+}
+
+export type NewPayment = Omit<Payment, "status" | "refunded_cents" | "created_at"> & {
+  readonly customer_id: string;
+};
 
 /** Undefined when the provider's reference is known already. */
 export function insert(tx: Tx, project: ProjectId, payment: NewPayment, now: Date) {

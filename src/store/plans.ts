@@ -36,18 +36,20 @@ export type ChargeTerms = {
   readonly catalog_item_id: string | null;
   readonly amount_override_cents: number | null;
   readonly quantity_from: string | null;
+  readonly tax_codes: readonly string[] | null;
   readonly properties: Record<string, unknown>;
 };
 
 const COLUMNS: Sql = sql`id, code, name, description, category, interval, amount_cents,
-  amount_currency, minimum_cents, base_timing, trial_days, labels, archived_at, created_at,
-  version`;
+  amount_currency, minimum_cents, base_timing, trial_days, tax_codes, labels, archived_at,
+  created_at, version`;
 
 const CHARGE_COLUMNS: Sql = sql`c.id, c.plan_id, c.position, c.name, c.charge_model,
   c.invoice_timing, c.metric_id as billable_metric_id, m.code as billable_metric_code,
   m.aggregation_type, m.dimensions, m.weighted_by, trim_scale(c.rate)::text as rate, c.price,
   c.catalog_item_id, i.code as catalog_item_code,
-  i.amount_cents as catalog_amount_cents, c.amount_override_cents, c.quantity_from, c.properties,
+  i.amount_cents as catalog_amount_cents, c.amount_override_cents, c.quantity_from, c.tax_codes,
+  c.properties,
   c.created_at`;
 
 const CHARGE = {
@@ -63,6 +65,7 @@ const CHARGE = {
   catalog_item_id: "uuid",
   amount_override_cents: "bigint",
   quantity_from: "text",
+  tax_codes: "text[]",
   properties: "jsonb",
   created_at: "timestamptz",
 };
@@ -73,6 +76,7 @@ const VERSION = {
   amount_cents: "bigint",
   minimum_cents: "bigint",
   base_timing: "text",
+  tax_codes: "text[]",
   charges: "jsonb",
   effective_at: "timestamptz",
 };
@@ -142,11 +146,12 @@ export function insert(
 ) {
   return tx.maybeOne<PlanRow>(sql`
     insert into plans (project_id, id, code, name, description, category, interval, amount_cents,
-                       amount_currency, minimum_cents, base_timing, trial_days, labels, version,
+                       amount_currency, minimum_cents, base_timing, trial_days, tax_codes, labels, version,
                        created_at, updated_at)
     values (${project}, ${newId()}, ${plan.code}, ${plan.name}, ${plan.description},
             ${plan.category}, ${plan.interval}, ${plan.amount_cents}, ${plan.amount_currency},
-            ${plan.minimum_cents}, ${plan.base_timing}, ${plan.trial_days}, ${plan.labels}, 1,
+            ${plan.minimum_cents}, ${plan.base_timing}, ${plan.trial_days}, ${plan.tax_codes},
+            ${plan.labels}, 1,
             ${now}, ${now})
     on conflict (project_id, code) where archived_at is null do nothing
     returning ${COLUMNS}`);
@@ -162,6 +167,7 @@ export type PlanFields = Pick<
   | "minimum_cents"
   | "base_timing"
   | "trial_days"
+  | "tax_codes"
 >;
 
 export function update(tx: Tx, project: ProjectId, id: string, plan: PlanFields, now: Date) {
@@ -170,7 +176,7 @@ export function update(tx: Tx, project: ProjectId, id: string, plan: PlanFields,
        set name = ${plan.name}, description = ${plan.description}, category = ${plan.category},
            labels = ${plan.labels}, amount_cents = ${plan.amount_cents},
            minimum_cents = ${plan.minimum_cents}, base_timing = ${plan.base_timing},
-           trial_days = ${plan.trial_days}, updated_at = ${now}
+           trial_days = ${plan.trial_days}, tax_codes = ${plan.tax_codes}, updated_at = ${now}
      where project_id = ${project} and id = ${id}
     returning ${COLUMNS}`);
 }
@@ -226,7 +232,7 @@ export async function moveCharges(
 
 export type NewVersion = Pick<
   PlanVersion,
-  "plan_id" | "version" | "amount_cents" | "minimum_cents" | "base_timing" | "charges"
+  "plan_id" | "version" | "amount_cents" | "minimum_cents" | "base_timing" | "tax_codes" | "charges"
 >;
 
 /** The new price lists, and the plans that now point at them. */
@@ -236,7 +242,7 @@ export async function insertVersions(
   versions: readonly NewVersion[],
   now: Date,
 ): Promise<void> {
-  const rows = versions.map((version) => ({ ...version, effective_at: now }));
+  const rows = versions.map((version) => ({ tax_codes: null, ...version, effective_at: now }));
   await tx.run(sql`
     insert into plan_versions (${columnsOf(VERSION)})
     ${rowsOf(project, VERSION, rows)}`);
@@ -254,7 +260,7 @@ export type VersionRow = PlanVersion & { readonly effective_at: Date };
 export function listVersions(db: Queryable, project: ProjectId, plan_ids: readonly string[]) {
   return db.many<VersionRow>(sql`
     select v.plan_id, v.version, p.code as plan_code, p.interval, p.amount_currency as currency,
-           v.amount_cents, v.minimum_cents, v.base_timing, v.charges, v.effective_at
+           v.amount_cents, v.minimum_cents, v.base_timing, v.tax_codes, v.charges, v.effective_at
       from plan_versions v
       join plans p on p.project_id = ${project} and p.id = v.plan_id
      where v.project_id = ${project} and v.plan_id = any(${plan_ids}::uuid[])

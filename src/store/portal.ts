@@ -5,8 +5,8 @@ import { customerPrefixOf } from "../ids.ts";
 import type { PortalPage } from "../schema/portal.ts";
 import type { Settings } from "../schema/settings.ts";
 import { DATABASE_NOW, type Db, type Queryable, type Tx } from "./db.ts";
-import { NUMBER } from "./invoices.ts";
 import type { Binding } from "./keys.ts";
+import { NUMBER } from "./numbers.ts";
 import { columnsOf, rowsOf } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -152,7 +152,17 @@ export async function dropAll(tx: Tx, project: ProjectId): Promise<number> {
      where v.project_id = ${project} and v.body is not null`);
 }
 
-export type Change = { readonly type: string; readonly resource_id: string };
+export type Change = {
+  readonly type: string;
+  readonly resource_id: string;
+  readonly payload?: Readonly<Record<string, unknown>>;
+};
+
+/** Of a plan's or metric's name, of what runs up with taxes, and of the links to pay. */
+function changesAll({ type, payload = {} }: Change): boolean {
+  if (type === "settings.updated") return "payment_url" in payload || "tax_codes" in payload;
+  return /^(plan|metric|tax)\.updated$/.test(type);
+}
 
 /**
  * Drops the views of customers that were updated, and with `portal_auto_invalidate` every view that
@@ -172,7 +182,7 @@ export async function dropChanged(
     );
     return;
   }
-  if (changes.some(({ type }) => /^(plan|metric)\.updated$/.test(type))) {
+  if (changes.some(changesAll)) {
     await dropAll(tx, project);
     return;
   }
@@ -188,7 +198,21 @@ export async function dropChanged(
      where project_id = ${project} and id = any(${ids}::uuid[])
     union
     select customer_id from payments
-     where project_id = ${project} and id = any(${ids}::uuid[])`);
+     where project_id = ${project} and id = any(${ids}::uuid[])
+    union
+    select customer_id from grants
+     where project_id = ${project} and id = any(${ids}::uuid[])
+    union
+    select customer_id from credit_notes
+     where project_id = ${project} and id = any(${ids}::uuid[])
+    union
+    select customer_id from applied_coupons
+     where project_id = ${project} and id = any(${ids}::uuid[])
+    union
+    select p.customer_id
+      from refunds r
+      join payments p on p.project_id = ${project} and p.id = r.payment_id
+     where r.project_id = ${project} and r.id = any(${ids}::uuid[])`);
   await drop(
     tx,
     project,
@@ -226,6 +250,7 @@ export type ShownPayment = {
   readonly id: string;
   readonly invoice_number: string;
   readonly amount_cents: number;
+  readonly refunded_cents: number;
   readonly currency: string;
   readonly provider: string;
   readonly status: string;
@@ -234,8 +259,8 @@ export type ShownPayment = {
 
 export function listPayments(db: Queryable, project: ProjectId, customer_id: string, max: number) {
   return db.many<ShownPayment>(sql`
-    select p.id, ${NUMBER} as invoice_number, p.amount_cents, p.currency, p.provider, p.status,
-           p.paid_at
+    select p.id, ${NUMBER} as invoice_number, p.amount_cents, p.refunded_cents, p.currency,
+           p.provider, p.status, p.paid_at
       from payments p
       join invoices i on i.project_id = ${project} and i.id = p.invoice_id
      where p.project_id = ${project} and p.customer_id = ${customer_id}
@@ -247,13 +272,24 @@ export type Due = PortalPage["due"][number];
 
 /** What is still to be paid, by currency. */
 export function listDue(db: Queryable, project: ProjectId, customer_id: string) {
-  const open = sql`greatest(total_cents - amount_paid_cents - credit_applied_cents, 0)`;
+  const open = sql`total_cents - credit_applied_cents - offset_cents - amount_paid_cents
+    + overpaid_cents - written_off_cents`;
   return db.many<Due>(sql`
     select currency, sum(${open})::bigint as outstanding_cents,
            coalesce(sum(${open}) filter (where status = 'overdue'), 0)::bigint as overdue_cents
       from invoices
      where project_id = ${project} and customer_id = ${customer_id}
-       and status in ('outstanding', 'overdue')
+       and status in ('outstanding', 'overdue', 'uncollectible') and ${open} > 0
      group by currency
      order by currency`);
+}
+
+/** Currencies in which the customer has, or had, money that was granted to it. */
+export async function listGranted(db: Queryable, project: ProjectId, customer_id: string) {
+  const rows = await db.many<{ currency: string }>(sql`
+    select distinct currency
+      from grants
+     where project_id = ${project} and customer_id = ${customer_id}
+       and kind in ('free', 'paid') and status not in ('pending', 'voided')`);
+  return rows.map(({ currency }) => currency);
 }

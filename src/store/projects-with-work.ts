@@ -70,6 +70,46 @@ export function withOverdueInvoices(db: Queryable, now: Date, among: Among = ALL
   );
 }
 
+export function withExpiredGrants(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+  return projectsWith(
+    db,
+    among,
+    now,
+    (at) => sql`
+      select 1
+        from grants g
+       where g.project_id = a.project_id and ${among(sql`g.project_id`)}
+         and g.status in ('pending', 'active') and g.expires_at <= ${at}`,
+  );
+}
+
+/** Whose ledger has changed since they were looked at. */
+export function withChangedWallets(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+  return projectsWith(
+    db,
+    among,
+    now,
+    (at) => sql`
+      select 1
+        from wallets w
+       where w.project_id = a.project_id and ${among(sql`w.project_id`)} and w.look_at <= ${at}`,
+  );
+}
+
+/** That have a threshold. A frozen sandbox looks at its own when its clock is moved. */
+export function withWatchedWallets(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+  return projectsWith(
+    db,
+    among,
+    now,
+    () => sql`
+      select 1
+        from wallets w
+       where w.project_id = a.project_id and ${among(sql`w.project_id`)}
+         and w.low_balance_cents is not null and p.frozen_at is null`,
+  );
+}
+
 export function withDunningDue(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
   return projectsWith(
     db,

@@ -2,11 +2,14 @@
 
 import type { Settings, SettingsPut } from "../schema/settings.ts";
 import type { Queryable, Tx } from "./db.ts";
+import { keepSeller } from "./parties.ts";
 import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 const COLUMNS: Sql = sql`coalesce(issuer_name, name) as name, issuer_address as address,
-  issuer_tax_id as tax_id, logo_color, net_payment_days, default_currency, late_usage_periods,
+  issuer_city as city, issuer_postal_code as postal_code, issuer_region as region,
+  issuer_country as country, issuer_tax_id as tax_id, tax_codes, footer, invoice_prefix,
+  credit_note_prefix, payment_url, logo_color, net_payment_days, default_currency, late_usage_periods,
   portal_access`;
 
 export function get(db: Queryable, project: ProjectId) {
@@ -16,13 +19,29 @@ export function get(db: Queryable, project: ProjectId) {
      where id = ${project}`);
 }
 
+/** What stands of the seller on an invoice. */
+const PARTY = ["name", "address", "city", "postal_code", "region", "country", "tax_id"] as const;
+
 /** A field that is absent from `change` keeps its value. */
-export function patch(tx: Tx, project: ProjectId, change: SettingsPut) {
+export async function patch(tx: Tx, project: ProjectId, change: SettingsPut): Promise<Settings> {
+  const isPartyChange = PARTY.some((field) => change[field] !== undefined);
+  if (isPartyChange) await keepSeller(tx, project);
   return tx.one<Settings>(sql`
     update projects
        set issuer_name = coalesce(${change.name}, issuer_name),
            issuer_address = coalesce(${change.address}, issuer_address),
+           issuer_city = coalesce(${change.city}, issuer_city),
+           issuer_postal_code = coalesce(${change.postal_code}, issuer_postal_code),
+           issuer_region = coalesce(${change.region}, issuer_region),
+           issuer_country = coalesce(${change.country}, issuer_country),
            issuer_tax_id = coalesce(${change.tax_id}, issuer_tax_id),
+           tax_codes = case when ${change.tax_codes === undefined} then tax_codes
+                            else ${change.tax_codes ?? null}::text[] end,
+           footer = coalesce(${change.footer}, footer),
+           invoice_prefix = coalesce(${change.invoice_prefix}, invoice_prefix),
+           credit_note_prefix = coalesce(${change.credit_note_prefix}, credit_note_prefix),
+           payment_url = coalesce(${change.payment_url}, payment_url),
+           party_version = party_version + ${isPartyChange ? 1 : 0},
            logo_color = coalesce(lower(${change.logo_color}), logo_color),
            net_payment_days = coalesce(${change.net_payment_days}, net_payment_days),
            default_currency = coalesce(${change.default_currency}, default_currency),

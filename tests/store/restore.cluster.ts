@@ -40,7 +40,7 @@ afterAll(async () => {
 
 async function load(target: Connection): Promise<void> {
   const header = await verifyBackup(file, nobody);
-  const next_invoices = [{ project: undefined, year: 2030, next: 5 }];
+  const next_invoices = [{ project: undefined, year: 2030, next: 5, series: "invoices" as const }];
   await loadBackup(target, file, { header, held_since: NOW, next_invoices, told: nobody });
   const { held_since, counters } = await readWaiting(target, NOW);
   expect(held_since).toEqual(NOW);

@@ -112,17 +112,29 @@ test("the log goes on behind every position that was given out since the backup"
 test("counters are raised and never lowered, for one project or for all", async () => {
   const counters = async () => (await readWaiting(target.connection, NOW)).counters;
   const project = app.profile.project_id;
-  await load(file, { next_invoices: [{ project: undefined, year: 2026, next: 7 }] });
+  await load(file, {
+    next_invoices: [{ project: undefined, year: 2026, next: 7, series: "invoices" as const }],
+  });
   expect((await counters()).filter(({ year }) => year === 2026).map(({ last }) => last)).toEqual(
     (await ask("select id from projects")).map(() => 6),
   );
-  await endHold(target.connection, [{ project, year: 2026, next: 3 }]);
-  await endHold(target.connection, [{ project: "acme/main/test", year: 2026, next: 1234 }]);
+  await endHold(target.connection, [{ project, year: 2026, next: 3, series: "invoices" }]);
+  await endHold(target.connection, [
+    { project: "acme/main/test", year: 2026, next: 1234, series: "invoices" as const },
+  ]);
   expect(await counters()).toContainEqual({ project: "acme/main/test", year: 2026, last: 1233 });
 });
 
+test("counters of credit notes are raised apart from those of invoices", async () => {
+  const series = "credit notes" as const;
+  await load(file, { next_invoices: [{ project: "test", year: 2031, next: 9, series }] });
+  const raised = await ask("select year, last from credit_note_counters where year = 2031");
+  expect(raised).toEqual([{ year: 2031, last: 8 }]);
+  expect(await ask("select 1 from invoice_counters where year = 2031")).toEqual([]);
+});
+
 test("a project that is not there is named with those that are, and nothing is kept", async () => {
-  const next_invoices = [{ project: "nowhere", year: 2026, next: 7 }];
+  const next_invoices = [{ project: "nowhere", year: 2026, next: 7, series: "invoices" as const }];
   await expect(load(file, { next_invoices })).rejects.toThrow(
     "are: acme/main/empty, acme/main/test",
   );

@@ -1,0 +1,321 @@
+// The ledger of customers' money: grants, the entries that they rise and fall by, and wallets,
+// which are the sums per currency. Whoever writes here holds the lock of the customer.
+
+import type { GrantKind, UsableGrant } from "../domain/grants.ts";
+import { newId } from "../ids.ts";
+import type { Grant, LedgerEntry } from "../schema/grants.ts";
+import type { Queryable, Tx } from "./db.ts";
+import { type PageRequest, page } from "./page.ts";
+import { columnsOf, recordset, rowsOf } from "./rows.ts";
+import { type Sql, sql } from "./sql.ts";
+import type { ProjectId } from "./tenants.ts";
+
+const GRANT_COLUMNS: Sql = sql`id, customer_id, currency, kind, name, amount_cents,
+  remaining_cents, priority, expires_at, status, invoice_id, created_at`;
+
+export type GrantRow = Grant & { readonly payment_id: string | null };
+
+export type NewGrant = {
+  readonly id: string;
+  readonly customer_id: string;
+  readonly currency: string;
+  readonly kind: GrantKind;
+  readonly name: string;
+  readonly amount_cents: number;
+  readonly priority: number;
+  readonly expires_at: Date | null;
+  readonly status: "pending" | "active";
+  readonly invoice_id: string | null;
+  readonly payment_id: string | null;
+};
+
+const GRANT = {
+  id: "uuid",
+  customer_id: "uuid",
+  currency: "text",
+  kind: "text",
+  name: "text",
+  amount_cents: "bigint",
+  remaining_cents: "bigint",
+  priority: "integer",
+  expires_at: "timestamptz",
+  status: "text",
+  invoice_id: "uuid",
+  payment_id: "uuid",
+  created_at: "timestamptz",
+};
+
+/** Without money in them yet: what they are worth comes by an entry. */
+export async function insertGrants(
+  tx: Tx,
+  project: ProjectId,
+  grants: readonly NewGrant[],
+  now: Date,
+): Promise<void> {
+  if (grants.length === 0) return;
+  const rows = grants.map((grant) => ({ ...grant, remaining_cents: 0, created_at: now }));
+  await tx.run(sql`
+    insert into grants (${columnsOf(GRANT)})
+    ${rowsOf(project, GRANT, rows)}`);
+}
+
+export type NewEntry = {
+  readonly customer_id: string;
+  readonly currency: string;
+  readonly grant_id: string;
+  readonly reason: LedgerEntry["reason"];
+  readonly amount_cents: number;
+  readonly invoice_id?: string | null;
+  readonly credit_note_id?: string | null;
+  readonly refund_id?: string | null;
+};
+
+const ENTRY = {
+  customer_id: "uuid",
+  currency: "text",
+  no: "bigint",
+  id: "uuid",
+  grant_id: "uuid",
+  reason: "text",
+  amount_cents: "bigint",
+  balance_cents: "bigint",
+  invoice_id: "uuid",
+  credit_note_id: "uuid",
+  refund_id: "uuid",
+  created_at: "timestamptz",
+};
+const WALLET = {
+  customer_id: "uuid",
+  currency: "text",
+  balance_cents: "bigint",
+  last_no: "bigint",
+  look_at: "timestamptz",
+};
+
+type Standing = {
+  customer_id: string;
+  currency: string;
+  balance_cents: number;
+  last_no: number;
+};
+
+/** Writes the entries in their order and changes grants and wallets by them. */
+export async function record(
+  tx: Tx,
+  project: ProjectId,
+  entries: readonly NewEntry[],
+  now: Date,
+): Promise<void> {
+  if (entries.length === 0) return;
+  const customers = [...new Set(entries.map(({ customer_id }) => customer_id))];
+  const wallets = await tx.many<Standing>(sql`
+    select customer_id, currency, balance_cents, last_no
+      from wallets
+     where project_id = ${project} and customer_id = any(${customers}::uuid[])`);
+  const standing = new Map(wallets.map((wallet) => [keyOf(wallet), { ...wallet }]));
+  const rows = entries.map((entry) => {
+    const { customer_id, currency, amount_cents } = entry;
+    const wallet = standing.get(keyOf(entry)) ?? {
+      ...{ customer_id, currency },
+      ...{ balance_cents: 0, last_no: 0 },
+    };
+    wallet.balance_cents += amount_cents;
+    wallet.last_no += 1;
+    standing.set(keyOf(entry), wallet);
+    const { balance_cents, last_no: no } = wallet;
+    const about = { invoice_id: null, credit_note_id: null, refund_id: null };
+    return { ...about, ...entry, id: newId(), no, balance_cents, created_at: now };
+  });
+  const touched = new Set(entries.map(keyOf));
+  const changed = [...standing]
+    .filter(([key]) => touched.has(key))
+    .map(([, wallet]) => ({ ...wallet, look_at: now }));
+  await changeGrants(tx, project, entries);
+  await tx.run(sql`
+    insert into ledger_entries (${columnsOf(ENTRY)})
+    ${rowsOf(project, ENTRY, rows)}`);
+  await tx.run(sql`
+    insert into wallets as w (${columnsOf(WALLET)})
+    ${rowsOf(project, WALLET, changed)}
+    on conflict (project_id, customer_id, currency) do update
+       set balance_cents = excluded.balance_cents, last_no = excluded.last_no,
+           look_at = case when w.low_balance_cents is null then null else excluded.look_at end`);
+}
+
+/** A grant that has nothing left is used up, and is active again when something comes back. */
+async function changeGrants(
+  tx: Tx,
+  project: ProjectId,
+  entries: readonly NewEntry[],
+): Promise<void> {
+  const deltas = new Map<string, number>();
+  for (const { grant_id, amount_cents } of entries) {
+    deltas.set(grant_id, (deltas.get(grant_id) ?? 0) + amount_cents);
+  }
+  const rows = [...deltas].map(([id, cents]) => ({ id, cents }));
+  await tx.run(sql`
+    update grants g
+       set remaining_cents = g.remaining_cents + n.cents,
+           status = case when g.status not in ('active', 'used_up') then g.status
+                         when g.remaining_cents + n.cents = 0 then 'used_up'
+                         else 'active' end
+      from ${recordset("n", { id: "uuid", cents: "bigint" }, rows)}
+     where g.project_id = ${project} and g.id = n.id`);
+}
+
+export async function setStatus(
+  tx: Tx,
+  project: ProjectId,
+  ids: readonly string[],
+  status: Grant["status"],
+): Promise<void> {
+  await tx.run(sql`
+    update grants
+       set status = ${status}
+     where project_id = ${project} and id = any(${ids}::uuid[])`);
+}
+
+/** A pending grant whose expiry came before its payment never expires. */
+export async function dropExpiry(tx: Tx, project: ProjectId, id: string): Promise<void> {
+  await tx.run(sql`
+    update grants
+       set expires_at = null
+     where project_id = ${project} and id = ${id}`);
+}
+
+export type OwnedGrant = UsableGrant & { readonly customer_id: string; readonly currency: string };
+
+/** What these customers can pay with at the instant. */
+export function listUsable(
+  db: Queryable,
+  project: ProjectId,
+  customer_ids: readonly string[],
+  now: Date,
+) {
+  return db.many<OwnedGrant>(sql`
+    select id, customer_id, currency, kind, remaining_cents, priority, expires_at
+      from grants
+     where project_id = ${project} and customer_id = any(${customer_ids}::uuid[])
+       and status = 'active' and remaining_cents > 0
+       and (expires_at is null or expires_at > ${now})
+     order by customer_id, id`);
+}
+
+export function getGrant(db: Queryable, project: ProjectId, id: string) {
+  return db.maybeOne<GrantRow>(sql`
+    select ${GRANT_COLUMNS}, payment_id
+      from grants
+     where project_id = ${project} and id = ${id}`);
+}
+
+/** Those that an invoice made: its top-up, or the credit that it left. */
+export function listByInvoice(db: Queryable, project: ProjectId, invoice_id: string) {
+  return db.many<GrantRow>(sql`
+    select ${GRANT_COLUMNS}, payment_id
+      from grants
+     where project_id = ${project} and invoice_id = ${invoice_id}
+     order by id`);
+}
+
+export function listGrants(
+  db: Queryable,
+  project: ProjectId,
+  filter: { readonly customer?: Sql; readonly currency?: string; readonly status?: string },
+  request: PageRequest,
+) {
+  const where: Sql[] = [sql`project_id = ${project}`];
+  if (filter.customer) where.push(filter.customer);
+  if (filter.currency) where.push(sql`currency = ${filter.currency}`);
+  if (filter.status) where.push(sql`status = ${filter.status}`);
+  return page<Grant>(
+    db,
+    {
+      columns: GRANT_COLUMNS,
+      from: sql`grants`,
+      where,
+      project: sql`project_id`,
+      order: [{ column: sql`id`, type: sql`uuid` }],
+    },
+    request,
+  );
+}
+
+/** Newest first. */
+export function listEntries(
+  db: Queryable,
+  project: ProjectId,
+  filter: { readonly customer_id: string; readonly currency: string },
+  request: PageRequest,
+) {
+  return page<LedgerEntry>(
+    db,
+    {
+      columns: sql`id, grant_id, currency, reason, amount_cents, balance_cents, invoice_id,
+        credit_note_id, refund_id, created_at`,
+      from: sql`ledger_entries`,
+      where: [
+        sql`project_id = ${project} and customer_id = ${filter.customer_id}
+            and currency = ${filter.currency}`,
+      ],
+      project: sql`project_id`,
+      order: [{ column: sql`no`, type: sql`bigint` }],
+    },
+    request,
+  );
+}
+
+export type AppliedGrant = {
+  readonly grant_id: string;
+  readonly amount_cents: number;
+  readonly status: Grant["status"];
+  readonly expires_at: Date | null;
+};
+
+/** Of an invoice: what it took of which grant. */
+export function listApplied(db: Queryable, project: ProjectId, invoice_id: string) {
+  return db.many<AppliedGrant>(sql`
+    select e.grant_id, -sum(e.amount_cents)::bigint as amount_cents, min(g.status) as status,
+           min(g.expires_at) as expires_at
+      from ledger_entries e
+      join grants g on g.project_id = ${project} and g.id = e.grant_id
+     where e.project_id = ${project} and e.invoice_id = ${invoice_id} and e.reason = 'applied'
+     group by e.grant_id
+     order by e.grant_id`);
+}
+
+/** Grants whose time is up, each with what is left of it. */
+export function listExpired(tx: Tx, project: ProjectId, now: Date, limit: number) {
+  return tx.many<GrantRow>(sql`
+    select ${GRANT_COLUMNS}, payment_id
+      from grants
+     where project_id = ${project} and status in ('pending', 'active') and expires_at <= ${now}
+     order by expires_at, id
+     limit ${limit}`);
+}
+
+export async function nextExpiry(db: Queryable, project: ProjectId, until: Date) {
+  const { at } = await db.one<{ at: Date | null }>(sql`
+    select min(expires_at) as at
+      from grants
+     where project_id = ${project} and status in ('pending', 'active') and expires_at <= ${until}`);
+  return at;
+}
+
+export type Balance = {
+  readonly customer_id: string;
+  readonly currency: string;
+  readonly balance_cents: number;
+};
+
+/** What a customer has, by currency; those without anything left out. */
+export function listBalances(db: Queryable, project: ProjectId, customer_id: string) {
+  return db.many<Balance>(sql`
+    select customer_id, currency, balance_cents
+      from wallets
+     where project_id = ${project} and customer_id = ${customer_id} and balance_cents > 0
+     order by currency`);
+}
+
+function keyOf({ customer_id, currency }: Pick<Balance, "customer_id" | "currency">): string {
+  return `${customer_id} ${currency}`;
+}
