@@ -11,14 +11,18 @@ import type { Db, Queryable, Tx } from "../store/db.ts";
 import * as dunning from "../store/dunning.ts";
 import { refuseWhileHeld } from "../store/installation.ts";
 import * as invoices from "../store/invoices.ts";
+import * as ledger from "../store/ledger.ts";
 import * as openPeriods from "../store/open-periods.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import * as wallets from "../store/wallets.ts";
 import { closeDue } from "./close-periods.ts";
-import { type By, emit, type Fact } from "./emit.ts";
+import { type By, emit, type Fact, isLogged } from "./emit.ts";
+import { expireGrants } from "./grant-credit.ts";
 import { markOverdue } from "./mark-overdue.ts";
 import { settleEnded } from "./settle-late.ts";
 import { stepDunning } from "./step-dunning.ts";
+import { lookAtUsage, lookAtWallets } from "./watch-wallets.ts";
 
 type Moved = { at: Date; facts: readonly Fact[]; closed: number };
 
@@ -96,13 +100,32 @@ async function travel(
     moves.push(move);
   }
   await db.tx(async (tx) => {
-    const { frozen_at } = await clock.lock(tx, project);
+    const settings = await clock.lock(tx, project);
+    const { frozen_at } = settings;
     // Another call may have moved it further meanwhile.
     if (frozen_at === null || frozen_at < to) await clock.freezeAt(tx, project, to);
+    moves.push(await lookAtAllUsage(tx, settings, to));
     const payload = { from: now, to };
     await emit(tx, project, [{ type: "clock.advanced", resource_id: project, payload }], by, to);
   });
   return report(to, moves);
+}
+
+/** Usage since the last move may have made wallets low. */
+async function lookAtAllUsage(tx: Tx, settings: ProjectSettings, to: Date): Promise<Moved> {
+  const facts: Fact[] = [];
+  let after: wallets.WalletKey | undefined = wallets.FIRST_WALLET;
+  while (after !== undefined) {
+    const round: Awaited<ReturnType<typeof lookAtUsage>> = await lookAtUsage(
+      tx,
+      settings,
+      after,
+      to,
+    );
+    facts.push(...round.facts);
+    after = round.last;
+  }
+  return { at: to, facts, closed: 0 };
 }
 
 /** Goes to the next instant at which something is due and does one batch of it. */
@@ -113,13 +136,18 @@ async function step(tx: Tx, project: ProjectId, to: Date, now: Date): Promise<Mo
   if (due === undefined) return undefined;
   const at = new Date(Math.max(due.getTime(), stands.getTime()));
   if (settings.frozen_at === null || at > settings.frozen_at) await clock.freezeAt(tx, project, at);
+  const expired = await expireGrants(tx, settings, at);
+  if (expired.length > 0) return { at, facts: expired, closed: 0 };
   const closes = await closeDue(tx, settings, at, "usage locks");
   if (closes.facts.length > 0 || closes.closed > 0) return { at, ...closes };
   const supplements = await settleEnded(tx, settings, at);
   if (supplements.closed > 0) return { at, facts: supplements.facts, closed: 0 };
   const overdue = await markOverdue(tx, settings, at);
   if (overdue.length > 0) return { at, facts: overdue, closed: 0 };
-  return { at, facts: await stepDunning(tx, settings, at), closed: 0 };
+  const dunned = await stepDunning(tx, settings, at);
+  if (dunned.length > 0) return { at, facts: dunned, closed: 0 };
+  const { facts } = await lookAtWallets(tx, settings, at);
+  return { at, facts, closed: 0 };
 }
 
 async function nextDue(db: Queryable, project: ProjectId, to: Date): Promise<Date | undefined> {
@@ -128,6 +156,8 @@ async function nextDue(db: Queryable, project: ProjectId, to: Date): Promise<Dat
     await closedPeriods.nextSettlement(db, project, to),
     await nextOverdue(db, project, to),
     await nextDunning(db, project, to),
+    await ledger.nextExpiry(db, project, to),
+    await wallets.nextLook(db, project, to),
   ];
   const instants = candidates.filter((at) => at !== null);
   return instants.reduce<Date | undefined>(
@@ -147,7 +177,9 @@ async function nextDunning(db: Queryable, project: ProjectId, to: Date): Promise
 }
 
 function report(now: Date, moves: readonly Moved[]): ClockReport {
-  const facts = moves.flatMap(({ at, facts }) => facts.map((fact) => ({ fact, at })));
+  const facts = moves.flatMap(({ at, facts }) =>
+    facts.filter(isLogged).map((fact) => ({ fact, at })),
+  );
   return {
     clock: { mode: "frozen", now },
     periods_closed: moves.reduce((sum, { closed }) => sum + closed, 0),

@@ -6,13 +6,14 @@ import { refuse } from "../errors.ts";
 import { newId } from "../ids.ts";
 import type { AddOn, AppliedAddOn } from "../schema/addons.ts";
 import type { Customer } from "../schema/customers.ts";
-import type { InvoiceWithFees } from "../schema/invoices.ts";
 import * as addons from "../store/addons.ts";
 import * as customers from "../store/customers.ts";
 import type { Tx } from "../store/db.ts";
+import type { InvoiceRow } from "../store/invoices.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import { type By, emit, type Fact } from "./emit.ts";
 import { issueInvoices } from "./issue-invoices.ts";
+import { lookAtWalletsOf } from "./watch-wallets.ts";
 
 export async function applyAddOn(
   tx: Tx,
@@ -62,12 +63,13 @@ export async function applyAddOn(
     webhook: { event: "addon.applied", data: webhookData(applied, addOn, invoice, customer) },
   };
   await emit(tx, project, [fact, ...issued.facts], by, now);
+  await lookAtWalletsOf(tx, project, customer.id, now);
   return applied;
 }
 
 /** An invoice of one line, made also when the add-on is free. */
 function draftFor(addOn: AddOn, settings: ProjectSettings, now: Date): InvoiceDraft {
-  const { code, name, amount_cents, currency, catalog_item_code } = addOn;
+  const { code, name, amount_cents, currency, catalog_item_code, tax_codes } = addOn;
   const fee = {
     fee_type: "add_on" as const,
     charge_id: null,
@@ -81,6 +83,7 @@ function draftFor(addOn: AddOn, settings: ProjectSettings, now: Date): InvoiceDr
       ...(catalog_item_code !== null && { catalog_item_code }),
       precise_amount: String(amount_cents),
     },
+    money: { tax_codes, line: null },
   };
   const today = utcDate(now);
   const draft = draftInvoice({
@@ -99,7 +102,7 @@ function draftFor(addOn: AddOn, settings: ProjectSettings, now: Date): InvoiceDr
 function webhookData(
   applied: AppliedAddOn,
   addOn: AddOn,
-  invoice: InvoiceWithFees,
+  invoice: InvoiceRow,
   customer: Pick<Customer, "id" | "external_id">,
 ) {
   const { id, amount_cents, currency, applied_at } = applied;
@@ -113,7 +116,10 @@ function webhookData(
       currency,
       applied_at,
     },
-    invoice: { id: invoice.id, number, total_cents, currency: invoice.currency, invoice_type },
+    invoice: {
+      ...{ id: invoice.id, number, total_cents, currency: invoice.currency, invoice_type },
+      amount_due_cents: invoice.amount_due_cents,
+    },
     customer: { id: customer.id, external_id: customer.external_id },
   };
 }

@@ -7,6 +7,8 @@ import * as catalog from "../store/catalog.ts";
 import type { Tx } from "../store/db.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { type By, emit } from "./emit.ts";
+import { holding } from "./resolve-charges.ts";
+import { checkTaxCodes } from "./tax-codes.ts";
 
 export async function upsertAddOn(
   tx: Tx,
@@ -28,6 +30,7 @@ export async function upsertAddOn(
   if (code !== null && item === undefined) {
     throw refuse("not_found", "catalog_item_code: no live catalog item has this code.");
   }
+  await checkTaxCodes(holding(tx, project), [input.tax_codes]);
   const { id, created } = await addons.upsert(
     tx,
     project,
@@ -39,6 +42,7 @@ export async function upsertAddOn(
       amount_cents,
       // The item's own currency counts when there is an item.
       currency: item === undefined ? (input.currency ?? "USD") : null,
+      tax_codes: input.tax_codes ?? null,
     },
     now,
   );

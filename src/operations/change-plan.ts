@@ -10,6 +10,7 @@ import type { ProjectId } from "../store/tenants.ts";
 import { type By, emit } from "./emit.ts";
 import { priceNewPlan, pricePlans } from "./price-plans.ts";
 import { holding, resolveCharges } from "./resolve-charges.ts";
+import { checkTaxCodes } from "./tax-codes.ts";
 
 type Detailed = { plan: plans.PlanRow; charges: plans.ChargeRow[] };
 
@@ -21,6 +22,7 @@ export async function createPlan(
   now: Date,
 ): Promise<Detailed> {
   const find = holding(tx, project);
+  await checkTaxCodes(find, [input.tax_codes]);
   const terms = await resolveCharges(find, input.amount_currency, input.charges ?? [], "charges");
   const plan = await plans.insert(
     tx,
@@ -36,6 +38,7 @@ export async function createPlan(
       minimum_cents: input.minimum_cents ?? 0,
       base_timing: input.base_timing ?? "arrears",
       trial_days: input.trial_days ?? 0,
+      tax_codes: input.tax_codes ?? null,
       labels: input.labels ?? [],
     },
     now,
@@ -79,7 +82,7 @@ export async function addCharge(
 }
 
 /** What a price list has beside the charges. */
-const TERMS = ["amount_cents", "minimum_cents", "base_timing"] as const;
+const TERMS = ["amount_cents", "minimum_cents", "base_timing", "tax_codes"] as const;
 
 export async function patchPlan(
   tx: Tx,
@@ -96,9 +99,10 @@ export async function patchPlan(
   if (repriced && before.archived_at !== null) {
     throw refuse("plan_archived", "An archived plan keeps its prices.");
   }
+  await checkTaxCodes(holding(tx, project), [change.tax_codes]);
   const plan = await plans.update(tx, project, plan_id, { ...before, ...fields }, now);
   const moved = wanted === undefined ? false : await replaceCharges(tx, project, plan, wanted, now);
-  if (moved || TERMS.some((term) => plan[term] !== before[term])) {
+  if (moved || TERMS.some((term) => !isSame(plan[term], before[term]))) {
     await pricePlans(tx, project, [plan], now);
   }
   await emit(
@@ -109,6 +113,10 @@ export async function patchPlan(
     now,
   );
   return { plan, charges: await plans.listCharges(tx, project, [plan.id]) };
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** The whole wanted set: a charge of the same terms keeps its id. True when anything changed. */
@@ -152,6 +160,7 @@ type Comparable = Pick<
   | "catalog_item_id"
   | "amount_override_cents"
   | "quantity_from"
+  | "tax_codes"
   | "properties"
 >;
 
@@ -173,6 +182,7 @@ function termsKey(terms: Comparable): string {
     catalog_item_id,
     amount_override_cents,
     quantity_from,
+    terms.tax_codes,
     own,
   ]);
 }

@@ -12,6 +12,7 @@ import {
 import { nextMidnight } from "../domain/dates.ts";
 import { isLive } from "../domain/lifecycle.ts";
 import { nextPeriod } from "../domain/periods.ts";
+import { taxSnapshot } from "../domain/taxes.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
 import type { Tx } from "../store/db.ts";
 import * as openPeriods from "../store/open-periods.ts";
@@ -20,8 +21,10 @@ import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
 import * as usageSums from "../store/usage-sums.ts";
 import { type By, emit, type Fact, SCHEDULER } from "./emit.ts";
-import { type InvoiceRequest, issueInvoices, requestFor } from "./issue-invoices.ts";
+import { type InvoiceRequest, requestFor } from "./invoice-figures.ts";
+import { issueInvoices } from "./issue-invoices.ts";
 import { closingOf, loadTerms, loadUsage, openPeriod, type Terms } from "./load-closing.ts";
+import { lockMoney, type Money, taxTermsOf } from "./load-money.ts";
 import { Attempts, type CloseReport, type Failed, recordFailed } from "./set-aside.ts";
 import { startPending } from "./start-pending.ts";
 import { ended, periodRenewed, planChanged, trialEnded } from "./subscription-facts.ts";
@@ -231,7 +234,10 @@ async function write(
   decided: readonly Decided[],
   now: Date,
 ): Promise<Fact[]> {
-  await closedPeriods.insert(tx, project, decided.map(closedRow), now);
+  const customers = [...new Set(decided.map(({ ending }) => ending.subscription.customer_id))];
+  const money = await lockMoney(tx, project, customers, now);
+  const closedRows = decided.map((one) => closedRow(one, money));
+  await closedPeriods.insert(tx, project, closedRows, now);
   await closedPeriods.recordSettled(tx, project, decided.flatMap(settledRows));
   await openPeriods.renew(tx, project, decided.flatMap(openRow), now);
   await openPeriods.end(tx, project, decided.flatMap(endRow), now);
@@ -241,11 +247,12 @@ async function write(
     const { id } = ending.subscription;
     await closedPeriods.settleLateBy(tx, project, id, nextMidnight(now));
   }
-  const issued = await issueInvoices(tx, project, decided.flatMap(invoiceRequests), now);
+  const requests = decided.flatMap(invoiceRequests);
+  const issued = await issueInvoices(tx, project, requests, now, money);
   return [...issued.flatMap(({ facts }) => facts), ...decided.flatMap(factsOf)];
 }
 
-function closedRow({ ending, closed }: Decided): closedPeriods.ClosedPeriod {
+function closedRow({ ending, closed }: Decided, money: Money): closedPeriods.ClosedPeriod {
   const { subscription, end, next } = ending;
   return {
     subscription_id: subscription.id,
@@ -260,6 +267,7 @@ function closedRow({ ending, closed }: Decided): closedPeriods.ClosedPeriod {
     levels: closed.levels.start,
     billable: next.kind !== "end" || next.bill,
     billed: closed.billed,
+    taxes: taxSnapshot(taxTermsOf(money, subscription.customer_id), closed.list),
   };
 }
 

@@ -12,7 +12,8 @@ import type { ProjectId } from "../store/tenants.ts";
 import * as webhooks from "../store/webhooks.ts";
 
 export type Fact = {
-  readonly type: EventType;
+  /** Null: told by webhook, and not in the log. */
+  readonly type: EventType | null;
   readonly resource_id: string;
   readonly payload: Readonly<Record<string, unknown>>;
   /** The webhook that subscribed endpoints get for it, if there is one. */
@@ -32,13 +33,20 @@ export async function emit(
   now: Date,
 ): Promise<void> {
   if (facts.length === 0) return;
-  const entries = facts.map((fact) => entryOf(fact, by));
+  const logged = facts.filter(isLogged);
+  const entries = logged.map((fact) => entryOf(fact, by));
   billingEvents.insert(tx, project, entries, now);
   await queueWebhooks(tx, project, facts, now);
-  await portal.dropChanged(tx, project, facts);
+  await portal.dropChanged(tx, project, logged);
 }
 
-export function entryOf(fact: Fact, by: By): LogEntry {
+export type LoggedFact = Fact & { readonly type: EventType };
+
+export function isLogged(fact: Fact): fact is LoggedFact {
+  return fact.type !== null;
+}
+
+export function entryOf(fact: LoggedFact, by: By): LogEntry {
   return {
     resource_type: fact.type.slice(0, fact.type.indexOf(".")),
     resource_id: fact.resource_id,

@@ -1,68 +1,32 @@
-// Puts drafts on record as invoices: credit, number, rows. Numbers are taken last, so that the
-// counter is held for the shortest time.
+// Puts drafts on record as invoices: amounts, number, rows, credit. Numbers are taken last, so that
+// the counter is held for the shortest time.
 
-import { groupBy } from "../domain/group-by.ts";
-import { applyCredit, type InvoiceDraft, invoiceStatus } from "../domain/invoicing.ts";
-import { newId } from "../ids.ts";
-import type { Invoice, InvoiceWithFees } from "../schema/invoices.ts";
-import * as credits from "../store/credits.ts";
+import { statusOf } from "../domain/amounts.ts";
+import { paymentUrl } from "../domain/payment-url.ts";
+import type { Invoice } from "../schema/invoices.ts";
+import * as accounts from "../store/accounts.ts";
+import * as coupons from "../store/coupons.ts";
 import type { Tx } from "../store/db.ts";
 import * as installation from "../store/installation.ts";
-import * as invoices from "../store/invoices.ts";
-import type { BilledSubscription } from "../store/subscriptions.ts";
+import type * as invoices from "../store/invoices.ts";
+import * as ledger from "../store/ledger.ts";
+import * as newInvoices from "../store/new-invoices.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import type { Fact } from "./emit.ts";
+import { invoiceCreated, paymentDue } from "./invoice-facts.ts";
+import {
+  computeFigures,
+  creditGrant,
+  dueDateOf,
+  type Figure,
+  type InvoiceRequest,
+  lineOf,
+  noteFor,
+  shownCoupon,
+} from "./invoice-figures.ts";
+import { lockMoney, type Money } from "./load-money.ts";
 
-/** An invoice to be made, and why: one cause makes one invoice, whatever is tried again. */
-export type InvoiceRequest = {
-  readonly draft: InvoiceDraft;
-  readonly cause: invoices.Cause;
-  readonly period_no: number;
-  readonly cause_no: number;
-  readonly customer: InvoiceCustomer;
-  readonly subscription: InvoiceSubscription | null;
-};
-
-export type InvoiceCustomer = {
-  readonly id: string;
-  readonly external_id: string;
-  readonly name: string;
-  readonly email: string;
-};
-export type InvoiceSubscription = {
-  readonly id: string;
-  readonly external_id: string;
-  readonly plan_code: string;
-};
-
-type BilledFor = InvoiceSubscription &
-  Pick<
-    BilledSubscription,
-    "customer_id" | "customer_external_id" | "customer_name" | "customer_email"
-  >;
-
-/** Of a subscription, named with the plan of the billed period. None when nothing is to bill. */
-export function requestFor(
-  subscription: BilledFor,
-  draft: InvoiceDraft | undefined,
-  cause: InvoiceRequest["cause"],
-  period_no: number,
-  cause_no = 0,
-): InvoiceRequest[] {
-  if (draft === undefined) return [];
-  const { id, external_id, plan_code } = subscription;
-  const customer = {
-    id: subscription.customer_id,
-    external_id: subscription.customer_external_id,
-    name: subscription.customer_name,
-    email: subscription.customer_email,
-  };
-  return [
-    { draft, cause, period_no, cause_no, customer, subscription: { id, external_id, plan_code } },
-  ];
-}
-
-export type Issued = { readonly invoice: InvoiceWithFees; readonly facts: Fact[] };
+export type Issued = { readonly invoice: invoices.InvoiceRow; readonly facts: Fact[] };
 
 /** The invoices come back in the order of the requests, numbered in that order. */
 export async function issueInvoices(
@@ -70,147 +34,198 @@ export async function issueInvoices(
   project: ProjectId,
   requests: readonly InvoiceRequest[],
   now: Date,
+  held?: Money,
 ): Promise<Issued[]> {
   if (requests.length === 0) return [];
   const customers = [...new Set(requests.map(({ customer }) => customer.id))];
-  const [balances] = await Promise.all([
-    credits.lock(tx, project, customers),
-    installation.refuseWhileHeld(tx),
-  ]);
-  const { settled, entries } = settle(requests, balances);
-  const fees = settled.flatMap(({ request, id }) => feesOf(request, id));
-  await invoices.insertFees(tx, project, fees);
-
+  await installation.refuseWhileHeld(tx);
+  const money = held ?? (await lockMoney(tx, project, customers, now));
+  const figures = await computeFigures(tx, project, requests, money);
+  const fees = figures.map(feesOf);
+  await newInvoices.insertFees(tx, project, fees.flat());
   const year = now.getUTCFullYear();
-  const first = await invoices.takeNumbers(tx, project, year, settled.length);
-  const rows = settled.map(({ request, id, credit_applied_cents, ...status }, i) => {
-    const { fees: _fees, credit_cents: _credit, ...draft } = request.draft;
-    return {
-      ...draft,
-      ...status,
-      id,
-      credit_applied_cents,
-      number_year: year,
-      number_seq: first + i,
+  const first = await newInvoices.takeNumbers(tx, project, year, figures.length);
+  const rows = figures.map((figure, i) => rowOf(figure, money, first + i, now));
+  await newInvoices.insert(tx, project, rows);
+  await coupons.insertUses(tx, project, figures.flatMap(usesOf));
+  await recordCredit(tx, project, figures, now);
+  return figures.map((figure, i) => issuedOf(figure, rows[i], fees[i] ?? [], money));
+}
+
+async function recordCredit(
+  tx: Tx,
+  project: ProjectId,
+  figures: readonly Figure[],
+  now: Date,
+): Promise<void> {
+  const made = figures.flatMap((figure) => creditGrant(figure) ?? []);
+  for (const { customer_id } of made) await accounts.open(tx, project, customer_id);
+  await ledger.insertGrants(tx, project, made, now);
+  const entries = figures.flatMap(({ request, id, taken, amounts }): ledger.NewEntry[] => {
+    const entry = {
       customer_id: request.customer.id,
-      subscription_id: request.subscription?.id ?? null,
-      cause: request.cause,
-      period_no: request.period_no,
-      cause_no: request.cause_no,
-      invoice_type: request.cause === "add_on" ? ("addon" as const) : ("subscription" as const),
+      currency: request.draft.currency,
+      invoice_id: id,
     };
+    const { credit_cents } = amounts;
+    return [
+      ...taken.map(({ grant_id, amount_cents }) => ({
+        ...entry,
+        ...{ grant_id, amount_cents: -amount_cents, reason: "applied" as const },
+      })),
+      ...(credit_cents === 0
+        ? []
+        : [
+            {
+              ...entry,
+              grant_id: id,
+              amount_cents: credit_cents,
+              reason: "negative_total" as const,
+            },
+          ]),
+    ];
   });
-  const written = await invoices.insert(tx, project, rows, now);
-  await credits.record(tx, project, entries, now);
-  return withFees(settled, written, fees);
+  await ledger.record(tx, project, entries, now);
 }
 
-type Settled = {
-  readonly request: InvoiceRequest;
-  readonly id: string;
-  readonly credit_applied_cents: number;
-} & ReturnType<typeof invoiceStatus>;
-
-/** Credit is used up in the order of the requests; one request's credit may pay the next. */
-function settle(requests: readonly InvoiceRequest[], balances: readonly credits.Balance[]) {
-  const left = new Map(balances.map((b) => [`${b.customer_id} ${b.currency}`, b.balance_cents]));
-  const entries: credits.CreditEntry[] = [];
-  const settled = requests.map((request): Settled => {
-    const { draft, customer } = request;
-    const id = newId();
-    const account = `${customer.id} ${draft.currency}`;
-    const balance = left.get(account) ?? 0;
-    const { credit_applied_cents } = applyCredit(draft.total_cents, balance);
-    left.set(account, balance - credit_applied_cents + draft.credit_cents);
-    const entry = { customer_id: customer.id, currency: draft.currency, invoice_id: id };
-    if (credit_applied_cents > 0) {
-      entries.push({ ...entry, amount_cents: -credit_applied_cents, reason: "applied" });
-    }
-    if (draft.credit_cents > 0) {
-      entries.push({ ...entry, amount_cents: draft.credit_cents, reason: "negative_total" });
-    }
-    const status = invoiceStatus({
-      total_cents: draft.total_cents,
-      paid_cents: 0,
-      credit_cents: credit_applied_cents,
-      overdue: false,
-      voided: false,
-    });
-    return { request, id, credit_applied_cents, ...status };
-  });
-  return { settled, entries };
+function rowOf(
+  figure: Figure,
+  money: Money,
+  number_seq: number,
+  now: Date,
+): newInvoices.NewInvoice {
+  const { request, id, amounts, credit_applied_cents } = figure;
+  const { draft, cause } = request;
+  const customer = money.customers.get(request.customer.id);
+  if (customer === undefined) throw new Error(`Customer ${request.customer.id} vanished.`);
+  const { total_cents } = amounts;
+  const { status, payment_status } = statusOf({ ...NEW, total_cents, credit_applied_cents });
+  return {
+    id,
+    status,
+    payment_status,
+    currency: draft.currency,
+    subtotal_cents: amounts.subtotal_cents,
+    total_cents,
+    credit_applied_cents,
+    issuing_date: draft.issuing_date,
+    due_date: dueDateOf(request, money),
+    period_start: draft.period_start,
+    period_end: draft.period_end,
+    prefix: customer.invoice_prefix,
+    number_year: now.getUTCFullYear(),
+    number_seq,
+    customer_id: request.customer.id,
+    subscription_id: request.subscription?.id ?? null,
+    cause,
+    period_no: request.period_no,
+    cause_no: request.cause_no,
+    invoice_type: TYPES[cause],
+    seller_version: customer.seller_version,
+    buyer_version: customer.buyer_version,
+    created_at: now,
+    ...detailsOf(figure, money),
+  };
 }
 
-function feesOf(request: InvoiceRequest, invoice_id: string): invoices.NewFee[] {
-  return request.draft.fees.map((fee) => ({
-    ...fee,
-    id: newId(),
-    invoice_id,
+/** Nothing has happened to it since. */
+const NEW = {
+  ...{ offset_cents: 0, amount_paid_cents: 0, overpaid_cents: 0, written_off_cents: 0 },
+  ...{ is_overdue: false, is_voided: false },
+};
+
+function detailsOf(
+  { request, amounts, taken }: Figure,
+  money: Money,
+): Partial<newInvoices.Details> {
+  const tax_note = noteFor(request, money);
+  const { terms } = request;
+  const isPlain = amounts.coupons.length + amounts.taxes.length + taken.length === 0;
+  if (isPlain && tax_note === "" && terms === undefined) return {};
+  return {
+    discount_cents: amounts.discount_cents,
+    tax_cents: amounts.tax_cents,
+    coupons: amounts.coupons.length === 0 ? null : amounts.coupons.map(shownCoupon),
+    taxes: amounts.taxes.length === 0 ? null : amounts.taxes,
+    credits: taken.length === 0 ? null : taken,
+    tax_note,
+    memo: terms?.memo ?? "",
+    po_number: terms?.po_number ?? "",
+    metadata: terms?.metadata ?? {},
+  };
+}
+
+const TYPES: Readonly<Record<invoices.Cause, Invoice["invoice_type"]>> = {
+  period: "subscription",
+  start: "subscription",
+  advance: "subscription",
+  supplement: "subscription",
+  add_on: "addon",
+  one_off: "one_off",
+  top_up: "top_up",
+};
+
+function feesOf(figure: Figure): newInvoices.NewFee[] {
+  const { request, id, fee_ids, amounts, taxes } = figure;
+  return request.draft.fees.map((fee, i) => ({
+    id: fee_ids[i] ?? "",
+    invoice_id: id,
+    fee_type: fee.fee_type,
+    charge_id: fee.charge_id,
+    billable_metric_code: fee.billable_metric_code,
+    units: fee.units,
+    amount_cents: fee.amount_cents,
     amount_currency: request.draft.currency,
+    discount_cents: amounts.fees[i]?.discount_cents ?? 0,
+    taxable_cents: amounts.fees[i]?.taxable_cents ?? fee.amount_cents,
+    taxes: taxes[i] ?? [],
+    coupons: feeParts(figure, i),
+    properties: fee.properties,
   }));
 }
 
-function withFees(
-  settled: readonly Settled[],
-  written: readonly Invoice[],
-  fees: readonly invoices.NewFee[],
-): Issued[] {
-  const byId = new Map(written.map((invoice) => [invoice.id, invoice]));
-  const byInvoice = groupBy(fees, (fee) => fee.invoice_id);
-  return settled.map(({ request, id }) => {
-    const row = byId.get(id);
-    if (row === undefined) throw new Error(`Invoice ${id} was not written.`);
-    const lines = byInvoice.get(id) ?? [];
-    const invoice = { ...row, fees: lines.map(({ invoice_id: _, ...fee }) => ({ ...fee })) };
-    return { invoice, facts: [invoiceCreated(invoice, request)] };
-  });
+function feeParts({ request, amounts }: Figure, i: number): coupons.FeePart[] | null {
+  const parts = amounts.fees[i]?.parts ?? [];
+  const fee = request.draft.fees[i];
+  if (parts.length === 0 || fee === undefined) return null;
+  const line = lineOf(fee, request);
+  return parts.map(({ applied_coupon_id, left_cents, amount_cents }) => ({
+    ...{ applied_coupon_id, line, left_cents, amount_cents },
+  }));
 }
 
-function invoiceCreated(invoice: InvoiceWithFees, request: InvoiceRequest): Fact {
+function usesOf({ id: invoice_id, amounts }: Figure): coupons.NewUse[] {
+  const uses: { -readonly [name in keyof coupons.NewUse]: coupons.NewUse[name] }[] = [];
+  for (const { parts } of amounts.fees) {
+    for (const { applied_coupon_id, use, amount_cents, is_taken_back } of parts) {
+      const use_cents = is_taken_back ? 0 : amount_cents;
+      const same = uses.find(
+        (one) => one.applied_coupon_id === applied_coupon_id && one.use === use,
+      );
+      if (same === undefined) {
+        uses.push({ applied_coupon_id, use, invoice_id, amount_cents, use_cents });
+      } else {
+        same.amount_cents += amount_cents;
+        same.use_cents += use_cents;
+      }
+    }
+  }
+  return uses;
+}
+
+function issuedOf(
+  { request, amounts }: Figure,
+  row: newInvoices.NewInvoice | undefined,
+  fees: readonly newInvoices.NewFee[],
+  money: Money,
+): Issued {
+  if (row === undefined) throw new Error("Every figure makes an invoice.");
   const { customer, subscription } = request;
-  return {
-    type: "invoice.created",
-    resource_id: invoice.id,
-    payload: {
-      number: invoice.number,
-      invoice_type: invoice.invoice_type,
-      total_cents: invoice.total_cents,
-      currency: invoice.currency,
-      customer_id: customer.id,
-      subscription_id: subscription?.id ?? null,
-    },
-    webhook: {
-      event: "invoice.created",
-      data: { invoice: invoiceData(invoice), customer: customerData(customer), subscription },
-    },
-  };
-}
-
-/** The invoice as webhooks show it. */
-function invoiceData(invoice: InvoiceWithFees) {
-  return {
-    id: invoice.id,
-    number: invoice.number,
-    status: invoice.status,
-    payment_status: invoice.payment_status,
-    invoice_type: invoice.invoice_type,
-    currency: invoice.currency,
-    subtotal_cents: invoice.subtotal_cents,
-    total_cents: invoice.total_cents,
-    issuing_date: invoice.issuing_date,
-    due_date: invoice.due_date,
-    period_start: invoice.period_start,
-    period_end: invoice.period_end,
-    fees: invoice.fees.map(feeData),
-  };
-}
-
-function feeData(fee: InvoiceWithFees["fees"][number]) {
-  const { id, fee_type, billable_metric_code, units, amount_cents, amount_currency, properties } =
-    fee;
-  return { id, fee_type, billable_metric_code, units, amount_cents, amount_currency, properties };
-}
-
-function customerData({ id, external_id, name, email }: InvoiceCustomer) {
-  return { id, external_id, name, email };
+  const invoice = newInvoices.written(row);
+  const template = money.customers.get(customer.id)?.payment_url ?? "";
+  const payment_url = paymentUrl(invoice, template, customer.external_id);
+  const behind = { fees, coupons: amounts.coupons.map(shownCoupon), taxes: amounts.taxes };
+  const facts = [invoiceCreated({ ...behind, invoice, payment_url }, customer, subscription)];
+  if (invoice.amount_due_cents > 0) facts.push(paymentDue(invoice, payment_url, customer));
+  return { invoice, facts };
 }

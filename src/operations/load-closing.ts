@@ -2,10 +2,12 @@
 // subscriptions. What only some price lists need is read only for those.
 
 import type { Closing, LatePeriod, NameBook } from "../domain/closing.ts";
+import type { BaseInvoice } from "../domain/corrections.ts";
 import { groupBy } from "../domain/group-by.ts";
 import type { PriceLists } from "../domain/price-lists.ts";
 import type { PricedCharge } from "../domain/pricing.ts";
 import * as closedPeriods from "../store/closed-periods.ts";
+import * as creditNotes from "../store/credit-notes.ts";
 import type { Queryable } from "../store/db.ts";
 import * as formerProperties from "../store/former-properties.ts";
 import * as names from "../store/names.ts";
@@ -26,7 +28,7 @@ export type Terms = {
   readonly former: ReadonlyMap<string, formerProperties.FormerProperties[]>;
   readonly late: ReadonlyMap<string, closedPeriods.ClosedPeriod[]>;
   readonly invoices: ReadonlyMap<string, closedPeriods.PeriodInvoice>;
-  readonly start_invoices: ReadonlyMap<string, string>;
+  readonly start_invoices: ReadonlyMap<string, BaseInvoice>;
 };
 
 export type Usage = ReadonlyMap<string, usageSums.PeriodUsage[]>;
@@ -57,10 +59,6 @@ export async function loadTerms(
     : [];
   const invoices = late.length > 0 ? await closedPeriods.listInvoices(db, project, late) : [];
   const advanced = batch.filter(({ advance }) => (advance?.base_cents ?? 0) > 0);
-  const started =
-    advanced.length > 0
-      ? await closedPeriods.listStartInvoices(db, project, advanced.map(openPeriod))
-      : [];
   const byPlan = groupBy(versions, ({ plan_id }) => plan_id);
   return {
     lists: listsOf(batch, late, byPlan, overrides, plan_ids),
@@ -70,9 +68,38 @@ export async function loadTerms(
     former: groupBy(former, ({ subscription_id }) => subscription_id),
     late: groupBy(late, ({ subscription_id }) => subscription_id),
     invoices: new Map(invoices.map((invoice) => [periodKey(invoice), invoice])),
-    start_invoices: new Map(started.map((invoice) => [periodKey(invoice), invoice.number])),
+    start_invoices: await loadBaseInvoices(db, project, advanced.map(openPeriod)),
   };
 }
+
+/** What billed the base fees of these periods in advance, and what is left of them. */
+async function loadBaseInvoices(
+  db: Queryable,
+  project: ProjectId,
+  periods: readonly usageSums.PeriodRef[],
+): Promise<ReadonlyMap<string, BaseInvoice>> {
+  if (periods.length === 0) return new Map();
+  const started = await closedPeriods.listStartInvoices(db, project, periods);
+  const reduced = started.filter(({ has_more }) => has_more);
+  const left =
+    reduced.length === 0
+      ? []
+      : await creditNotes.listBaseLeft(
+          db,
+          project,
+          reduced.map(({ id }) => id),
+        );
+  const byInvoice = new Map(left.map((base) => [base.invoice_id, base]));
+  return new Map(
+    started.map(({ id, number, is_voided, ...period }) => {
+      const base = byInvoice.get(id);
+      const left = is_voided ? NOTHING_LEFT : (base ?? null);
+      return [periodKey(period), { number, taxes: base?.taxes ?? [], left }];
+    }),
+  );
+}
+
+const NOTHING_LEFT = { left_cents: 0, taxable_cents: 1 };
 
 function hasHistory(mode: string | undefined): boolean {
   return mode === "prorated" || mode === "max";
@@ -172,7 +199,7 @@ export function closingOf(
     suspensions: terms.suspensions.get(id) ?? [],
     quantities: { former: terms.former.get(id) ?? [], present: properties },
     late,
-    base_invoice_number: terms.start_invoices.get(open) ?? null,
+    base_invoice: terms.start_invoices.get(open) ?? null,
     net_payment_days: settings.net_payment_days,
     now,
   };

@@ -2,18 +2,28 @@
 // if one is asked about. Writes nothing.
 
 import { type Closing, closePeriod, type Opened, openNext } from "../domain/closing.ts";
-import { applyCredit, type InvoiceDraft } from "../domain/invoicing.ts";
+import type { InvoiceDraft } from "../domain/invoicing.ts";
 import { isLive } from "../domain/lifecycle.ts";
 import { refuse } from "../errors.ts";
-import type { InvoicePreviewRequest } from "../schema/invoices.ts";
-import * as credits from "../store/credits.ts";
+import type { InvoicePreview, InvoicePreviewRequest } from "../schema/invoices.ts";
 import type { Queryable } from "../store/db.ts";
+import * as parties from "../store/parties.ts";
 import * as plans from "../store/plans.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usageSums from "../store/usage-sums.ts";
 import { checkChange } from "./change-subscription-plan.ts";
+import {
+  computeFigures,
+  dueDateOf,
+  type Figure,
+  type InvoiceRequest,
+  noteFor,
+  requestFor,
+  shownCoupon,
+} from "./invoice-figures.ts";
 import { closingOf, loadTerms, loadUsage, openPeriod } from "./load-closing.ts";
+import { type Money, readMoney } from "./load-money.ts";
 import { withNewOverride } from "./override-prices.ts";
 import { reading } from "./resolve-charges.ts";
 
@@ -37,8 +47,8 @@ export async function previewInvoice(
     const opened = openNext(changed);
     drafts.push(opened.draft, closeOf(changed, opened, levels.end));
   }
-  const balances = await credits.list(db, project, subscription.customer_id);
-  const [invoice_preview, ...next] = shown(subscription.id, drafts, balances);
+  const requests = drafts.flatMap((one, i) => requestFor(subscription, one, "period", i));
+  const [invoice_preview, ...next] = await shownPreviews(db, project, requests, now);
   if (invoice_preview === undefined) throw new Error("A preview always has a draft.");
   return to === undefined ? { invoice_preview } : { invoice_preview, next_invoice_previews: next };
 }
@@ -164,7 +174,7 @@ function closeOf(
     end,
     usage: [],
     late: [],
-    base_invoice_number: null,
+    base_invoice: null,
     quantities: { former: [], present: properties },
     now: end,
     draft_anyway: true,
@@ -172,20 +182,53 @@ function closeOf(
   return closePeriod(following).draft;
 }
 
-/** Each sees the credit that those before it leave. */
-function shown(
-  subscription_id: string,
-  drafts: readonly (InvoiceDraft | undefined)[],
-  balances: readonly { readonly currency: string; readonly balance_cents: number }[],
-) {
-  const left = new Map(balances.map(({ currency, balance_cents }) => [currency, balance_cents]));
-  return drafts.flatMap((draft) => {
-    if (draft === undefined) return [];
-    const balance = left.get(draft.currency) ?? 0;
-    const applied = applyCredit(draft.total_cents, balance);
-    left.set(draft.currency, balance - applied.credit_applied_cents + draft.credit_cents);
-    const { credit_cents: _credit, ...rest } = draft;
-    const fees = draft.fees.map((fee) => ({ ...fee, amount_currency: draft.currency }));
-    return [{ ...rest, subscription_id, ...applied, fees }];
+/** Each sees the credit and the coupons that those before it leave. */
+export async function shownPreviews(
+  db: Queryable,
+  project: ProjectId,
+  requests: readonly InvoiceRequest[],
+  now: Date,
+): Promise<InvoicePreview[]> {
+  const customers = [...new Set(requests.map(({ customer }) => customer.id))];
+  const money = await readMoney(db, project, customers, now);
+  const figures = await computeFigures(db, project, requests, money);
+  const both = await parties.listPresent(db, project, customers);
+  return figures.map((figure) => {
+    const { seller = {}, buyer = {} } = both.get(figure.request.customer.id) ?? {};
+    return { ...shownFigure(figure, money), seller, buyer };
   });
+}
+
+/** What happens to an invoice after its issue. */
+const NOT_YET = {
+  offset_cents: 0,
+  amount_paid_cents: 0,
+  overpaid_cents: 0,
+  written_off_cents: 0,
+};
+
+function shownFigure(figure: Figure, money: Money): Omit<InvoicePreview, "seller" | "buyer"> {
+  const { request, amounts, taken, taxes, credit_applied_cents } = figure;
+  const { draft, subscription } = request;
+  const { subtotal_cents, discount_cents, tax_cents, total_cents } = amounts;
+  const { currency, issuing_date, period_start, period_end } = draft;
+  return {
+    ...{ subscription_id: subscription?.id ?? null, currency },
+    ...{ subtotal_cents, discount_cents, tax_cents, total_cents, credit_applied_cents },
+    ...NOT_YET,
+    amount_due_cents: total_cents - credit_applied_cents,
+    ...{ issuing_date, due_date: dueDateOf(request, money), period_start, period_end },
+    fees: draft.fees.map(({ money: _money, ...fee }, i) => ({
+      ...fee,
+      properties: { ...fee.properties },
+      amount_currency: currency,
+      discount_cents: amounts.fees[i]?.discount_cents ?? 0,
+      taxable_cents: amounts.fees[i]?.taxable_cents ?? fee.amount_cents,
+      taxes: (taxes[i] ?? []).map(({ code, percent }) => ({ code, percent })),
+    })),
+    coupons: amounts.coupons.map(shownCoupon),
+    taxes: [...amounts.taxes],
+    credits: [...taken],
+    tax_note: noteFor(request, money),
+  };
 }

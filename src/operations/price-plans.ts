@@ -36,10 +36,11 @@ export async function priceNewPlan(
 }
 
 function versionOf(plan: plans.PlanRow, version: number, charges: readonly plans.ChargeRow[]) {
-  const { id: plan_id, amount_cents, minimum_cents, base_timing } = plan;
+  const { id: plan_id, amount_cents, minimum_cents, base_timing, tax_codes } = plan;
   return {
     plan_id,
     version,
+    tax_codes,
     amount_cents,
     minimum_cents,
     base_timing,

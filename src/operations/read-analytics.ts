@@ -21,15 +21,25 @@ export async function readAnalytics(
   const recurring = await analytics.recurring(db, project);
   const outstanding = await analytics.outstanding(db, project);
   const from = new Date(now.getTime() - REVENUE_DAYS * DAY_MS);
-  const paid = await analytics.paid(db, project, { from, to: now });
+  const span = { from, to: now };
+  const paid = await analytics.paid(db, project, span);
+  const issued = await analytics.issued(db, project, span);
+  const refunded = await analytics.refunded(db, project, span);
+  const balances = await analytics.walletBalances(db, project);
   const top_plans = await analytics.topPlans(db, project);
 
   const currencies = new Set([settings.default_currency]);
-  for (const { currency } of [...recurring, ...outstanding, ...paid]) currencies.add(currency);
+  const money = [issued, refunded, balances].flat();
+  for (const { currency } of [...recurring, ...outstanding, ...paid, ...money]) {
+    currencies.add(currency);
+  }
   const by_currency = [...currencies].sort().map((currency) => {
     const parts = recurring.filter((part) => part.currency === currency);
     const due = outstanding.find((sum) => sum.currency === currency);
     const revenue = paid.find((sum) => sum.currency === currency);
+    const { net = "0", tax = "0" } = issued.find((sum) => sum.currency === currency) ?? {};
+    const back = refunded.find((sum) => sum.currency === currency);
+    const wallet = balances.find((sum) => sum.currency === currency);
     return {
       currency,
       mrr_cents: normalisedMonthly(
@@ -39,6 +49,10 @@ export async function readAnalytics(
       outstanding_total_cents: toCents(BigInt(due?.cents ?? 0)),
       revenue_30d_cents: toCents(BigInt(revenue?.cents ?? 0)),
       payments_30d_count: revenue?.count ?? 0,
+      net_revenue_30d_cents: toCents(BigInt(net)),
+      tax_30d_cents: toCents(BigInt(tax)),
+      refunds_30d_cents: toCents(BigInt(back?.cents ?? 0)),
+      wallet_balance_cents: toCents(BigInt(wallet?.cents ?? 0)),
     };
   });
   const main = by_currency.find(({ currency }) => currency === settings.default_currency);

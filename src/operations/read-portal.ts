@@ -1,21 +1,25 @@
-// What a customer sees of its own billing: subscriptions with the usage so far, invoices, payments.
+// What a customer sees of its own billing: subscriptions with the usage so far, invoices,
+// payments, credit notes and wallets.
 
 import { maskedEmail } from "../domain/email-mask.ts";
 import { isLive } from "../domain/lifecycle.ts";
 import { shownEnd } from "../domain/periods.ts";
 import { listOf } from "../domain/price-lists.ts";
 import type { Invoice } from "../schema/invoices.ts";
-import type { Portal, PortalPage } from "../schema/portal.ts";
-import * as credits from "../store/credits.ts";
+import { PORTAL_SHAPE, type Portal, type PortalPage } from "../schema/portal.ts";
+import * as creditNotes from "../store/credit-notes.ts";
 import * as customers from "../store/customers.ts";
 import { matchesCustomer } from "../store/customers.ts";
 import type { Queryable } from "../store/db.ts";
 import * as invoices from "../store/invoices.ts";
 import * as portal from "../store/portal.ts";
 import * as subscriptions from "../store/subscriptions.ts";
-import type { ProjectId } from "../store/tenants.ts";
+import { getSettingsById, type ProjectId } from "../store/tenants.ts";
+import * as wallets from "../store/wallets.ts";
 import { loadTerms, type Terms } from "./load-closing.ts";
 import { type ChargeUsage, chargesUsed } from "./read-usage.ts";
+import { runningOf, shownWallet } from "./read-wallets.ts";
+import { shownInvoice } from "./shown-invoice.ts";
 
 export const PORTAL_ROWS_MAX = 50;
 const NEWEST = { limit: PORTAL_ROWS_MAX, offset: 0, count: false };
@@ -30,22 +34,25 @@ export async function readPortal(
   const drops = await portal.countDrops(db, project, customer_id);
   const customer = await customers.get(db, project, customer_id);
   if (customer === undefined) return undefined;
+  const { id, short_id, name, currency } = customer;
   const mine = await subscriptions.list(db, project, { customer_id }, NEWEST);
   const shown = await withUsage(db, project, mine.rows, now);
   const filter = { customer: matchesCustomer(project, customer_id) };
   const { rows: bills } = await invoices.list(db, project, filter, NEWEST);
   const payments = await portal.listPayments(db, project, customer_id, PORTAL_ROWS_MAX);
   const due = await portal.listDue(db, project, customer_id);
-  const balances = await credits.list(db, project, customer_id);
+  const { rows: notes } = await creditNotes.list(db, project, { customer_id: id }, NEWEST);
+  const money = await loadWallets(db, project, customer_id, now);
 
-  const { id, short_id, name, currency } = customer;
   const open = due.find((sum) => sum.currency === currency);
   return {
     portal: {
       customer: { id, short_id, name, email: maskedEmail(customer.email), currency },
       subscriptions: shown.map(({ subscription }) => subscription),
-      invoices: bills.map(shownInvoice),
+      invoices: bills.map((bill) => portalInvoice(shownInvoice(bill))),
       payments,
+      credit_notes: notes.map(portalCreditNote),
+      wallets: money.wallets,
       // Spec gap: the totals are of the customer's currency; the page adds those of others.
       totals: {
         outstanding_cents: open?.outstanding_cents ?? 0,
@@ -55,14 +62,33 @@ export async function readPortal(
       generated_at: now,
     },
     page: {
+      shape: PORTAL_SHAPE,
       days: Object.assign({}, ...shown.map(({ days }) => days)) as PortalPage["days"],
       titles: Object.fromEntries(
         shown.map(({ subscription, titles }) => [subscription.id, titles]),
       ),
       due,
-      credit: balances.map(({ currency, balance_cents }) => ({ currency, balance_cents })),
+      credit: money.wallets
+        .filter(({ balance_cents }) => balance_cents > 0)
+        .map(({ currency, balance_cents }) => ({ currency, balance_cents })),
+      prepaid: money.prepaid,
     },
     drops,
+  };
+}
+
+/** A customer without a wallet costs one statement. */
+async function loadWallets(db: Queryable, project: ProjectId, customer_id: string, now: Date) {
+  const rows = await wallets.list(db, project, customer_id);
+  if (rows.length === 0) return { wallets: [], prepaid: [] };
+  const settings = await getSettingsById(db, project);
+  const running = await runningOf(db, settings, customer_id, now);
+  const granted = await portal.listGranted(db, project, customer_id);
+  const isPrepaid = ({ currency, low_balance_cents, top_up_cents }: wallets.WalletRow) =>
+    granted.includes(currency) || low_balance_cents !== null || top_up_cents !== null;
+  return {
+    wallets: rows.map((row) => shownWallet(row, running.get(row.currency) ?? 0)),
+    prepaid: rows.filter(isPrepaid).map(({ currency }) => currency),
   };
 }
 
@@ -125,7 +151,7 @@ function shownSubscription(
 }
 
 /** Field by field, so that a field that is added to invoices is not made public by itself. */
-function shownInvoice(invoice: Invoice): Portal["invoices"][number] {
+function portalInvoice(invoice: Invoice): Portal["invoices"][number] {
   return {
     id: invoice.id,
     number: invoice.number,
@@ -133,13 +159,37 @@ function shownInvoice(invoice: Invoice): Portal["invoices"][number] {
     payment_status: invoice.payment_status,
     invoice_type: invoice.invoice_type,
     currency: invoice.currency,
+    subtotal_cents: invoice.subtotal_cents,
+    discount_cents: invoice.discount_cents,
+    tax_cents: invoice.tax_cents,
     total_cents: invoice.total_cents,
     credit_applied_cents: invoice.credit_applied_cents,
+    offset_cents: invoice.offset_cents,
     amount_paid_cents: invoice.amount_paid_cents,
     amount_due_cents: invoice.amount_due_cents,
     issuing_date: invoice.issuing_date,
     due_date: invoice.due_date,
     period_start: invoice.period_start,
     period_end: invoice.period_end,
+    payment_url: invoice.payment_url,
+  };
+}
+
+/** Without what was noted beside it. */
+function portalCreditNote(row: creditNotes.CreditNoteRow): Portal["credit_notes"][number] {
+  return {
+    id: row.id,
+    number: row.number,
+    invoice_number: row.invoice_number,
+    currency: row.currency,
+    subtotal_cents: row.subtotal_cents,
+    tax_cents: row.tax_cents,
+    total_cents: row.total_cents,
+    offset_cents: row.offset_cents,
+    refund_cents: row.refund_cents,
+    refunded_cents: row.refunded_cents,
+    credit_cents: row.credit_cents,
+    reason: row.reason,
+    issuing_date: row.issuing_date,
   };
 }

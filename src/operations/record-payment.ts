@@ -1,18 +1,21 @@
 // Records a payment that the caller reports, and what it does to the invoice.
 
 import { parseTimestamp } from "../domain/dates.ts";
-import { invoiceStatus } from "../domain/invoicing.ts";
+import { DEFAULT_PRIORITY } from "../domain/grants.ts";
 import { refuse, refuseField } from "../errors.ts";
 import { newId } from "../ids.ts";
-import type { Invoice } from "../schema/invoices.ts";
 import type { Payment, PaymentCreate } from "../schema/payments.ts";
-import * as credits from "../store/credits.ts";
+import * as accounts from "../store/accounts.ts";
 import * as customers from "../store/customers.ts";
 import type { Tx } from "../store/db.ts";
-import * as invoices from "../store/invoices.ts";
+import type { InvoiceRow } from "../store/invoices.ts";
+import * as ledger from "../store/ledger.ts";
 import * as payments from "../store/payments.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { type By, emit, type Fact } from "./emit.ts";
+import { lockInvoice, moveStanding } from "./invoice-standing.ts";
+import { activateGrants } from "./top-up.ts";
+import { lookAtWalletsOf } from "./watch-wallets.ts";
 
 export async function recordPayment(
   tx: Tx,
@@ -21,8 +24,7 @@ export async function recordPayment(
   by: By,
   now: Date,
 ): Promise<{ payment: Payment; created: boolean }> {
-  const invoice = await invoices.lock(tx, project, input.invoice_id.toLowerCase());
-  if (invoice === undefined) throw refuse("not_found", "invoice_id: no invoice has this id.");
+  const invoice = await lockInvoice(tx, project, input.invoice_id.toLowerCase(), "invoice_id: ");
   const known = await payments.getByProvider(tx, project, input);
   if (known !== undefined) return { payment: sameAs(known, input), created: false };
   check(invoice, input);
@@ -49,7 +51,10 @@ export async function recordPayment(
     return { payment: sameAs(other, input), created: false };
   }
   const paid = await settle(tx, project, invoice, payment, now);
-  await emit(tx, project, await factsOf(tx, project, paid, payment), by, now);
+  const activated = paid.status === "succeeded" ? await activateGrants(tx, project, paid, now) : [];
+  const facts = [...(await factsOf(tx, project, paid, payment)), ...activated];
+  await emit(tx, project, facts, by, now);
+  await lookAtWalletsOf(tx, project, customer_id, now);
   return { payment, created: true };
 }
 
@@ -67,7 +72,12 @@ function sameAs(known: Payment, input: PaymentCreate): Payment {
   );
 }
 
-function check(invoice: Invoice, input: PaymentCreate): void {
+/** What was written off can still be paid. */
+function openOf({ amount_due_cents, written_off_cents }: InvoiceRow): number {
+  return amount_due_cents + written_off_cents;
+}
+
+function check(invoice: InvoiceRow, input: PaymentCreate): void {
   if (invoice.status === "voided") throw refuse("invoice_voided", "The invoice is voided.");
   if (invoice.status === "succeeded") {
     throw refuse("invoice_already_paid", "Nothing is due on this invoice any more.");
@@ -79,10 +89,10 @@ function check(invoice: Invoice, input: PaymentCreate): void {
       `currency must be ${invoice.currency}, as on the invoice.`,
     );
   }
-  if (input.amount_cents > invoice.amount_due_cents && input.allow_overpayment !== true) {
+  if (input.amount_cents > openOf(invoice) && input.allow_overpayment !== true) {
     throw refuse(
       "amount_exceeds_due",
-      `${invoice.amount_due_cents} is due. Send allow_overpayment: true to keep the rest as credit.`,
+      `${openOf(invoice)} is due. Send allow_overpayment: true to keep the rest as credit.`,
     );
   }
 }
@@ -90,31 +100,48 @@ function check(invoice: Invoice, input: PaymentCreate): void {
 async function settle(
   tx: Tx,
   project: ProjectId,
-  invoice: Invoice,
+  invoice: InvoiceRow,
   payment: Payment,
   now: Date,
-): Promise<Invoice> {
-  const excess = payment.amount_cents - invoice.amount_due_cents;
-  if (excess > 0) {
-    const { customer_id, currency, id: invoice_id } = invoice;
-    const entry = { customer_id, currency, invoice_id, amount_cents: excess };
-    await credits.record(tx, project, [{ ...entry, reason: "overpayment" }], now);
-  }
-  const amount_paid_cents = invoice.amount_paid_cents + payment.amount_cents;
-  const status = invoiceStatus({
-    total_cents: invoice.total_cents,
-    paid_cents: amount_paid_cents,
-    credit_cents: invoice.credit_applied_cents,
-    overdue: invoice.status === "overdue",
-    voided: false,
-  });
-  return invoices.recordPaid(tx, project, invoice.id, { amount_paid_cents, ...status });
+): Promise<InvoiceRow> {
+  const { amount_cents } = payment;
+  const excess = Math.max(0, amount_cents - openOf(invoice));
+  const from_written_off = Math.min(
+    invoice.written_off_cents,
+    Math.max(0, amount_cents - excess - invoice.amount_due_cents),
+  );
+  if (excess > 0) await keepExcess(tx, project, invoice, payment, excess, now);
+  const move = {
+    amount_paid_cents: amount_cents,
+    overpaid_cents: excess,
+    written_off_cents: -from_written_off,
+  };
+  return moveStanding(tx, project, invoice, move, now);
+}
+
+async function keepExcess(
+  tx: Tx,
+  project: ProjectId,
+  { customer_id, currency, id: invoice_id }: InvoiceRow,
+  payment: Payment,
+  amount_cents: number,
+  now: Date,
+): Promise<void> {
+  await accounts.open(tx, project, customer_id);
+  const grant: ledger.NewGrant = {
+    ...{ id: newId(), customer_id, currency, kind: "overpayment", name: "", amount_cents },
+    ...{ priority: DEFAULT_PRIORITY, expires_at: null, status: "active", invoice_id },
+    payment_id: payment.id,
+  };
+  await ledger.insertGrants(tx, project, [grant], now);
+  const entry = { customer_id, currency, grant_id: grant.id, amount_cents, invoice_id };
+  await ledger.record(tx, project, [{ ...entry, reason: "overpayment" }], now);
 }
 
 async function factsOf(
   tx: Tx,
   project: ProjectId,
-  invoice: Invoice,
+  invoice: InvoiceRow,
   payment: Payment,
 ): Promise<Fact[]> {
   const customer = await customers.get(tx, project, invoice.customer_id);
@@ -134,6 +161,7 @@ async function factsOf(
           status: invoice.status,
           payment_status: invoice.payment_status,
           total_cents: invoice.total_cents,
+          amount_due_cents: invoice.amount_due_cents,
           currency: invoice.currency,
         },
         customer: { id: customer?.id, external_id: customer?.external_id },

@@ -9,11 +9,14 @@ import { newId } from "../ids.ts";
 import type { CatalogItem } from "../schema/catalog.ts";
 import type { Metric } from "../schema/metrics.ts";
 import type { ChargeInput } from "../schema/plans.ts";
+import type { Tax } from "../schema/taxes.ts";
 import * as catalog from "../store/catalog.ts";
 import type { Queryable, Tx } from "../store/db.ts";
 import * as metrics from "../store/metrics.ts";
 import type { ChargeRow, ChargeTerms } from "../store/plans.ts";
+import * as taxes from "../store/taxes.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import { checkTaxCodes } from "./tax-codes.ts";
 
 /** A charge with what it refers to. */
 export type ResolvedCharge = ChargeTerms &
@@ -27,19 +30,21 @@ export type ResolvedCharge = ChargeTerms &
     | "catalog_amount_cents"
   >;
 
-/** How metrics and items are found: held still until the transaction ends, or only read. */
+/** How metrics, items and taxes are found: held still until the transaction ends, or only read. */
 export type Finder = {
   readonly metrics: (wanted: {
     ids: readonly string[];
     codes: readonly string[];
   }) => Promise<readonly Metric[]>;
   readonly items: (codes: readonly string[]) => Promise<readonly CatalogItem[]>;
+  readonly taxes: (codes: readonly string[]) => Promise<readonly Tax[]>;
 };
 
 export function holding(tx: Tx, project: ProjectId): Finder {
   return {
     metrics: (wanted) => metrics.lockLive(tx, project, wanted),
     items: (codes) => catalog.lockLive(tx, project, codes),
+    taxes: (codes) => taxes.lockLive(tx, project, codes),
   };
 }
 
@@ -47,6 +52,7 @@ export function reading(db: Queryable, project: ProjectId): Finder {
   return {
     metrics: (wanted) => metrics.listLive(db, project, wanted),
     items: (codes) => catalog.listLive(db, project, codes),
+    taxes: (codes) => taxes.listLive(db, project, codes),
   };
 }
 
@@ -63,6 +69,8 @@ export async function resolveCharges(
   const codes = drafts.flatMap(({ catalog_item_code }) => catalog_item_code ?? []);
   const known = wanted.ids.length + wanted.codes.length === 0 ? [] : await find.metrics(wanted);
   const items = codes.length === 0 ? [] : await find.items(codes);
+  const tax_codes = drafts.map((draft) => draft.tax_codes);
+  await checkTaxCodes(find, tax_codes, field === "" ? "" : `${field}: `);
   return drafts.map((draft, position) => {
     const at = places[position] ?? "";
     const metric = metricOf(draft, known, at);
@@ -150,6 +158,7 @@ export function pricedCharge(charge: Priceable): PricedCharge {
     ...(charge.dimensions !== null && charge.dimensions.length > 0
       ? { dimensions: charge.dimensions }
       : {}),
+    ...(charge.tax_codes === null ? {} : { tax_codes: charge.tax_codes }),
     ...(charge.weighted_by === null ? {} : { weighted_by: charge.weighted_by }),
     ...(model === "flat_fee" || !isNew ? {} : { highest_rate: highestRate(model, price) }),
   };

@@ -21,7 +21,8 @@ import * as plans from "../store/plans.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import { type By, emit } from "./emit.ts";
-import { issueInvoices, requestFor } from "./issue-invoices.ts";
+import { requestFor } from "./invoice-figures.ts";
+import { issueInvoices } from "./issue-invoices.ts";
 import { loadNames } from "./load-closing.ts";
 import {
   type NewOverride,

@@ -111,7 +111,7 @@ export async function stepDunning(
 }
 
 function stepFired(invoice: dunning.DunnedInvoice, step: Step, today: string): Fact {
-  const { id, number, total_cents, due_date } = invoice;
+  const { id, number, total_cents, amount_due_cents, due_date } = invoice;
   const days_overdue = daysOverdue(due_date, today);
   const event = step.webhook_event;
   return {
@@ -134,16 +134,20 @@ function stepFired(invoice: dunning.DunnedInvoice, step: Step, today: string): F
               external_id: invoice.customer_external_id,
               email: invoice.customer_email,
             },
-            overdue_invoice: { id, number, total_cents, days_overdue },
+            overdue_invoice: { id, number, total_cents, amount_due_cents, days_overdue },
           },
     },
   };
 }
 
 function reminder(invoice: dunning.DunnedInvoice, days_overdue: number) {
-  const { id, number, status, total_cents, currency, issuing_date, due_date } = invoice;
+  const { id, number, status, total_cents, amount_due_cents, currency } = invoice;
+  const { issuing_date, due_date } = invoice;
   return {
-    invoice: { id, number, status, total_cents, currency, issuing_date, due_date },
+    invoice: {
+      ...{ id, number, status, total_cents, amount_due_cents, currency },
+      ...{ issuing_date, due_date },
+    },
     customer: {
       id: invoice.customer_id,
       external_id: invoice.customer_external_id,

@@ -1,12 +1,20 @@
-// Voids an invoice that is not paid in full: what was paid or used of credit goes back to credit.
+// Voids an invoice that is not paid in full: what was used of credit goes back to its grants, what
+// was paid becomes credit.
 
+import { statusOf } from "../domain/amounts.ts";
+import { DEFAULT_PRIORITY } from "../domain/grants.ts";
 import { refuse } from "../errors.ts";
-import type { Invoice } from "../schema/invoices.ts";
-import * as credits from "../store/credits.ts";
+import { newId } from "../ids.ts";
+import * as accounts from "../store/accounts.ts";
+import * as coupons from "../store/coupons.ts";
 import type { Tx } from "../store/db.ts";
 import * as invoices from "../store/invoices.ts";
+import * as ledger from "../store/ledger.ts";
 import type { ProjectId } from "../store/tenants.ts";
-import { type By, emit } from "./emit.ts";
+import { type By, emit, type Fact } from "./emit.ts";
+import { lockInvoice } from "./invoice-standing.ts";
+import { grantFact } from "./top-up.ts";
+import { lookAtWalletsOf } from "./watch-wallets.ts";
 
 // Spec gap: voiding ends the demand for payment and nothing else. The usage on the invoice stays
 // billed, so that later corrections of the period start from what was invoiced.
@@ -16,21 +24,93 @@ export async function voidInvoice(
   id: string,
   by: By,
   now: Date,
-): Promise<Invoice> {
-  const invoice = await invoices.lock(tx, project, id);
-  if (invoice === undefined) throw refuse("not_found", "No invoice has this id.");
+): Promise<invoices.InvoiceRow> {
+  const invoice = await lockInvoice(tx, project, id);
   if (invoice.status === "voided") return invoice;
   if (invoice.status === "succeeded") {
     throw refuse("invoice_already_paid", "A paid invoice cannot be voided.");
   }
-  const { customer_id, currency } = invoice;
-  const back = invoice.amount_paid_cents + invoice.credit_applied_cents;
-  if (back > 0) {
-    const entry = { customer_id, currency, invoice_id: id, amount_cents: back };
-    await credits.record(tx, project, [{ ...entry, reason: "voided" }], now);
+  if (invoice.credit_notes_cents > 0) {
+    throw refuse("has_credit_notes", "An invoice with credit notes cannot be voided.");
   }
-  const voided = await invoices.recordVoided(tx, project, id, now);
-  const payload = { number: voided.number, total_cents: voided.total_cents, credited_cents: back };
-  await emit(tx, project, [{ type: "invoice.voided", resource_id: id, payload }], by, now);
+  const expired = await giveBack(tx, project, invoice, now);
+  await creditPaid(tx, project, invoice, now);
+  await voidTopUp(tx, project, invoice);
+  await coupons.voidUses(tx, project, id);
+  const { payment_status } = statusOf({ ...invoice, is_overdue: false, is_voided: true });
+  const voided = await invoices.recordVoided(tx, project, id, payment_status, now);
+  const credited_cents = invoice.amount_paid_cents + invoice.credit_applied_cents;
+  const payload = { number: voided.number, total_cents: voided.total_cents, credited_cents };
+  const facts = [{ type: "invoice.voided" as const, resource_id: id, payload }, ...expired];
+  await emit(tx, project, facts, by, now);
+  await lookAtWalletsOf(tx, project, invoice.customer_id, now);
   return voided;
+}
+
+/** To its grants; one that has ended lets it lapse again at once. */
+async function giveBack(
+  tx: Tx,
+  project: ProjectId,
+  { id: invoice_id, customer_id, currency }: invoices.InvoiceRow,
+  now: Date,
+): Promise<Fact[]> {
+  const entry = { customer_id, currency, invoice_id };
+  const used = await ledger.listApplied(tx, project, invoice_id);
+  const entries: ledger.NewEntry[] = [];
+  const facts: Fact[] = [];
+  for (const { grant_id, amount_cents, ...grant } of used) {
+    entries.push({ ...entry, grant_id, amount_cents, reason: "voided" });
+    const reason = endOf(grant, now);
+    if (reason === null) continue;
+    entries.push({ ...entry, grant_id, amount_cents: -amount_cents, reason });
+    if (reason === grant.status) continue;
+    await ledger.setStatus(tx, project, [grant_id], reason);
+    const expired = await ledger.getGrant(tx, project, grant_id);
+    if (expired !== undefined) facts.push(grantFact("grant.expired", expired));
+  }
+  await ledger.record(tx, project, entries, now);
+  return facts;
+}
+
+/** What was paid, and is not credit already, becomes credit. */
+async function creditPaid(
+  tx: Tx,
+  project: ProjectId,
+  invoice: invoices.InvoiceRow,
+  now: Date,
+): Promise<void> {
+  const { id: invoice_id, customer_id, currency } = invoice;
+  const amount_cents = invoice.amount_paid_cents - invoice.overpaid_cents;
+  if (amount_cents === 0) return;
+  await accounts.open(tx, project, customer_id);
+  const grant: ledger.NewGrant = {
+    ...{ id: newId(), customer_id, currency, kind: "voided", name: "", amount_cents },
+    ...{ priority: DEFAULT_PRIORITY, expires_at: null, status: "active" },
+    ...{ invoice_id, payment_id: null },
+  };
+  await ledger.insertGrants(tx, project, [grant], now);
+  const entry = { customer_id, currency, invoice_id, grant_id: grant.id, amount_cents };
+  await ledger.record(tx, project, [{ ...entry, reason: "voided" }], now);
+}
+
+/** One that was used up before its time is over ends with what comes back. */
+function endOf(
+  { status, expires_at }: Pick<ledger.AppliedGrant, "status" | "expires_at">,
+  now: Date,
+): "expired" | "revoked" | null {
+  if (status === "revoked") return status;
+  return status === "expired" || (expires_at !== null && expires_at <= now) ? "expired" : null;
+}
+
+/** A grant whose top-up is voided is never paid. */
+async function voidTopUp(tx: Tx, project: ProjectId, invoice: invoices.InvoiceRow) {
+  if (invoice.invoice_type !== "top_up") return;
+  const grants = await ledger.listByInvoice(tx, project, invoice.id);
+  const pending = grants.filter(({ kind, status }) => kind === "paid" && status === "pending");
+  await ledger.setStatus(
+    tx,
+    project,
+    pending.map(({ id }) => id),
+    "voided",
+  );
 }

@@ -1,14 +1,16 @@
-// The billing job: closes ended periods, settles late usage of ended subscriptions, marks invoices
-// overdue and sends dunning steps, in this order.
+// The billing job: expires grants, closes ended periods, settles late usage of ended subscriptions,
+// marks invoices overdue, sends dunning steps and looks at wallets, in this order.
 
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Refusal } from "../errors.ts";
 import { BATCH_MAX, closeAlone, closeDue } from "../operations/close-periods.ts";
+import { expireGrants } from "../operations/grant-credit.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
 import { type CloseReport, type SetAside, setAside } from "../operations/set-aside.ts";
 import { settleEnded } from "../operations/settle-late.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
+import { lookAtWallets } from "../operations/watch-wallets.ts";
 import * as openPeriods from "../store/open-periods.ts";
 import * as projects from "../store/projects-with-work.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
@@ -30,10 +32,12 @@ export function billingJob(context: Context): Job {
     // Overdue invoices and dunning are looked for only when no period is left to close: a close
     // makes the invoices that they look at.
     tick: async () =>
+      (await expiryTick(context, byNode)) ||
       (await closeTick(context, byNode)) ||
       (await settleTick(context, byNode)) +
         (await overdueTick(context, byNode)) +
-        (await dunningTick(context, byNode)),
+        (await dunningTick(context, byNode)) +
+        (await walletTick(context, byNode)),
     drain: () => byNode.drain(),
   };
 }
@@ -123,6 +127,29 @@ function countClosed(report: CloseReport): number {
 
 function countInvoices({ facts }: CloseReport): void {
   invoicesCreated.inc(facts.filter(({ type }) => type === "invoice.created").length);
+}
+
+async function expiryTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
+  return byNode.handle(
+    (all, among) => projects.withExpiredGrants(all, clock.now(), among),
+    async (settings) => {
+      const now = settings.frozen_at ?? clock.now();
+      return (await db.forProject(settings.id).tx((tx) => expireGrants(tx, settings, now))).length;
+    },
+  );
+}
+
+async function walletTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
+  return byNode.handle(
+    (all, among) => projects.withChangedWallets(all, clock.now(), among),
+    async (settings) => {
+      const now = settings.frozen_at ?? clock.now();
+      const { looked } = await db
+        .forProject(settings.id)
+        .tx((tx) => lookAtWallets(tx, settings, now));
+      return looked;
+    },
+  );
 }
 
 async function settleTick({ db, clock }: Context, byNode: ByNode): Promise<number> {

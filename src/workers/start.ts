@@ -19,6 +19,7 @@ import { type Job, startLoop } from "./loop.ts";
 import { registerWorkerMetrics } from "./prometheus.ts";
 import { analyticsTotalsJob, idempotencySweepJob, webhookSweepJob } from "./sweep.ts";
 import { snapshotsOf, type ThreadRequest } from "./thread-messages.ts";
+import { watchWalletsJob } from "./watch-wallets.ts";
 import { WebhookClient } from "./webhook-client.ts";
 
 /**
@@ -97,6 +98,7 @@ export function startWorkers(context: Context, connection: Connection): () => Pr
   const hold = new Hold(context);
   const jobs: Job[] = [
     hold.over(billingJob(context)),
+    hold.over(watchWalletsJob(context)),
     hold.over(idempotencySweepJob(context)),
     hold.over(webhookSweepJob(context)),
     // These two change nothing that anybody could see.

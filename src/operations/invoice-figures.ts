@@ -1,0 +1,291 @@
+// Invoices that are asked for, with their amounts: taxes, coupons, and the credit that each takes
+// or leaves. Shared by what writes invoices and by previews.
+
+import { type AmountFee, type Amounts, amountsOf } from "../domain/amounts.ts";
+import type { AppliedCoupon } from "../domain/coupons.ts";
+import { addDays } from "../domain/dates.ts";
+import { DEFAULT_PRIORITY, type Taken, takeGrants } from "../domain/grants.ts";
+import { groupBy } from "../domain/group-by.ts";
+import type { InvoiceDraft } from "../domain/invoicing.ts";
+import { fullPeriodOf } from "../domain/late-window.ts";
+import type { Corrected, FeeDraft } from "../domain/pricing.ts";
+import { decidingCodes, type Tax, type TaxTerms } from "../domain/taxes.ts";
+import { newId } from "../ids.ts";
+import * as coupons from "../store/coupons.ts";
+import type { Queryable } from "../store/db.ts";
+import type * as invoices from "../store/invoices.ts";
+import type * as ledger from "../store/ledger.ts";
+import type { BilledSubscription } from "../store/subscriptions.ts";
+import type { ProjectId } from "../store/tenants.ts";
+import { type Money, taxTermsOf } from "./load-money.ts";
+
+/** An invoice to be made, and why: one cause makes one invoice, whatever is tried again. */
+export type InvoiceRequest = {
+  readonly draft: InvoiceDraft;
+  readonly cause: invoices.Cause;
+  readonly period_no: number;
+  readonly cause_no: number;
+  readonly customer: InvoiceCustomer;
+  readonly subscription: InvoiceSubscription | null;
+  readonly terms?: InvoiceTerms;
+};
+
+/** What a caller says of an invoice that it makes. */
+export type InvoiceTerms = {
+  readonly memo?: string;
+  readonly po_number?: string;
+  readonly metadata?: Record<string, string>;
+  readonly net_payment_days?: number;
+};
+
+export type InvoiceCustomer = {
+  readonly id: string;
+  readonly external_id: string;
+  readonly name: string;
+  readonly email: string;
+};
+export type InvoiceSubscription = {
+  readonly id: string;
+  readonly external_id: string;
+  readonly plan_code: string;
+};
+
+type BilledFor = InvoiceSubscription &
+  Pick<
+    BilledSubscription,
+    "customer_id" | "customer_external_id" | "customer_name" | "customer_email"
+  >;
+
+/** Of a subscription, named with the plan of the billed period. None when nothing is to bill. */
+export function requestFor(
+  subscription: BilledFor,
+  draft: InvoiceDraft | undefined,
+  cause: InvoiceRequest["cause"],
+  period_no: number,
+  cause_no = 0,
+): InvoiceRequest[] {
+  if (draft === undefined) return [];
+  const { id, external_id, plan_code } = subscription;
+  const customer = {
+    id: subscription.customer_id,
+    external_id: subscription.customer_external_id,
+    name: subscription.customer_name,
+    email: subscription.customer_email,
+  };
+  return [
+    { draft, cause, period_no, cause_no, customer, subscription: { id, external_id, plan_code } },
+  ];
+}
+
+/** An invoice with its amounts, before it is written. */
+export type Figure = {
+  readonly request: InvoiceRequest;
+  readonly id: string;
+  readonly fee_ids: readonly string[];
+  readonly taxes: readonly (readonly Tax[])[];
+  readonly amounts: Amounts;
+  readonly taken: readonly Taken[];
+  readonly credit_applied_cents: number;
+};
+
+/**
+ * In the order of the requests: what one takes of coupons and grants the next cannot, and the
+ * credit that one gives may pay the next.
+ */
+export async function computeFigures(
+  db: Queryable,
+  project: ProjectId,
+  requests: readonly InvoiceRequest[],
+  money: Money,
+): Promise<Figure[]> {
+  const running = new Map([...money.coupons].map(([id, list]) => [id, [...list]]));
+  const usable = new Map([...money.grants].map(([id, list]) => [id, [...list]]));
+  const lines = await loadLines(db, project, requests, money);
+  const lastOf = new Map(requests.map((request) => [request.customer.id, request]));
+  return requests.map((request) => {
+    const { draft, customer } = request;
+    const id = newId();
+    const terms = taxTermsOf(money, customer.id);
+    const taxes = draft.fees.map((fee) => taxesOn(fee, terms));
+    const isTopUp = request.cause === "top_up";
+    const own = isTopUp ? NONE : (running.get(customer.id) ?? NONE);
+    const own_use = own.length === 0 ? "" : useOf(request, id);
+    const fees = draft.fees.map((fee, i) =>
+      amountFee(fee, taxes[i] ?? NONE, request, own_use, lines),
+    );
+    const subscription_id = request.subscription?.id ?? null;
+    const invoice = { currency: draft.currency, subscription_id, own_use };
+    const amounts = amountsOf(fees, own, invoice);
+    const isLast = lastOf.get(customer.id) === request;
+    if (own.length > 0 && !isLast) {
+      const after = own.map((coupon) => afterInvoice(coupon, amounts));
+      running.set(customer.id, after);
+    }
+    const grants = usable.get(customer.id) ?? [];
+    const inCurrency = grants.filter(({ currency }) => currency === draft.currency);
+    const taken = isTopUp ? NONE : takeGrants(amounts.total_cents, inCurrency);
+    if (!isLast) usable.set(customer.id, afterTaking(grants, taken));
+    const credit_applied_cents = taken.reduce((sum, { amount_cents }) => sum + amount_cents, 0);
+    const figure = { request, id, fee_ids: fees.map(() => newId()), taxes, amounts, taken };
+    const made = creditGrant({ ...figure, credit_applied_cents });
+    if (made !== undefined) {
+      const { amount_cents: remaining_cents } = made;
+      usable.get(customer.id)?.push({ ...made, remaining_cents });
+    }
+    return { ...figure, credit_applied_cents };
+  });
+}
+
+const NONE: readonly never[] = [];
+const NO_LINE: AmountFee["line"] = new Map();
+
+/** The charge's or plan's word, else the customer's, else that of the settings. */
+function taxesOn(fee: FeeDraft, now: TaxTerms | null): readonly Tax[] {
+  const corrects = fee.money?.corrects;
+  // A late line is taxed as what it corrects was.
+  const terms = corrects === undefined ? now : corrects.taxes;
+  if (terms === null || terms.is_exempt || fee.fee_type === "top_up") return NONE;
+  const codes = decidingCodes([fee.money?.tax_codes, terms.customer_codes, terms.settings_codes]);
+  return codes.flatMap((code) => {
+    const tax = terms.taxes[code];
+    return tax === undefined ? [] : [{ code, ...tax }];
+  });
+}
+
+function useOf({ draft, subscription }: InvoiceRequest, invoice_id: string): string {
+  return draft.part === null || subscription === null
+    ? `invoice ${invoice_id}`
+    : `${subscription.id} ${fullPeriodOf(draft.part)}`;
+}
+
+type Lines = ReadonlyMap<string, coupons.LinePart[]>;
+
+/** `own_use` is "" where there is no coupon to count it. */
+function amountFee(
+  fee: FeeDraft,
+  taxes: readonly Tax[],
+  request: InvoiceRequest,
+  own_use: string,
+  lines: Lines,
+): AmountFee {
+  const { amount_cents, fee_type, billable_metric_code, money } = fee;
+  const corrects = money?.corrects;
+  const { plan_code } = fee.properties;
+  const isCounted = own_use !== "" && corrects !== undefined;
+  return {
+    amount_cents,
+    fee_type,
+    plan_code: typeof plan_code === "string" ? plan_code : null,
+    metric_code: billable_metric_code,
+    use: isCounted ? correctedUse(corrects, request) : own_use,
+    corrected_period_end: corrects?.ended_at ?? null,
+    gives_back_base: corrects?.gives_back_base ?? false,
+    line: isCounted ? sharesOf(lines.get(lineOf(fee, request) ?? "") ?? []) : NO_LINE,
+    taxes,
+  };
+}
+
+function sharesOf(parts: readonly coupons.LinePart[]): AmountFee["line"] {
+  return new Map(parts.map(({ applied_coupon_id, ...share }) => [applied_coupon_id, share]));
+}
+
+/** Which line of which period a fee is, or corrects. */
+export function lineOf(fee: FeeDraft, { subscription, period_no }: InvoiceRequest): string | null {
+  const line = fee.money?.line ?? null;
+  if (subscription === null || line === null) return null;
+  return `${subscription.id} ${fee.money?.corrects?.period_no ?? period_no} ${line}`;
+}
+
+/** What coupons took of lines that are now corrected. */
+async function loadLines(
+  db: Queryable,
+  project: ProjectId,
+  requests: readonly InvoiceRequest[],
+  money: Money,
+): Promise<Lines> {
+  const ids = [...money.coupons.values()].flat().map(({ id }) => id);
+  if (ids.length === 0) return new Map();
+  const lines: string[] = [];
+  const uses = new Set<string>();
+  for (const request of requests) {
+    for (const fee of request.draft.fees) {
+      const line = lineOf(fee, request);
+      if (fee.money?.corrects === undefined || line === null) continue;
+      lines.push(line);
+      uses.add(correctedUse(fee.money.corrects, request));
+    }
+  }
+  if (lines.length === 0) return new Map();
+  const of = { uses: [...uses], lines };
+  return groupBy(await coupons.listLines(db, project, ids, of), ({ line }) => line);
+}
+
+function correctedUse({ part }: Corrected, { subscription }: InvoiceRequest): string {
+  return `${subscription?.id} ${fullPeriodOf(part)}`;
+}
+
+function afterInvoice(coupon: AppliedCoupon, amounts: Amounts): AppliedCoupon {
+  const uses = new Map(coupon.uses);
+  const taken = new Map(coupon.taken);
+  for (const { parts } of amounts.fees) {
+    for (const { applied_coupon_id, use, amount_cents, is_taken_back } of parts) {
+      if (applied_coupon_id !== coupon.id) continue;
+      taken.set(use, (taken.get(use) ?? 0) + amount_cents);
+      if (!is_taken_back) uses.set(use, (uses.get(use) ?? 0) + amount_cents);
+    }
+  }
+  return { ...coupon, uses, taken };
+}
+
+function afterTaking(
+  grants: readonly ledger.OwnedGrant[],
+  taken: readonly Taken[],
+): ledger.OwnedGrant[] {
+  const by = new Map(taken.map(({ grant_id, amount_cents }) => [grant_id, amount_cents]));
+  return grants.map((grant) => ({
+    ...grant,
+    remaining_cents: grant.remaining_cents - (by.get(grant.id) ?? 0),
+  }));
+}
+
+/** What lies below 0 is given back; it has the invoice's own id as the credit's. */
+export function creditGrant({
+  request,
+  id,
+  amounts,
+}: Omit<Figure, "taken">): ledger.NewGrant | undefined {
+  if (amounts.credit_cents === 0) return undefined;
+  return {
+    id,
+    customer_id: request.customer.id,
+    currency: request.draft.currency,
+    kind: "negative_total",
+    name: "",
+    amount_cents: amounts.credit_cents,
+    priority: DEFAULT_PRIORITY,
+    expires_at: null,
+    status: "active",
+    invoice_id: id,
+    payment_id: null,
+  };
+}
+
+/** By the invoice's own terms, the customer's, or the project's. */
+export function dueDateOf({ draft, customer, terms }: InvoiceRequest, money: Money): string {
+  const days = terms?.net_payment_days ?? money.customers.get(customer.id)?.net_payment_days;
+  const isOwn = days !== null && days !== undefined;
+  return isOwn ? addDays(draft.issuing_date, days) : draft.due_date;
+}
+
+/** Why there is no tax, in words. */
+export function noteFor({ cause, customer }: InvoiceRequest, money: Money): string {
+  const { tax_exemption = null, tax_note = "" } = money.customers.get(customer.id) ?? {};
+  if (tax_exemption === null || cause === "top_up") return "";
+  if (tax_note !== "") return tax_note;
+  return tax_exemption === "exempt" ? "Exempt from tax" : "Reverse charge";
+}
+
+export function shownCoupon({ coupon, amount_cents }: Amounts["coupons"][number]) {
+  const { id: applied_coupon_id, code, name, percent } = coupon;
+  return { applied_coupon_id, code, name, percent, amount_cents };
+}

@@ -1,0 +1,146 @@
+// Invoices that a caller writes: lines of its own, and words that may change afterwards.
+
+import { utcDate } from "../domain/dates.ts";
+import { type Decimal, decimal, formatDecimal, isZero, ONE } from "../domain/decimal.ts";
+import { draftInvoice } from "../domain/invoicing.ts";
+import { flatAmount } from "../domain/money.ts";
+import { checkPaymentUrl } from "../domain/payment-url.ts";
+import type { FeeDraft } from "../domain/pricing.ts";
+import { refuse, refuseField } from "../errors.ts";
+import type { CatalogItem } from "../schema/catalog.ts";
+import type { InvoiceCreate, InvoicePatch } from "../schema/invoices.ts";
+import * as catalog from "../store/catalog.ts";
+import * as customers from "../store/customers.ts";
+import type { Queryable, Tx } from "../store/db.ts";
+import * as invoices from "../store/invoices.ts";
+import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import { type By, emit } from "./emit.ts";
+import type { InvoiceRequest } from "./invoice-figures.ts";
+import { lockInvoice } from "./invoice-standing.ts";
+import { issueInvoices } from "./issue-invoices.ts";
+import { reading } from "./resolve-charges.ts";
+import { checkTaxCodes } from "./tax-codes.ts";
+import { lookAtWalletsOf } from "./watch-wallets.ts";
+
+export async function createInvoice(
+  tx: Tx,
+  settings: ProjectSettings,
+  input: InvoiceCreate,
+  by: By,
+  now: Date,
+): Promise<invoices.InvoiceRow> {
+  const request = await oneOffRequest(tx, settings, input, now);
+  const [issued] = await issueInvoices(tx, settings.id, [request], now);
+  if (issued === undefined) throw new Error("One request makes one invoice.");
+  await emit(tx, settings.id, issued.facts, by, now);
+  await lookAtWalletsOf(tx, settings.id, request.customer.id, now);
+  return issued.invoice;
+}
+
+/** Also for a preview, which stores nothing. */
+export async function oneOffRequest(
+  db: Queryable,
+  settings: ProjectSettings,
+  input: InvoiceCreate,
+  now: Date,
+): Promise<InvoiceRequest> {
+  const project = settings.id;
+  const customer = await customers.get(db, project, input.customer_id);
+  if (customer === undefined) throw refuse("not_found", "customer_id: no customer has this id.");
+  const codes = input.lines.flatMap(({ catalog_item_code }) => catalog_item_code ?? []);
+  const items = codes.length === 0 ? [] : await catalog.listLive(db, project, codes);
+  await checkTaxCodes(
+    reading(db, project),
+    input.lines.map((line) => line.tax_codes),
+    "lines: ",
+  );
+  const currency = input.currency ?? items[0]?.currency ?? customer.currency;
+  const fees = input.lines.map((line, i) => feeOf(line, `lines[${i}]`, items, currency));
+  const today = utcDate(now);
+  const draft = draftInvoice({
+    ...{ fees, currency, period_start: today, period_end: today, now, allow_zero: true },
+    net_payment_days: settings.net_payment_days,
+  });
+  if (draft === undefined) throw new Error("A one-off invoice is made at any price.");
+  const { memo, po_number, metadata, net_payment_days } = input;
+  const terms = {
+    ...(memo !== undefined && { memo }),
+    ...(po_number !== undefined && { po_number }),
+    ...(metadata !== undefined && { metadata }),
+    ...(net_payment_days !== undefined && { net_payment_days }),
+  };
+  const cause = { cause: "one_off" as const, period_no: 0, cause_no: 0 };
+  return { draft, ...cause, customer, subscription: null, terms };
+}
+
+function feeOf(
+  line: InvoiceCreate["lines"][number],
+  at: string,
+  items: readonly CatalogItem[],
+  currency: string,
+): FeeDraft {
+  const { catalog_item_code = null, unit_amount_cents = null, tax_codes = null } = line;
+  if ((catalog_item_code === null) === (unit_amount_cents === null)) {
+    throw refuseField(
+      `${at}.unit_amount_cents`,
+      catalog_item_code === null ? "required" : "exclusive",
+      `${at} needs exactly one price: unit_amount_cents or catalog_item_code.`,
+    );
+  }
+  const item = items.find(({ code }) => code === catalog_item_code);
+  if (catalog_item_code !== null && item === undefined) {
+    throw refuse("not_found", `${at}.catalog_item_code: no live catalog item has this code.`);
+  }
+  if (item !== undefined && item.currency !== currency) {
+    throw refuse(
+      "currency_mismatch",
+      `${at}.catalog_item_code: ${item.code} is priced in ${item.currency}, the invoice in ${currency}.`,
+    );
+  }
+  const name = line.name ?? item?.name;
+  if (name === undefined) throw refuseField(`${at}.name`, "required", `${at}.name is required.`);
+  const quantity = quantityOf(line.quantity, at);
+  const unit_cents = unit_amount_cents ?? item?.amount_cents ?? 0;
+  const amount = flatAmount(quantity, unit_cents);
+  return {
+    fee_type: "one_off",
+    charge_id: null,
+    billable_metric_code: null,
+    units: formatDecimal(quantity),
+    amount_cents: amount.amount_cents,
+    properties: {
+      name,
+      ...(catalog_item_code === null ? {} : { catalog_item_code }),
+      unit_amount_cents: unit_cents,
+      precise_amount: amount.precise_amount,
+    },
+    money: { tax_codes, line: null },
+  };
+}
+
+function quantityOf(text: string | undefined, at: string): Decimal {
+  if (text === undefined) return ONE;
+  const quantity = decimal(text);
+  if (!isZero(quantity)) return quantity;
+  throw refuseField(`${at}.quantity`, "minimum", `${at}.quantity must be above 0.`);
+}
+
+/** Words on the invoice; nothing that counts. */
+export async function patchInvoice(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+  change: InvoicePatch,
+  by: By,
+  now: Date,
+): Promise<void> {
+  checkPaymentUrl(change.payment_url);
+  const invoice = await lockInvoice(tx, project, id);
+  const { memo = invoice.memo, po_number = invoice.po_number } = change;
+  const { metadata = invoice.metadata } = change;
+  const own_payment_url =
+    change.payment_url === undefined ? invoice.own_payment_url : change.payment_url;
+  await invoices.setWords(tx, project, id, { memo, po_number, metadata, own_payment_url });
+  const payload = { ...change };
+  await emit(tx, project, [{ type: "invoice.updated", resource_id: id, payload }], by, now);
+}

@@ -1,0 +1,55 @@
+// Wallets as callers see them: what a customer has, and what its open periods would take of it.
+
+import { isLive } from "../domain/lifecycle.ts";
+import { sumCents } from "../domain/money.ts";
+import { refuse } from "../errors.ts";
+import type { Wallet } from "../schema/grants.ts";
+import * as customers from "../store/customers.ts";
+import type { Queryable } from "../store/db.ts";
+import * as subscriptions from "../store/subscriptions.ts";
+import type { ProjectSettings } from "../store/tenants.ts";
+import * as wallets from "../store/wallets.ts";
+import { previewInvoice } from "./preview-invoice.ts";
+
+const SUBSCRIPTIONS_MAX = 1_000;
+
+/** Needs a snapshot. */
+export async function listWallets(
+  db: Queryable,
+  settings: ProjectSettings,
+  ref: string,
+  now: Date,
+): Promise<Wallet[]> {
+  const customer = await customers.get(db, settings.id, ref);
+  if (customer === undefined) throw refuse("not_found", "No customer has this id.");
+  const rows = await wallets.list(db, settings.id, customer.id);
+  const running = await runningOf(db, settings, customer.id, now);
+  return rows.map((row) => shownWallet(row, running.get(row.currency) ?? 0));
+}
+
+/** What previews at the period's end say, each subscription by itself, by currency. */
+export async function runningOf(
+  db: Queryable,
+  settings: ProjectSettings,
+  customer_id: string,
+  now: Date,
+): Promise<Map<string, number>> {
+  const page = { limit: SUBSCRIPTIONS_MAX, offset: 0, count: false };
+  const { rows } = await subscriptions.list(db, settings.id, { customer_id }, page);
+  const running = new Map<string, number>();
+  for (const { id, status } of rows) {
+    if (!isLive(status) || status === "pending") continue;
+    const request = { subscription_id: id, at: "period_end" as const };
+    const { invoice_preview } = await previewInvoice(db, settings, request, now);
+    const { currency, total_cents } = invoice_preview;
+    running.set(currency, sumCents([running.get(currency) ?? 0, total_cents]));
+  }
+  return running;
+}
+
+export function shownWallet(row: wallets.WalletRow, running_cents: number): Wallet {
+  const { customer_id, currency, balance_cents, low_balance_cents, top_up_cents } = row;
+  const available_cents = balance_cents - running_cents;
+  const standing = { balance_cents, running_cents, available_cents };
+  return { customer_id, currency, ...standing, low_balance_cents, top_up_cents };
+}

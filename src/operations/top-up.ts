@@ -1,0 +1,87 @@
+// Top-ups: grants that are bought. Each has an invoice, and counts from when that is paid.
+
+import { utcDate } from "../domain/dates.ts";
+import { draftInvoice } from "../domain/invoicing.ts";
+import { newId } from "../ids.ts";
+import type { Grant } from "../schema/grants.ts";
+import type { Tx } from "../store/db.ts";
+import type { InvoiceRow } from "../store/invoices.ts";
+import * as ledger from "../store/ledger.ts";
+import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import type { Fact } from "./emit.ts";
+import type { InvoiceCustomer } from "./invoice-figures.ts";
+import { issueInvoices } from "./issue-invoices.ts";
+
+export type WantedGrant = Pick<
+  ledger.NewGrant,
+  "amount_cents" | "currency" | "name" | "priority" | "expires_at"
+>;
+
+/** Pending until its invoice, which has no tax, coupon or credit, is paid. */
+export async function topUp(
+  tx: Tx,
+  settings: ProjectSettings,
+  customer: InvoiceCustomer,
+  wanted: WantedGrant,
+  now: Date,
+): Promise<{ id: string; facts: Fact[] }> {
+  const project = settings.id;
+  const { amount_cents, currency, name } = wanted;
+  const today = utcDate(now);
+  const draft = draftInvoice({
+    fees: [
+      {
+        fee_type: "top_up",
+        charge_id: null,
+        billable_metric_code: null,
+        units: "1",
+        amount_cents,
+        properties: { name: name === "" ? "Top-up" : name, precise_amount: String(amount_cents) },
+      },
+    ],
+    ...{ currency, period_start: today, period_end: today, now },
+    net_payment_days: settings.net_payment_days,
+  });
+  if (draft === undefined) throw new Error("A top-up is always invoiced.");
+  const cause = { cause: "top_up" as const, period_no: 0, cause_no: 0 };
+  const request = { draft, ...cause, customer, subscription: null };
+  const [issued] = await issueInvoices(tx, project, [request], now);
+  if (issued === undefined) throw new Error("One request makes one invoice.");
+  const id = newId();
+  const grant: ledger.NewGrant = {
+    ...wanted,
+    ...{ id, customer_id: customer.id, kind: "paid", status: "pending", payment_id: null },
+    invoice_id: issued.invoice.id,
+  };
+  await ledger.insertGrants(tx, project, [grant], now);
+  return { id, facts: [grantFact("grant.created", grant), ...issued.facts] };
+}
+
+/** Of a top-up that is paid. One whose expiry has passed meanwhile never expires. */
+export async function activateGrants(
+  tx: Tx,
+  project: ProjectId,
+  invoice: InvoiceRow,
+  now: Date,
+): Promise<Fact[]> {
+  if (invoice.invoice_type !== "top_up") return [];
+  const pending = (await ledger.listByInvoice(tx, project, invoice.id)).filter(
+    ({ kind, status }) => kind === "paid" && status === "pending",
+  );
+  for (const grant of pending) {
+    const { id, customer_id, currency, amount_cents, expires_at } = grant;
+    if (expires_at !== null && expires_at <= now) await ledger.dropExpiry(tx, project, id);
+    await ledger.setStatus(tx, project, [id], "active");
+    const entry = { customer_id, currency, grant_id: id, amount_cents, invoice_id: invoice.id };
+    await ledger.record(tx, project, [{ ...entry, reason: "paid" }], now);
+  }
+  return pending.map((grant) => grantFact("grant.activated", grant));
+}
+
+export function grantFact(
+  type: "grant.created" | "grant.activated" | "grant.expired" | "grant.revoked",
+  grant: Pick<Grant, "id" | "customer_id" | "currency" | "kind" | "amount_cents">,
+): Fact {
+  const { id, customer_id, currency, kind, amount_cents } = grant;
+  return { type, resource_id: id, payload: { customer_id, currency, kind, amount_cents } };
+}

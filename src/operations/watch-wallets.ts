@@ -1,0 +1,150 @@
+// What happens when the money that a customer has available falls below a threshold: a message, and
+// a top-up where one is wanted.
+
+import { DEFAULT_PRIORITY } from "../domain/grants.ts";
+import { refuse, refuseField } from "../errors.ts";
+import { CURRENCIES } from "../schema/currencies.ts";
+import type { Wallet, WalletPut } from "../schema/grants.ts";
+import * as accounts from "../store/accounts.ts";
+import * as customers from "../store/customers.ts";
+import type { Tx } from "../store/db.ts";
+import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import * as tenants from "../store/tenants.ts";
+import * as wallets from "../store/wallets.ts";
+import { type By, emit, type Fact, SCHEDULER } from "./emit.ts";
+import { customerData } from "./invoice-facts.ts";
+import { runningOf, shownWallet } from "./read-wallets.ts";
+import { topUp } from "./top-up.ts";
+
+/** Each is a preview for every live subscription of the customer, which is locked meanwhile. */
+const LOOKED_MAX = 100;
+
+export async function putWallet(
+  tx: Tx,
+  settings: ProjectSettings,
+  ref: string,
+  currency: string,
+  input: WalletPut,
+  by: By,
+  now: Date,
+): Promise<Wallet> {
+  const project = settings.id;
+  const customer = await customers.get(tx, project, ref);
+  if (customer === undefined) throw refuse("not_found", "No customer has this id.");
+  if (!Object.hasOwn(CURRENCIES, currency)) {
+    throw refuseField("currency", "format", "currency must be an ISO-4217 code.");
+  }
+  await accounts.open(tx, project, customer.id);
+  const of = { customer_id: customer.id, currency };
+  const before = (await wallets.list(tx, project, customer.id)).find(
+    (wallet) => wallet.currency === currency,
+  );
+  const { low_balance_cents = before?.low_balance_cents ?? null } = input;
+  const { top_up_cents = before?.top_up_cents ?? null } = input;
+  await wallets.put(tx, project, of, { low_balance_cents, top_up_cents });
+  const payload = { currency, low_balance_cents, top_up_cents };
+  const updated = { type: "wallet.updated" as const, resource_id: customer.id, payload };
+  const row = {
+    balance_cents: 0,
+    is_low: false,
+    ...before,
+    ...of,
+    low_balance_cents,
+    top_up_cents,
+  };
+  const { facts, wallet } = await look(tx, settings, row, now);
+  await emit(tx, project, [updated, ...facts], by, now);
+  return wallet;
+}
+
+/** Tells a wallet that has fallen below its threshold, once, and tops it up. */
+async function look(
+  tx: Tx,
+  settings: ProjectSettings,
+  row: wallets.WalletRow,
+  now: Date,
+): Promise<{ facts: Fact[]; wallet: Wallet }> {
+  const project = settings.id;
+  const running = await runningOf(tx, settings, row.customer_id, now);
+  const wallet = shownWallet(row, running.get(row.currency) ?? 0);
+  const { low_balance_cents } = row;
+  const is_low = low_balance_cents !== null && wallet.available_cents < low_balance_cents;
+  await wallets.noteLooked(tx, project, row, is_low);
+  if (!is_low) return { facts: [], wallet };
+  const customer = await customers.get(tx, project, row.customer_id);
+  if (customer === undefined) throw new Error(`Customer ${row.customer_id} vanished.`);
+  const facts: Fact[] = [];
+  if (!row.is_low) {
+    const data = { wallet, customer: customerData(customer) };
+    const webhook = { event: "wallet.balance_low" as const, data };
+    facts.push({ type: null, resource_id: customer.id, payload: {}, webhook });
+  }
+  if (row.top_up_cents !== null && !(await wallets.hasPendingTopUp(tx, project, row))) {
+    const wanted = {
+      ...{ amount_cents: row.top_up_cents, currency: row.currency, name: "Top-up" },
+      ...{ priority: DEFAULT_PRIORITY, expires_at: null },
+    };
+    const made = await topUp(tx, settings, customer, wanted, now);
+    facts.push(...made.facts);
+  }
+  return { facts, wallet };
+}
+
+/** Of one customer, whose ledger the transaction has changed. Nothing without a threshold. */
+export async function lookAtWalletsOf(
+  tx: Tx,
+  project: ProjectId,
+  customer_id: string,
+  now: Date,
+): Promise<void> {
+  const changed = await wallets.listChanged(tx, project, LOOKED_MAX, customer_id);
+  if (changed.length === 0) return;
+  await lookAt(tx, await tenants.getSettingsById(tx, project), changed, now);
+}
+
+/** One batch of all wallets whose ledger has changed: closes leave them to be looked at. */
+export async function lookAtWallets(
+  tx: Tx,
+  settings: ProjectSettings,
+  now: Date,
+): Promise<{ readonly facts: readonly Fact[]; readonly looked: number }> {
+  const changed = await wallets.listChanged(tx, settings.id, LOOKED_MAX);
+  return { facts: await lookAt(tx, settings, changed, now), looked: changed.length };
+}
+
+/**
+ * One batch of wallets with a threshold, behind one of them: those with usage since they were
+ * looked at. Most had none, which one statement tells. `last` is undefined when there are no more.
+ */
+export async function lookAtUsage(
+  tx: Tx,
+  settings: ProjectSettings,
+  after: wallets.WalletKey,
+  now: Date,
+): Promise<{ readonly facts: readonly Fact[]; readonly last: wallets.WalletKey | undefined }> {
+  const watched = await wallets.listWatched(tx, settings.id, LOOKED_MAX, after);
+  const used = watched.filter(({ usage_mark, looked_mark }) => usage_mark !== looked_mark);
+  const facts = await lookAt(tx, settings, used, now);
+  return { facts, last: watched.at(-1) };
+}
+
+async function lookAt(
+  tx: Tx,
+  settings: ProjectSettings,
+  rows: readonly wallets.WalletRow[],
+  now: Date,
+): Promise<readonly Fact[]> {
+  if (rows.length === 0) return [];
+  const project = settings.id;
+  const ids = [...new Set(rows.map(({ customer_id }) => customer_id))];
+  await accounts.lock(tx, project, ids);
+  // As they are under the lock.
+  const locked = await wallets.listOf(tx, project, ids);
+  const wanted = new Set(rows.map(wallets.keyOf));
+  const facts: Fact[] = [];
+  for (const row of locked.filter((one) => wanted.has(wallets.keyOf(one)))) {
+    facts.push(...(await look(tx, settings, row, now)).facts);
+  }
+  await emit(tx, project, facts, SCHEDULER, now);
+  return facts;
+}
