@@ -6,7 +6,7 @@ import { DAY_MS } from "../domain/dates.ts";
 import { refuse } from "../errors.ts";
 import { canonicalUuid } from "../ids.ts";
 import { readPortal } from "../operations/read-portal.ts";
-import type { PortalPage } from "../schema/portal.ts";
+import { PORTAL_SHAPE, type PortalPage } from "../schema/portal.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { isLinkGood } from "./portal-links.ts";
@@ -74,7 +74,8 @@ export class PortalCache {
     if (refresh) return this.#refresh(visit);
     const found = await this.find(visit);
     const { project_id: project, now, body, page, generated_at } = found;
-    if (body !== null && page !== null && generated_at !== null) {
+    const isOurs = page?.shape === PORTAL_SHAPE;
+    if (body !== null && page !== null && generated_at !== null && isOurs) {
       const age_ms = now.getTime() - generated_at.getTime();
       if (age_ms < LIFETIME_MS) return { project, now, body, page, cache: "hit" };
     }

@@ -152,7 +152,7 @@ type Shape = {
   /** Sent with every answer, refusals included. */
   readonly headers?: HeaderFields;
   /** What the body of success is where it is no JSON; the first unless another is asked for. */
-  readonly produces?: readonly ("text/html" | "application/pdf")[];
+  readonly produces?: readonly ("text/html" | "application/pdf" | "application/xml")[];
   readonly body_max?: number;
   /** The body is handed over as bytes: the route speaks a protocol with parse errors of its own. */
   readonly unparsed?: true;

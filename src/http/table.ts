@@ -9,10 +9,15 @@ import { analyticsRoutes } from "./routes/analytics.ts";
 import { billingEventRoutes } from "./routes/billing-events.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { clockRoutes } from "./routes/clock.ts";
+import { couponRoutes } from "./routes/coupons.ts";
+import { creditNoteDocumentRoutes } from "./routes/credit-note-documents.ts";
+import { creditNoteRoutes } from "./routes/credit-notes.ts";
 import { customerRoutes } from "./routes/customers.ts";
 import { documentRoutes } from "./routes/documents.ts";
 import { dunningRoutes } from "./routes/dunning.ts";
+import { eInvoiceRoutes } from "./routes/e-invoices.ts";
 import { eventRoutes } from "./routes/events.ts";
+import { grantRoutes } from "./routes/grants.ts";
 import { invoiceRoutes } from "./routes/invoices.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { mcpRoutes } from "./routes/mcp.ts";
@@ -24,11 +29,14 @@ import { portalLinkRoutes } from "./routes/portal-links.ts";
 import { settingsRoutes } from "./routes/settings.ts";
 import { subscriptionRoutes } from "./routes/subscriptions.ts";
 import { type Readiness, systemRoutes } from "./routes/system.ts";
+import { taxRoutes } from "./routes/taxes.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
+import { PdfSender } from "./send-document.ts";
 
 export function routeTable(context: Context, readiness: Readiness): readonly Route[] {
   const views = new PortalCache(context);
+  const pdfs = new PdfSender(new PdfMaker());
   const hasHealthPort = context.config.health_port !== undefined;
   const table: Route[] = [
     ...keyRoutes(),
@@ -42,6 +50,10 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...eventRoutes(context),
     ...invoiceRoutes,
     ...paymentRoutes,
+    ...creditNoteRoutes,
+    ...taxRoutes,
+    ...couponRoutes,
+    ...grantRoutes,
     ...analyticsRoutes,
     ...webhookRoutes,
     ...dunningRoutes,
@@ -49,7 +61,9 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...settingsRoutes,
     ...portalRoutes(views),
     ...portalLinkRoutes,
-    ...documentRoutes(views, new PdfMaker()),
+    ...documentRoutes(views, pdfs),
+    ...creditNoteDocumentRoutes(views, pdfs),
+    ...eInvoiceRoutes,
     ...billingEventRoutes,
     ...mcpRoutes(() => table),
   ];

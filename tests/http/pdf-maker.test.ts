@@ -18,15 +18,18 @@ function documentOf(number: string): InvoiceDocument {
     amount,
   };
   return {
+    kind: "Invoice",
     number,
     created_at: new Date("2025-02-01T00:00:00.000Z"),
     state: { label: "Open", tone: "warn" },
     issuer: { name: "北方计量", lines: [], color: "#0b6e4f" },
     customer: { name: "Blue Harbour Shipping", lines: [] },
     facts: [["Invoice number", number]],
+    memo: "",
+    has_units: true,
     lines: [line, line],
     totals: [{ label: "Amount due", amount, strong: true }],
-    note: "",
+    ...{ tax_note: "", note: "", pay: undefined, lists: [], footer: "" },
   };
 }
 

@@ -36,7 +36,7 @@ test("it connects, lists tools, calls them, and finds every result as its schema
   expect(client.getInstructions()).toContain("_cents");
   await client.ping();
   const { tools } = await client.listTools();
-  expect(tools).toHaveLength(10);
+  expect(tools).toHaveLength(13);
 
   const metric = await project.metric();
   const plan = await project.plan({ amount_cents: 900, charges: [perUnit(metric, "0.5")] });
@@ -53,6 +53,8 @@ test("it connects, lists tools, calls them, and finds every result as its schema
     ["get_subscription", { id: subscription.id }],
     ["get_invoice", { number: invoice.number }],
     ["get_plan", { code: plan.code }],
+    ["list_credit_notes", { customer_id: customer.id }],
+    ["get_wallet", { customer_id: customer.id }],
   ];
   for (const dry_run of [true, false]) {
     const { id: invoice_id, currency, amount_due_cents: amount_cents } = invoice;

@@ -10,10 +10,13 @@ const TOOLS = [
   "list_subscriptions",
   "list_invoices",
   "list_payments",
+  "list_credit_notes",
   "list_plans",
   "get_customer",
   "get_subscription",
   "get_invoice",
+  "get_credit_note",
+  "get_wallet",
   "get_plan",
   "record_payment",
 ];
@@ -245,7 +248,7 @@ describe("the protocol", () => {
   const ask = (message: unknown, headers: Body = {}) => rpc(mine.project, message, headers);
   const ping = (id: unknown) => ({ jsonrpc: "2.0", id, method: "ping" });
 
-  test("tools/list names the ten tools, with schemas and hints", async () => {
+  test("tools/list names the thirteen tools, with schemas and hints", async () => {
     const { body } = await ask({ jsonrpc: "2.0", id: "a", method: "tools/list" });
     const { tools } = body.result;
     expect(tools.map((tool: Json) => tool.name).sort()).toEqual([...TOOLS].sort());

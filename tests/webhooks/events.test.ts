@@ -16,14 +16,17 @@ import { type Received, Receiver } from "../support/receiver.ts";
 type Parts = Record<string, readonly string[] | "integer" | "text">;
 
 const REMINDER: Parts = {
-  invoice: ["id", "number", "status", "total_cents", "currency", "issuing_date", "due_date"],
+  invoice: [
+    ...["id", "number", "status", "total_cents", "amount_due_cents", "currency"],
+    ...["issuing_date", "due_date"],
+  ],
   customer: ["id", "external_id", "name", "email"],
   days_overdue: "integer",
 };
 const REQUEST: Parts = {
   subscription: ["id", "external_id", "plan_code", "status"],
   customer: ["id", "external_id", "email"],
-  overdue_invoice: ["id", "number", "total_cents", "days_overdue"],
+  overdue_invoice: ["id", "number", "total_cents", "amount_due_cents", "days_overdue"],
 };
 const SUBSCRIPTION: Parts = {
   subscription: [
@@ -36,6 +39,11 @@ const SUBSCRIPTION: Parts = {
   ],
   customer: ["id", "external_id"],
 };
+const INVOICE = [
+  ...["id", "number", "status", "payment_status", "total_cents", "currency"],
+  ...["amount_due_cents", "due_date", "payment_url"],
+];
+const CUSTOMER = ["id", "external_id", "name", "email"];
 const CATALOGUE: Record<string, Parts> = {
   "invoice.created": {
     invoice: [
@@ -45,12 +53,14 @@ const CATALOGUE: Record<string, Parts> = {
       "payment_status",
       "invoice_type",
       "currency",
-      "subtotal_cents",
-      "total_cents",
+      ...["subtotal_cents", "discount_cents", "tax_cents", "total_cents"],
+      ...["credit_applied_cents", "offset_cents", "amount_paid_cents", "overpaid_cents"],
+      ...["written_off_cents", "amount_due_cents"],
       "issuing_date",
       "due_date",
       "period_start",
       "period_end",
+      ...["coupons", "taxes", "payment_url"],
       "fees",
     ],
     customer: ["id", "external_id", "name", "email"],
@@ -66,7 +76,10 @@ const CATALOGUE: Record<string, Parts> = {
       "provider_payment_id",
       "paid_at",
     ],
-    invoice: ["id", "number", "status", "payment_status", "total_cents", "currency"],
+    invoice: [
+      ...["id", "number", "status", "payment_status", "total_cents", "amount_due_cents"],
+      "currency",
+    ],
     customer: ["id", "external_id"],
   },
   "subscription.started": SUBSCRIPTION,
@@ -76,8 +89,38 @@ const CATALOGUE: Record<string, Parts> = {
   "subscription.terminated": SUBSCRIPTION,
   "addon.applied": {
     applied_add_on: ["id", "add_on_code", "add_on_name", "amount_cents", "currency", "applied_at"],
-    invoice: ["id", "number", "total_cents", "currency", "invoice_type"],
+    invoice: ["id", "number", "total_cents", "currency", "invoice_type", "amount_due_cents"],
     customer: ["id", "external_id"],
+  },
+  "invoice.payment_due": { invoice: INVOICE, customer: CUSTOMER },
+  "credit_note.created": {
+    credit_note: [
+      ...["id", "number", "invoice_id", "invoice_number", "customer_id", "currency"],
+      ...["subtotal_cents", "tax_cents", "total_cents", "offset_cents", "refund_cents"],
+      ...["refunded_cents", "credit_cents", "reason", "memo", "issuing_date", "created_at"],
+      ...["taxes", "lines"],
+    ],
+    invoice: INVOICE,
+    customer: CUSTOMER,
+  },
+  "payment.refunded": {
+    refund: [
+      ...["id", "payment_id", "invoice_id", "credit_note_id", "amount_cents", "currency"],
+      ...["provider", "provider_refund_id", "refunded_at", "created_at"],
+    ],
+    payment: [
+      ...["id", "invoice_id", "amount_cents", "currency", "provider", "provider_payment_id"],
+      ...["reference", "status", "paid_at", "refunded_cents", "created_at"],
+    ],
+    invoice: INVOICE,
+    customer: CUSTOMER,
+  },
+  "wallet.balance_low": {
+    wallet: [
+      ...["customer_id", "currency", "balance_cents", "running_cents", "available_cents"],
+      ...["low_balance_cents", "top_up_cents"],
+    ],
+    customer: CUSTOMER,
   },
   "invoice.payment_overdue_reminder_1": REMINDER,
   "invoice.payment_overdue_reminder_2": REMINDER,
@@ -92,6 +135,7 @@ const FEE = [
   "amount_cents",
   "amount_currency",
   "properties",
+  ...["discount_cents", "taxable_cents", "taxes"],
 ];
 const STEPS = [
   { days_after_due: 3, webhook_event: "invoice.payment_overdue_reminder_1" },
@@ -108,12 +152,20 @@ const OF_CHANGES = [
   "subscription.plan_changed",
   "subscription.terminated",
 ];
-const EXPECTED = OF_MONEY + OF_CHANGES.length;
+/** Told of a third, in which money is given back. */
+const OF_CREDIT = [
+  "invoice.payment_due",
+  "credit_note.created",
+  "payment.refunded",
+  "wallet.balance_low",
+];
+const EXPECTED = OF_MONEY + OF_CHANGES.length + OF_CREDIT.length;
 
 let app: App;
 let receiver: Receiver;
 let secret: string;
 let changesSecret: string;
+let creditSecret: string;
 let stop: () => Promise<void>;
 let story: Sandbox;
 let facts: { customer: Json; subscription: Json; unpaid: Json };
@@ -121,7 +173,8 @@ let facts: { customer: Json; subscription: Json; unpaid: Json };
 beforeAll(async () => {
   app = await startApp({ at: "2026-03-01T00:00:00.000Z" });
   receiver = await Receiver.start();
-  const others = WEBHOOK_EVENTS.filter((event) => !OF_CHANGES.includes(event));
+  const apart = [...OF_CHANGES, ...OF_CREDIT];
+  const others = WEBHOOK_EVENTS.filter((event) => !apart.includes(event));
   secret = (await register(app, receiver.url(), others)).secret;
   stop = startWorkers(app.context, app.connection);
   story = new Sandbox(app, app.profile.project_id);
@@ -139,6 +192,7 @@ beforeAll(async () => {
   await story.travelTo("2026-06-01");
   await receiver.until(OF_MONEY);
   changesSecret = await playChanges();
+  creditSecret = await playCredit();
   await receiver.until(EXPECTED);
 });
 
@@ -156,7 +210,31 @@ async function playChanges(): Promise<string> {
   return webhook_endpoint.secret;
 }
 
-const secretOf = (event: string) => (OF_CHANGES.includes(event) ? changesSecret : secret);
+/** An invoice, paid, credited and refunded; a wallet that is low from the start. */
+async function playCredit(): Promise<string> {
+  const other = await sandbox(app, "2026-03-01");
+  const endpoint = { url: receiver.url(), events: OF_CREDIT };
+  const { webhook_endpoint } = await other.post("/v1/webhooks", endpoint);
+  const customer = await other.customer();
+  const lines = [{ name: "Workshop", unit_amount_cents: 1000 }];
+  const { invoice } = await other.post("/v1/invoices", { customer_id: customer.id, lines });
+  await other.pay(invoice, 1000);
+  const { payments } = await other.get("/v1/payments");
+  const note = { invoice_id: invoice.id, refund_cents: 1000 };
+  const { credit_note } = await other.post("/v1/credit-notes", note);
+  await other.post("/v1/refunds", {
+    ...{ payment_id: payments[0].id, amount_cents: 1000, provider_refund_id: "r1" },
+    credit_note_id: credit_note.id,
+  });
+  await other.ok("PUT", `/v1/customers/${customer.id}/wallets/USD`, { low_balance_cents: 1 });
+  return webhook_endpoint.secret;
+}
+
+function secretOf(event: string): string {
+  if (OF_CREDIT.includes(event)) return creditSecret;
+  return OF_CHANGES.includes(event) ? changesSecret : secret;
+}
+
 afterAll(async () => {
   await stop();
   await receiver.close();
@@ -254,7 +332,7 @@ test("each comes once, with the values of what happened", () => {
       status: "active",
     },
     customer: { id: customer.id, external_id: "acme", email: customer.email },
-    overdue_invoice: { id, number, total_cents, days_overdue: 30 },
+    overdue_invoice: { id, number, total_cents, amount_due_cents: 9900, days_overdue: 30 },
   });
   expect(one("invoice.payment_overdue_reminder_1").body.data).toMatchObject({
     invoice: { id, status: "overdue", due_date: "2026-03-15" },

@@ -1,5 +1,5 @@
-// The ten tools. Each runs routes that exist anyway, with the caller's own token, so that a tool
-// can do, see and answer nothing else than HTTP does.
+// The thirteen tools. Each runs routes that exist anyway, with the caller's own token, so that a
+// tool can do, see and answer nothing else than HTTP does.
 
 import type { TSchema } from "typebox";
 import { type ErrorDetail, type Refusal, refuse } from "../../errors.ts";
@@ -32,6 +32,8 @@ const CENTS =
   "Amounts in fields ending _cents are whole numbers of the currency's smallest unit (1250 USD is $12.50; JPY has no decimals, KWD has three).";
 const CHARGES =
   'In a charge, prices in properties are in the main unit ("0.05" is five cents): amount per unit (of a package: per package_size units), tiers up to and including up_to, percent of the units. minimum_cents is what a full period is billed at least, trial_days are free at the start.';
+const FIGURES =
+  "total_cents is subtotal_cents less discount_cents (coupons) plus tax_cents; amount_due_cents is that less credit_applied_cents, offset_cents (credit notes), what was paid and not overpaid, and written_off_cents.";
 const READ = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -70,7 +72,7 @@ const LISTINGS: readonly Listing[] = [
     name: "list_invoices",
     path: "/v1/invoices",
     title: "List invoices",
-    description: `Lists invoices without their fees, newest first. Use status overdue or outstanding to find what is unpaid, and get_invoice for the lines. amount_due_cents is what is still to be paid. ${CENTS}`,
+    description: `Lists invoices without their fees, newest first. Use status overdue or outstanding to find what is unpaid, and get_invoice for the lines. amount_due_cents is what is still to be paid. ${FIGURES} ${CENTS}`,
     leftOut: ["number"],
   },
   {
@@ -78,6 +80,13 @@ const LISTINGS: readonly Listing[] = [
     path: "/v1/payments",
     title: "List payments",
     description: `Lists recorded payments, newest first, also those of one invoice or customer. ${CENTS}`,
+  },
+  {
+    name: "list_credit_notes",
+    path: "/v1/credit-notes",
+    title: "List credit notes",
+    description: `Lists credit notes, newest first, also those of one invoice or customer. Each takes back a part of an invoice: its total_cents is offset_cents (no longer due), refund_cents (paid back, of which refunded_cents so far) and credit_cents (kept for later invoices). ${CENTS}`,
+    leftOut: ["number"],
   },
   {
     name: "list_plans",
@@ -95,7 +104,9 @@ export function toolsOf(table: readonly Route[]): Tool[] {
     return found;
   };
   const listed = LISTINGS.map((listing) => listTool(listing, route("GET", listing.path)));
-  return [...listed, ...getTools(route), recordPayment(route("POST", "/v1/payments"))];
+  const wallet = getWallet(route("GET", "/v1/customers/:id/wallets"));
+  const record = recordPayment(route("POST", "/v1/payments"));
+  return [...listed, ...getTools(route), wallet, record];
 }
 
 function listTool(listing: Listing, route: Route): Tool {
@@ -117,6 +128,8 @@ function getTools(route: FindRoute): Tool[] {
   const subscription = route("GET", "/v1/subscriptions/:id");
   const invoice = route("GET", "/v1/invoices/:id");
   const invoices = route("GET", "/v1/invoices");
+  const note = route("GET", "/v1/credit-notes/:id");
+  const notes = route("GET", "/v1/credit-notes");
   const plan = route("GET", "/v1/plans/:id");
   const plans = route("GET", "/v1/plans");
   return [
@@ -131,10 +144,15 @@ function getTools(route: FindRoute): Tool[] {
       description:
         "One subscription, by id or external_id (the live one of that name, else the newest). Give exactly one of them. properties is JSON as text; overrides are prices of its own in place of the plan's.",
     }),
-    getTool(invoice, "number", (call, number) => invoiceByNumber(call, invoices, invoice, number), {
+    getTool(invoice, "number", byNumber(invoices, invoice, "invoice"), {
       name: "get_invoice",
       title: "Get an invoice",
-      description: `One invoice with its fees, by id or by number such as INV-2026-0001. Give exactly one of them. properties of a fee says what it is called (name) and how its amount came about (tiers, packages, dimensions, minimum). Read amount_due_cents before you record a payment. ${CENTS}`,
+      description: `One invoice with its fees, by id or by number such as INV-2026-0001. Give exactly one of them. properties of a fee says what it is called (name) and how its amount came about (tiers, packages, dimensions, minimum). coupons, taxes and credits tell where its amounts come from. ${FIGURES} Read amount_due_cents before you record a payment. ${CENTS}`,
+    }),
+    getTool(note, "number", byNumber(notes, note, "credit note"), {
+      name: "get_credit_note",
+      title: "Get a credit note",
+      description: `One credit note with its lines and taxes, by id or by number such as CN-2026-0001. Give exactly one of them. lines tell how much of which fee of the invoice it takes back, before tax. ${CENTS}`,
     }),
     getTool(plan, "code", (call, code) => call(plans, { query: { code } }), {
       name: "get_plan",
@@ -162,17 +180,40 @@ function getTool(
   };
 }
 
-async function invoiceByNumber(
-  call: CallRoute,
-  list: Route,
-  get: Route,
-  number: string,
-): Promise<RestAnswer> {
-  const found = await call(list, { query: { number } });
-  if (found.status !== 200) return found;
-  const [invoice] = (found.body as { invoices: { id: string }[] }).invoices;
-  if (invoice === undefined) return failed(refuse("not_found", "No invoice has this number."));
-  return call(get, { params: { id: invoice.id } });
+/** The list finds the id, and the record is read by it: lists show less of each. */
+function byNumber(list: Route, get: Route, what: string) {
+  return async (call: CallRoute, number: string): Promise<RestAnswer> => {
+    const found = await call(list, { query: { number } });
+    if (found.status !== 200) return found;
+    const [rows = []] = Object.values(found.body) as { id: string }[][];
+    const [row] = rows;
+    if (row === undefined) return failed(refuse("not_found", `No ${what} has this number.`));
+    return call(get, { params: { id: row.id } });
+  };
+}
+
+function getWallet(route: Route): Tool {
+  return {
+    name: "get_wallet",
+    title: "Get a customer's wallet",
+    description: `What a customer has in credit and prepaid money, one wallet per currency: balance_cents, running_cents (what the open periods would bill at their end by the usage so far) and available_cents, the difference, which may be below 0. No wallet means that there was never any money. ${CENTS}`,
+    ...{ scope: "read", annotations: READ },
+    inputSchema: {
+      type: "object",
+      properties: {
+        customer_id: { type: "string", description: "UUID, or ext:<external_id>." },
+      },
+      required: ["customer_id"],
+    },
+    outputSchema: outputOf(route),
+    async run(call, { customer_id }) {
+      if (typeof customer_id === "string") return call(route, { params: { id: customer_id } });
+      const message = "Give customer_id, as text.";
+      throw refuse("validation_error", message, {
+        details: [{ field: "customer_id", code: "required", message }],
+      });
+    },
+  };
 }
 
 function recordPayment(route: Route): Tool {

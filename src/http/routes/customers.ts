@@ -1,18 +1,26 @@
 // Customers.
 
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
+import { refuse, refuseField } from "../../errors.ts";
 import { emit } from "../../operations/emit.ts";
+import { holding } from "../../operations/resolve-charges.ts";
+import { checkTaxCodes } from "../../operations/tax-codes.ts";
 import { ListOrOne, PageQuery, Wrapped } from "../../schema/common.ts";
 import { Credit, Customer, CustomerCreate, CustomerPatch } from "../../schema/customers.ts";
-import * as credits from "../../store/credits.ts";
 import * as customers from "../../store/customers.ts";
+import * as ledger from "../../store/ledger.ts";
 import { pageOf } from "../paging.ts";
 import { point, type Route, read, write } from "../route.ts";
 import { byCaller } from "../views.ts";
 
 const tag = "Customers";
 const params = { id: "UUID, or ext:<external_id>." };
+
+/** Whose tax another owes has a number with the tax office. */
+function refuseExemption({ tax_exemption, tax_id }: Pick<Customer, "tax_exemption" | "tax_id">) {
+  if (tax_exemption !== "reverse_charge" || tax_id !== "") return;
+  throw refuseField("tax_id", "required", "tax_id is required for reverse_charge.");
+}
 
 const createCustomer = write({
   method: "POST",
@@ -28,6 +36,8 @@ const createCustomer = write({
   reply: [201, Wrapped("customer", Customer)],
   example: { external_id: "acme", name: "Acme Ltd", email: "billing@acme.test", currency: "USD" },
   async handle({ tx, project, settings, actor, body, now }) {
+    await checkTaxCodes(holding(tx, project), [body.tax_codes]);
+    refuseExemption({ tax_exemption: null, tax_id: "", ...body });
     const wanted = { email: "", currency: settings.default_currency, ...body };
     const customer = await customers.insert(tx, project, wanted, now);
     if (customer === undefined) {
@@ -101,14 +111,17 @@ const patchCustomer = write({
   body: CustomerPatch,
   reply: [200, Wrapped("customer", Customer)],
   async handle({ tx, project, actor, params, body, now }) {
+    const before = await customers.get(tx, project, params.id ?? "");
+    if (before === undefined) throw refuse("not_found", "No customer has this id.");
+    await checkTaxCodes(holding(tx, project), [body.tax_codes]);
+    refuseExemption({ ...before, ...body });
     const customer = await customers.patch(tx, project, params.id ?? "", body, now);
     if (customer === undefined) throw refuse("not_found", "No customer has this id.");
-    const { name, email, currency } = body;
-    const fact = {
-      type: "customer.updated" as const,
-      resource_id: customer.id,
-      payload: { name, email, currency },
-    };
+    const names = Object.keys(CustomerPatch.properties);
+    const payload = Object.fromEntries(
+      Object.entries(body).filter(([name]) => names.includes(name)),
+    );
+    const fact = { type: "customer.updated" as const, resource_id: customer.id, payload };
     await emit(tx, project, [fact], byCaller(actor), now);
     return { customer };
   },
@@ -128,7 +141,7 @@ const listCredits = read({
   async handle({ db, project, params }) {
     const customer = await customers.get(db, project, params.id ?? "");
     if (customer === undefined) throw refuse("not_found", "No customer has this id.");
-    return { credits: await credits.list(db, project, customer.id), has_more: false };
+    return { credits: await ledger.listBalances(db, project, customer.id), has_more: false };
   },
 });
 

@@ -4,41 +4,28 @@ import Type from "typebox";
 import type { InvoiceDocument } from "../../domain/documents.ts";
 import { refuse } from "../../errors.ts";
 import { readDocument } from "../../operations/read-document.ts";
-import {
-  type DocumentLinks,
-  PAPER_SIZES,
-  type PaperSize,
-  renderInvoice,
-} from "../../pages/invoice/html.ts";
-import { OneOf } from "../../schema/common.ts";
+import { readInvoice } from "../../operations/shown-invoice.ts";
 import type { Db } from "../../store/db.ts";
 import * as invoices from "../../store/invoices.ts";
 import type { ProjectId } from "../../store/tenants.ts";
-import type { PdfMaker } from "../pdf-maker.ts";
 import type { PortalCache } from "../portal-cache.ts";
 import { accessQuery } from "../portal-links.ts";
-import { RateLimit } from "../rate-limit.ts";
-import { Content, Reply, type Route, read } from "../route.ts";
-import { PAGE_HEADERS, sendPage } from "../send-page.ts";
+import { type Route, read } from "../route.ts";
+import { PaperQuery, type PdfSender, sendHtml, wantsPdf } from "../send-document.ts";
 import { pathId } from "../views.ts";
 import { Access, answeringPeople } from "./portal.ts";
 
 const tag = "Invoices";
 const params = { id: "UUID of the invoice." };
 const portalParams = { customerId: "UUID of the customer.", number: "The invoice's number." };
-const query = Type.Object({ size: Type.Optional(OneOf(PAPER_SIZES, "Paper; a4 by default.")) });
-const portalQuery = Type.Object({ ...query.properties, access: Access });
-/** PDFs that strangers have made: of one customer's invoices ten at once, then one in 2 s. */
-const PUBLIC_PER_CUSTOMER = { burst: 10, per_minute: 30 };
-/** And of all customers. */
-const PUBLIC = { burst: 60, per_minute: 10 * 60 };
+const query = Type.Object(PaperQuery);
+const portalQuery = Type.Object({ ...PaperQuery, access: Access });
 
-/** A PDF is made without the thread that answers, and once for all who ask for the same. */
-export function documentRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
+export function documentRoutes(views: PortalCache, pdfs: PdfSender): Route[] {
   return [...ownersRoutes(pdfs), ...publicRoutes(views, pdfs)];
 }
 
-function ownersRoutes(pdfs: PdfMaker): Route[] {
+function ownersRoutes(pdfs: PdfSender): Route[] {
   const document = read({
     method: "GET",
     path: "/v1/invoices/:id/document",
@@ -56,8 +43,8 @@ function ownersRoutes(pdfs: PdfMaker): Route[] {
     async handle({ db, project, params, query, request }) {
       const id = pathId(params.id);
       const found = await ownersDocument(db, project, id);
-      if (wantsPdf(request.headers.accept)) return sendPdf(found, await make(pdfs, found, query));
-      return sendHtml(found, query.size, { pdf: `/v1/invoices/${id}/document.pdf` });
+      if (wantsPdf(request.headers.accept)) return pdfs.send(found, query);
+      return sendHtml(found, query, { pdf: `/v1/invoices/${id}/document.pdf` });
     },
   });
 
@@ -75,16 +62,14 @@ function ownersRoutes(pdfs: PdfMaker): Route[] {
     produces: ["application/pdf"],
     async handle({ db, project, params, query }) {
       const found = await ownersDocument(db, project, pathId(params.id));
-      return sendPdf(found, await make(pdfs, found, query));
+      return pdfs.send(found, query);
     },
   });
 
   return [document, pdf];
 }
 
-function publicRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
-  const perCustomer = new RateLimit(PUBLIC_PER_CUSTOMER);
-  const all = new RateLimit(PUBLIC);
+function publicRoutes(views: PortalCache, pdfs: PdfSender): Route[] {
   const common = { method: "GET", tag, scope: "public", project: "none" } as const;
   const shown = {
     params: portalParams,
@@ -108,7 +93,7 @@ function publicRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
         const path = `/portal/${customer_id}`;
         const suffix = accessQuery(access);
         const pdf = `${path}/invoices/${found.number}/pdf${suffix}`;
-        return sendHtml(found, query.size, { pdf, back: path + suffix });
+        return sendHtml(found, query, { pdf, back: path + suffix });
       });
     },
   });
@@ -124,11 +109,7 @@ function publicRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
       return answeringPeople(request, async () => {
         views.admit(request.ip);
         const { found, customer_id } = await publicDocument(db, views, params, query.access);
-        const admit = () => {
-          perCustomer.take(customer_id);
-          all.take("all");
-        };
-        return sendPdf(found, await make(pdfs, found, query, admit));
+        return pdfs.sendToStranger(found, query, customer_id);
       });
     },
   });
@@ -136,16 +117,11 @@ function publicRoutes(views: PortalCache, pdfs: PdfMaker): Route[] {
   return [portalDocument, portalPdf];
 }
 
-function wantsPdf(accept: string | undefined): boolean {
-  const wanted = accept?.toLowerCase() ?? "";
-  return wanted.includes("application/pdf") && !wanted.includes("text/html");
-}
-
 function ownersDocument(db: Db, project: ProjectId, id: string): Promise<InvoiceDocument> {
   return db.snapshot(async (tx) => {
     const invoice = await invoices.get(tx, project, id);
     if (invoice === undefined) throw refuse("not_found", "No invoice has this id.");
-    return readDocument(tx, project, invoice, "owner");
+    return readDocument(tx, project, await readInvoice(tx, project, invoice), "owner");
   });
 }
 
@@ -159,29 +135,7 @@ async function publicDocument(
   const found = await db.forProject(project_id).snapshot(async (tx) => {
     const invoice = await invoices.getByNumber(tx, project_id, params.number ?? "");
     if (invoice?.customer_id !== id) throw refuse("not_found", "No invoice has this number.");
-    return readDocument(tx, project_id, invoice, "stranger");
+    return readDocument(tx, project_id, await readInvoice(tx, project_id, invoice), "stranger");
   });
   return { found, customer_id: id };
-}
-
-function sendHtml(
-  found: InvoiceDocument,
-  size: PaperSize | undefined,
-  links: DocumentLinks,
-): Reply {
-  return sendPage(renderInvoice(found, size ?? "a4", links));
-}
-
-type Asked = { readonly size?: PaperSize };
-
-function make(pdfs: PdfMaker, found: InvoiceDocument, { size = "a4" }: Asked, admit?: () => void) {
-  return pdfs.make(found, { size }, admit);
-}
-
-function sendPdf(found: InvoiceDocument, bytes: Buffer): Reply {
-  return new Reply(200, new Content("application/pdf", bytes), {
-    ...PAGE_HEADERS,
-    "content-security-policy": "default-src 'none'",
-    "content-disposition": `inline; filename="${found.number}.pdf"`,
-  });
 }

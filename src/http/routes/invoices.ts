@@ -1,9 +1,12 @@
 // Invoices: read, previewed, voided. They are made by periods, starts and add-ons.
 
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
-import { previewInvoice } from "../../operations/preview-invoice.ts";
+import { refuse, refuseField } from "../../errors.ts";
+import { createInvoice, oneOffRequest, patchInvoice } from "../../operations/invoice-one-off.ts";
+import { previewInvoice, shownPreviews } from "../../operations/preview-invoice.ts";
+import { readInvoice, shownInvoice } from "../../operations/shown-invoice.ts";
 import { voidInvoice } from "../../operations/void-invoice.ts";
+import { writeOffInvoice } from "../../operations/write-off-invoice.ts";
 import {
   CalendarDate,
   CursorPage,
@@ -15,13 +18,18 @@ import {
 import {
   INVOICE_STATUSES,
   Invoice,
-  InvoicePreviewRequest,
+  InvoiceCreate,
+  InvoicePatch,
+  InvoicePreviewBody,
+  type InvoicePreviewRequest,
   InvoicePreviews,
   InvoiceWithFees,
   PAYMENT_STATUSES,
 } from "../../schema/invoices.ts";
 import { matchesCustomer } from "../../store/customers.ts";
+import type { Tx } from "../../store/db.ts";
 import * as invoices from "../../store/invoices.ts";
+import type { ProjectId } from "../../store/tenants.ts";
 import { Cursors } from "../paging.ts";
 import { own, point, type Route, read, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
@@ -57,7 +65,8 @@ const list = read({
     const { period_start, period_end } = query;
     if (number !== undefined) {
       const invoice = await invoices.getByNumber(db, project, number);
-      return { invoices: invoice === undefined ? [] : [invoice], cursor: null, has_more: false };
+      const found = invoice === undefined ? [] : [shownInvoice(invoice)];
+      return { invoices: found, cursor: null, has_more: false };
     }
     const exact = { subscription_id, status, payment_status, period_start, period_end };
     const cursors = new Cursors(context.secret_key, project, "invoices", { customer_id, ...exact });
@@ -72,7 +81,8 @@ const list = read({
       cursors.page(query),
     );
     const { rows, has_more, total_count, position } = found;
-    return { invoices: rows, cursor: cursors.write(position), has_more, total_count };
+    const shown = rows.map(shownInvoice);
+    return { invoices: shown, cursor: cursors.write(position), has_more, total_count };
   },
 });
 
@@ -89,7 +99,7 @@ const get = point({
   async handle({ db, project, params }) {
     const invoice = await invoices.get(db, project, pathId(params.id));
     if (invoice === undefined) throw refuse("not_found", "No invoice has this id.");
-    return { invoice: { ...invoice, fees: await invoices.listFees(db, project, invoice.id) } };
+    return { invoice: await readInvoice(db, project, invoice) };
   },
 });
 
@@ -99,23 +109,43 @@ const preview = own({
   id: "previewInvoice",
   errors: ["currency_mismatch", "limit_exceeded", "not_started", "plan_archived"],
   tag,
-  summary: "What a subscription would be billed",
+  summary: "What a subscription, or a one-off invoice, would be billed",
   description:
-    "By the same function that closes the period. Nothing is stored. With plan_id, as if the plan changed then.",
+    "By the same function that closes the period. Nothing is stored. With plan_id, as if the plan changed then. With customer_id and lines: the one-off invoice.",
   scope: "read",
   project: "required",
-  body: InvoicePreviewRequest,
+  body: InvoicePreviewBody,
   reply: [200, InvoicePreviews],
+  example: { subscription_id: "ext:acme-pro", at: "period_end" },
   handle: ({ db, settings, body, now }) =>
-    db.snapshot((tx) => previewInvoice(tx, settings, body, now)),
+    db.snapshot(async (tx) => {
+      const asked = previewOf(body);
+      if ("subscription_id" in asked) return previewInvoice(tx, settings, asked, now);
+      const request = await oneOffRequest(tx, settings, asked, now);
+      const [invoice_preview] = await shownPreviews(tx, settings.id, [request], now);
+      if (invoice_preview === undefined) throw new Error("One request makes one preview.");
+      return { invoice_preview };
+    }),
 });
+
+function previewOf(body: InvoicePreviewBody): InvoicePreviewRequest | InvoiceCreate {
+  const { subscription_id, customer_id, lines, ...terms } = body;
+  if (subscription_id !== undefined) return { ...terms, subscription_id };
+  if (lines === undefined) throw missing("subscription_id");
+  if (customer_id === undefined) throw missing("customer_id");
+  return { ...terms, customer_id, lines };
+}
+
+function missing(field: string) {
+  return refuseField(field, "required", `${field} is required.`);
+}
 
 const voidRoute = write({
   method: "POST",
   path: "/v1/invoices/:id/void",
   once_by: "id",
   id: "voidInvoice",
-  errors: ["invoice_already_paid"],
+  errors: ["has_credit_notes", "invoice_already_paid"],
   tag,
   summary: "Void an unpaid invoice",
   description: "What was paid in part, or by credit, becomes customer credit.",
@@ -124,9 +154,82 @@ const voidRoute = write({
   params,
   reply: [200, Wrapped("invoice", InvoiceWithFees)],
   async handle({ tx, project, actor, params, now }) {
-    const invoice = await voidInvoice(tx, project, pathId(params.id), byCaller(actor), now);
-    return { invoice: { ...invoice, fees: await invoices.listFees(tx, project, invoice.id) } };
+    const id = pathId(params.id);
+    await voidInvoice(tx, project, id, byCaller(actor), now);
+    return { invoice: await reread(tx, project, id) };
   },
 });
 
-export const invoiceRoutes: Route[] = [list, get, preview, voidRoute];
+const create = write({
+  method: "POST",
+  path: "/v1/invoices",
+  id: "createInvoice",
+  errors: ["currency_mismatch", "limit_exceeded"],
+  tag,
+  summary: "Write a one-off invoice",
+  description: "Lines at a price of their own or of a catalog item, issued at once.",
+  scope: "write",
+  project: "required",
+  body: InvoiceCreate,
+  reply: [201, Wrapped("invoice", InvoiceWithFees)],
+  example: {
+    customer_id: "ext:acme",
+    lines: [
+      { name: "Workshop, half days", quantity: "3", unit_amount_cents: 45000 },
+      { catalog_item_code: "onboarding", tax_codes: [] },
+    ],
+    po_number: "PO-77",
+  },
+  async handle({ tx, settings, actor, body, now }) {
+    const { id } = await createInvoice(tx, settings, body, byCaller(actor), now);
+    return { invoice: await reread(tx, settings.id, id) };
+  },
+});
+
+const patch = write({
+  method: "PATCH",
+  path: "/v1/invoices/:id",
+  id: "updateInvoice",
+  tag,
+  summary: "Change the words on an invoice",
+  description: "Memo, PO number, metadata and the link to pay: nothing that counts.",
+  scope: "write",
+  project: "required",
+  params,
+  body: InvoicePatch,
+  reply: [200, Wrapped("invoice", InvoiceWithFees)],
+  example: { po_number: "PO-77", payment_url: "https://pay.example.test/c/4fJq81" },
+  async handle({ tx, project, actor, params, body, now }) {
+    const id = pathId(params.id);
+    await patchInvoice(tx, project, id, body, byCaller(actor), now);
+    return { invoice: await reread(tx, project, id) };
+  },
+});
+
+const writeOff = write({
+  method: "POST",
+  path: "/v1/invoices/:id/write-off",
+  once_by: "id",
+  id: "writeOffInvoice",
+  errors: ["invoice_already_paid", "invoice_voided", "wrong_invoice_type"],
+  tag,
+  summary: "Give up what is due on an invoice",
+  description: "Later payments and credit notes take from it. Again: nothing happens.",
+  scope: "write",
+  project: "required",
+  params,
+  reply: [200, Wrapped("invoice", InvoiceWithFees)],
+  async handle({ tx, project, actor, params, now }) {
+    const id = pathId(params.id);
+    await writeOffInvoice(tx, project, id, byCaller(actor), now);
+    return { invoice: await reread(tx, project, id) };
+  },
+});
+
+async function reread(tx: Tx, project: ProjectId, id: string) {
+  const invoice = await invoices.get(tx, project, id);
+  if (invoice === undefined) throw new Error(`Invoice ${id} vanished.`);
+  return readInvoice(tx, project, invoice);
+}
+
+export const invoiceRoutes: Route[] = [list, get, preview, create, patch, voidRoute, writeOff];

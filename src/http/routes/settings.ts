@@ -1,6 +1,9 @@
 // What a project says about itself on documents, and its rules of billing.
 
+import { checkPaymentUrl } from "../../domain/payment-url.ts";
 import { emit } from "../../operations/emit.ts";
+import { holding } from "../../operations/resolve-charges.ts";
+import { checkTaxCodes } from "../../operations/tax-codes.ts";
 import { Wrapped } from "../../schema/common.ts";
 import { Settings, SettingsPut } from "../../schema/settings.ts";
 import * as settingsStore from "../../store/settings.ts";
@@ -39,22 +42,21 @@ const put = write({
   example: {
     name: "Example Ltd",
     address: "1 Sample Street\nSampletown",
+    country: "GB",
     tax_id: "GB000000000",
+    tax_codes: ["vat"],
     logo_color: "#0b6e4f",
     net_payment_days: 30,
   },
   async handle({ tx, project, gate, actor, body, now, afterCommit }) {
+    await checkTaxCodes(holding(tx, project), [body.tax_codes]);
+    checkPaymentUrl(body.payment_url);
     const settings = await settingsStore.patch(tx, project, body);
-    const { name, address, tax_id, logo_color } = body;
-    const { net_payment_days, default_currency, late_usage_periods, portal_access } = body;
-    const fact = {
-      type: "settings.updated" as const,
-      resource_id: project,
-      payload: {
-        ...{ name, address, tax_id, logo_color },
-        ...{ net_payment_days, default_currency, late_usage_periods, portal_access },
-      },
-    };
+    const names = Object.keys(SettingsPut.properties);
+    const payload = Object.fromEntries(
+      Object.entries(body).filter(([name]) => names.includes(name)),
+    );
+    const fact = { type: "settings.updated" as const, resource_id: project, payload };
     await emit(tx, project, [fact], byCaller(actor), now);
     // Other processes have the old ones cached for less than a second.
     afterCommit(() => gate.forget());

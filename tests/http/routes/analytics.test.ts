@@ -51,8 +51,10 @@ async function recomputed(api: Client, currency: string) {
     }
     tenths += cents * (TWELFTHS[plan.interval] ?? 0n);
   }
-  const open = (await all("invoices")).filter(
-    (one) => ["outstanding", "overdue"].includes(one.status) && one.currency === currency,
+  const invoices = (await all("invoices")).filter((one) => one.currency === currency);
+  const open = invoices.filter((one) => ["outstanding", "overdue"].includes(one.status));
+  const issued = invoices.filter(
+    (one) => one.created_at > REVENUE_FROM && one.created_at <= NOW && one.status !== "voided",
   );
   const paid = (await all("payments")).filter(
     (one) => one.paid_at > REVENUE_FROM && one.paid_at <= NOW && one.currency === currency,
@@ -63,6 +65,8 @@ async function recomputed(api: Client, currency: string) {
     outstanding_total_cents: open.reduce((sum, one) => sum + one.amount_due_cents, 0),
     revenue_30d_cents: paid.reduce((sum, one) => sum + one.amount_cents, 0),
     payments_30d_count: paid.length,
+    net_revenue_30d_cents: issued.reduce((sum, one) => sum + one.subtotal_cents, 0),
+    ...{ tax_30d_cents: 0, refunds_30d_cents: 0, wallet_balance_cents: 0 },
   };
 }
 

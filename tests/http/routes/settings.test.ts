@@ -16,7 +16,10 @@ test("a new project has its own name and the usual terms", async () => {
   expect(settings).toEqual({
     name: expect.stringMatching(/^story-/),
     address: "",
+    ...{ city: "", postal_code: "", region: "", country: "" },
     tax_id: "",
+    ...{ tax_codes: null, footer: "", payment_url: "" },
+    ...{ invoice_prefix: "INV", credit_note_prefix: "CN" },
     logo_color: "#3347c4",
     net_payment_days: 14,
     default_currency: "USD",

@@ -1,0 +1,206 @@
+// Coupons, and their application to customers.
+
+import Type from "typebox";
+import { refuse } from "../../errors.ts";
+import {
+  applyCoupon,
+  archiveCoupon,
+  endApplied,
+  upsertCoupon,
+  withUses,
+} from "../../operations/change-coupon.ts";
+import { CursorPage, CursorQuery, ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
+import {
+  AppliedCoupon,
+  COUPON_STATUSES,
+  Coupon,
+  CouponApply,
+  CouponUpsert,
+} from "../../schema/coupons.ts";
+import * as coupons from "../../store/coupons.ts";
+import { matchesCustomer } from "../../store/customers.ts";
+import { Cursors } from "../paging.ts";
+import { point, Reply, type Route, read, write } from "../route.ts";
+import { byCaller, pathId } from "../views.ts";
+
+const tag = "Coupons";
+const params = { id: "UUID of the coupon." };
+const One = Wrapped("coupon", Coupon);
+const Applied = Wrapped("applied_coupon", AppliedCoupon);
+
+const upsert = write({
+  method: "POST",
+  path: "/v1/coupons",
+  once_by: "code",
+  id: "upsertCoupon",
+  tag,
+  summary: "Create or update the coupon with this code",
+  description: "201 created, 200 updated. Changes count for later applications.",
+  scope: "write",
+  project: "required",
+  body: CouponUpsert,
+  reply: [201, One],
+  also: { 200: One },
+  example: { code: "welcome", name: "Welcome", percent: "10", times: 3, plan_codes: ["pro"] },
+  async handle({ tx, project, actor, body, now }) {
+    const { coupon, created } = await upsertCoupon(tx, project, body, byCaller(actor), now);
+    return new Reply(created ? 201 : 200, { coupon });
+  },
+});
+
+const list = read({
+  method: "GET",
+  path: "/v1/coupons",
+  id: "listCoupons",
+  tag,
+  summary: "List coupons, or find one by code",
+  scope: "read",
+  project: "required",
+  query: Type.Object({
+    code: Type.Optional(Type.String({ description: "Answers {coupon} instead of a list." })),
+    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
+  }),
+  reply: [200, ListOrOne("coupons", { key: "code", one: "coupon" }, Coupon)],
+  async handle({ db, project, query }) {
+    if (query.code === undefined) {
+      return { coupons: await coupons.list(db, project, query.archived === "1"), has_more: false };
+    }
+    const coupon = await coupons.getByCode(db, project, query.code);
+    if (coupon === undefined) throw refuse("not_found", "No coupon has this code.");
+    return { coupon };
+  },
+});
+
+const get = point({
+  method: "GET",
+  path: "/v1/coupons/:id",
+  id: "getCoupon",
+  tag,
+  summary: "Get a coupon",
+  scope: "read",
+  project: "required",
+  params,
+  reply: [200, One],
+  async handle({ db, project, params }) {
+    const coupon = await coupons.get(db, project, pathId(params.id));
+    if (coupon === undefined) throw refuse("not_found", "No coupon has this id.");
+    return { coupon };
+  },
+});
+
+const archive = write({
+  method: "DELETE",
+  path: "/v1/coupons/:id",
+  id: "archiveCoupon",
+  tag,
+  summary: "Archive a coupon",
+  description: "It can no longer be applied; where it runs it goes on.",
+  scope: "write",
+  project: "required",
+  params,
+  reply: [204, null],
+  async handle({ tx, project, actor, params, now }) {
+    await archiveCoupon(tx, project, pathId(params.id), byCaller(actor), now);
+  },
+});
+
+const apply = write({
+  method: "POST",
+  path: "/v1/coupons/:id/apply",
+  id: "applyCoupon",
+  errors: ["already_exists", "coupon_expired", "coupon_exhausted", "limit_exceeded"],
+  tag,
+  summary: "Apply a coupon to a customer",
+  description: "With the terms of now; with subscription_id only for its invoices.",
+  scope: "write",
+  project: "required",
+  params,
+  body: CouponApply,
+  reply: [201, Applied],
+  example: { customer_id: "ext:acme" },
+  async handle({ tx, project, actor, params, body, now }) {
+    const id = pathId(params.id);
+    const by = byCaller(actor);
+    return { applied_coupon: await applyCoupon(tx, project, id, body, by, now) };
+  },
+});
+
+const listApplied = read({
+  method: "GET",
+  path: "/v1/applied-coupons",
+  id: "listAppliedCoupons",
+  tag,
+  summary: "List applied coupons",
+  scope: "read",
+  project: "required",
+  query: Type.Object({
+    ...CursorQuery,
+    customer_id: Type.Optional(
+      Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
+    ),
+    status: Type.Optional(OneOf(COUPON_STATUSES)),
+  }),
+  reply: [200, CursorPage("applied_coupons", AppliedCoupon)],
+  async handle({ context, db, project, query }) {
+    const { customer_id, status } = query;
+    const about = { customer_id, status };
+    const cursors = new Cursors(context.secret_key, project, "applied_coupons", about);
+    const filter =
+      customer_id === undefined ? {} : { customer: matchesCustomer(project, customer_id) };
+    const found = await coupons.listApplied(db, project, filter, cursors.page(query));
+    const shown = await withUses(db, project, found.rows);
+    const { has_more, total_count, position } = found;
+    return {
+      applied_coupons: shown.filter((one) => status === undefined || one.status === status),
+      cursor: cursors.write(position),
+      has_more,
+      total_count,
+    };
+  },
+});
+
+const getApplied = point({
+  method: "GET",
+  path: "/v1/applied-coupons/:id",
+  id: "getAppliedCoupon",
+  tag,
+  summary: "Get an applied coupon",
+  scope: "read",
+  project: "required",
+  params: { id: "UUID of the applied coupon." },
+  reply: [200, Applied],
+  async handle({ db, project, params }) {
+    const found = await coupons.getApplied(db, project, pathId(params.id));
+    if (found === undefined) throw refuse("not_found", "No applied coupon has this id.");
+    const [applied_coupon] = await withUses(db, project, [found]);
+    if (applied_coupon === undefined) throw new Error("One row in, one out.");
+    return { applied_coupon };
+  },
+});
+
+const end = write({
+  method: "DELETE",
+  path: "/v1/applied-coupons/:id",
+  id: "endAppliedCoupon",
+  tag,
+  summary: "End an applied coupon",
+  description: "For good: it then only takes part in corrections below 0.",
+  scope: "write",
+  project: "required",
+  params: { id: "UUID of the applied coupon." },
+  reply: [204, null],
+  async handle({ tx, project, actor, params, now }) {
+    await endApplied(tx, project, pathId(params.id), byCaller(actor), now);
+  },
+});
+
+export const couponRoutes: Route[] = [
+  upsert,
+  list,
+  get,
+  archive,
+  apply,
+  listApplied,
+  getApplied,
+  end,
+];
