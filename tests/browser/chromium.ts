@@ -47,3 +47,25 @@ export async function shoot(page: Page, name: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
+
+/** Of the words on the page and what is behind them; 4.5 is what readers with weak eyes need. */
+export function leastContrast(page: Page): Promise<number> {
+  return page.evaluate(`(() => {
+    const light = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number)
+      .map((part) => part / 255)
+      .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (element) => {
+      const { backgroundColor } = getComputedStyle(element);
+      return /, 0\\)$|transparent/.test(backgroundColor) && element.parentElement
+        ? behind(element.parentElement) : backgroundColor;
+    };
+    const found = [...document.querySelectorAll("p,dt,dd,h1,h2,h3,th,td,small,button,.button,.pill,span")]
+      .filter((element) => element.offsetWidth > 1 && element.innerText.trim() !== "")
+      .map((element) => {
+        const pair = [getComputedStyle(element).color, behind(element)].map(light);
+        return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+      });
+    return Math.min(...found);
+  })()`) as Promise<number>;
+}

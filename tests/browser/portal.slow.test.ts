@@ -4,7 +4,16 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
-import { CHROMIUM, launch, overflow, PHONE, SKIPPED, serve, shoot } from "./chromium.ts";
+import {
+  CHROMIUM,
+  launch,
+  leastContrast,
+  overflow,
+  PHONE,
+  SKIPPED,
+  serve,
+  shoot,
+} from "./chromium.ts";
 
 const PAGE_BYTES_MAX = 100 * 1024;
 const HOSTILE = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>'\${7*7}{{7*7}}<!--`;
@@ -124,25 +133,7 @@ describe.skipIf(CHROMIUM === undefined)("the page", () => {
       await shoot(page, `portal-phone-${colorScheme}`);
       expect(await overflow(page)).toBeLessThanOrEqual(0);
       expect(await page.innerText("main")).toContain("Due 15 Feb 2025");
-      const contrast = await page.evaluate(`(() => {
-        const light = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number)
-          .map((part) => part / 255)
-          .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-          .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
-        const behind = (element) => {
-          const { backgroundColor } = getComputedStyle(element);
-          return /, 0\\)$|transparent/.test(backgroundColor) && element.parentElement
-            ? behind(element.parentElement) : backgroundColor;
-        };
-        const found = [...document.querySelectorAll("p,dt,dd,h1,h2,h3,th,td,small,button,.pill,span")]
-          .filter((element) => element.offsetWidth > 1 && element.innerText.trim() !== "")
-          .map((element) => {
-            const pair = [getComputedStyle(element).color, behind(element)].map(light);
-            return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
-          });
-        return Math.min(...found);
-      })()`);
-      expect(contrast).toBeGreaterThan(4.5);
+      expect(await leastContrast(page)).toBeGreaterThan(4.5);
       await page.context().close();
     }
   });

@@ -164,7 +164,8 @@ describe("for the customer, by link", () => {
     vi.advanceTimersByTime(1e9);
     const statuses: number[] = [];
     for (let house = 1; house <= 11; house++) {
-      await project.ok("PUT", "/v1/settings", { address: `${house} Sample Street` });
+      // The invoice keeps its address; the words below it are today's.
+      await project.ok("PUT", "/v1/settings", { footer: `${house} Sample Street` });
       statuses.push(await pdfOf({ id: customer.id, number: invoice.number }));
     }
     expect(statuses).toContain(429);

@@ -1,85 +1,13 @@
 // The PDF of an invoice, read back: figures in every kind of currency, pages, scripts, states.
 
 import { describe, expect, test } from "vitest";
-import { type DocumentInput, invoiceDocument } from "../../src/domain/documents.ts";
 import { renderInvoicePdf } from "../../src/pages/invoice/pdf.ts";
-import type { Fee, InvoiceWithFees } from "../../src/schema/invoices.ts";
+import type { Fee } from "../../src/schema/invoices.ts";
 import { linesOf, readPdf } from "./pdf-reader.ts";
-
-const ISSUER: DocumentInput["issuer"] = {
-  name: "Northwind Metering Ltd",
-  address: "1 Sample Street\nSampletown AB1 2CD",
-  tax_id: "GB000000000",
-  logo_color: "#0b6e4f",
-  net_payment_days: 14,
-  default_currency: "USD",
-  late_usage_periods: 2,
-  portal_access: "open",
-};
-
-function usage(name: string, fields: Partial<Fee> = {}): Fee {
-  return {
-    id: "00000000-0000-7000-8000-000000000001",
-    fee_type: "charge",
-    charge_id: null,
-    billable_metric_code: name,
-    units: "430.5",
-    amount_cents: 10_763,
-    amount_currency: "USD",
-    properties: { amount: "0.25" },
-    ...fields,
-  };
-}
-
-type Variation = {
-  readonly fees?: Fee[];
-  readonly invoice?: Partial<InvoiceWithFees>;
-  readonly issuer?: Partial<DocumentInput["issuer"]>;
-  readonly customer?: Partial<DocumentInput["customer"]>;
-};
+import { documentOf, usage, type Variation } from "./samples.ts";
 
 function pdf(variation: Variation, size: "a4" | "letter" = "a4"): Promise<Buffer> {
-  const fees = variation.fees ?? [usage("API calls")];
-  const total_cents = fees.reduce((sum, fee) => sum + fee.amount_cents, 0);
-  const document = invoiceDocument({
-    issuer: { ...ISSUER, ...variation.issuer },
-    customer: {
-      name: "Blue Harbour Shipping",
-      email: "billing@blue.test",
-      reference: "cus-1029",
-      ...variation.customer,
-    },
-    invoice: {
-      id: "00000000-0000-7000-8000-000000000002",
-      number: "INV-2025-0007",
-      status: "outstanding",
-      payment_status: "pending",
-      invoice_type: "subscription",
-      customer_id: "00000000-0000-7000-8000-000000000003",
-      subscription_id: null,
-      currency: fees[0]?.amount_currency ?? "USD",
-      subtotal_cents: total_cents,
-      total_cents,
-      credit_applied_cents: 0,
-      amount_paid_cents: 0,
-      amount_due_cents: total_cents,
-      issuing_date: "2025-02-01",
-      due_date: "2025-02-15",
-      period_start: "2025-01-10",
-      period_end: "2025-01-31",
-      voided_at: null,
-      created_at: new Date("2025-02-01T00:00:00.000Z"),
-      fees,
-      ...variation.invoice,
-    },
-    names: {
-      plan: { code: "pro", name: "Professional" },
-      metrics: new Map(),
-      catalog: new Map(),
-      dimensions: new Map(),
-    },
-  });
-  return renderInvoicePdf(document, { size, compress: false });
+  return renderInvoicePdf(documentOf(variation), { size, compress: false });
 }
 
 async function lines(variation: Variation): Promise<string[]> {

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readDocument } from "../../src/operations/read-document.ts";
+import { readInvoice } from "../../src/operations/shown-invoice.ts";
 import { renderInvoicePdf } from "../../src/pages/invoice/pdf.ts";
 import * as invoices from "../../src/store/invoices.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
@@ -49,7 +50,8 @@ async function pdfOf(invoice: Json, project: Sandbox = story.project): Promise<B
   const project_id = project.project_id as ProjectId;
   const found = await invoices.get(db, project_id, invoice.id);
   if (found === undefined) throw new Error("The invoice is there.");
-  const document = await readDocument(db, project_id, found, "owner");
+  const whole = await readInvoice(db, project_id, found);
+  const document = await readDocument(db, project_id, whole, "owner");
   return renderInvoicePdf(document, { size: "a4", compress: false });
 }
 

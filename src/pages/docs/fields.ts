@@ -1,6 +1,6 @@
 // Tables of fields for the reference: parameters, bodies and records, nested ones indented.
 
-import { DECIMAL_PATTERN, SIGNED_DECIMAL_PATTERN } from "../../schema/common.ts";
+import { CENTS_WORDS, DECIMAL_PATTERN, SIGNED_DECIMAL_PATTERN } from "../../schema/common.ts";
 import { nameOf, type Parameter, resolved, type SchemaObject } from "../../schema/openapi.ts";
 import { type Html, html, prose } from "../html.ts";
 
@@ -62,31 +62,36 @@ export function parameterFields(parameters: readonly Parameter[]): Field[] {
   });
 }
 
-/** A request marks the required fields, an answer the optional ones. */
+/** A request marks the required fields, an answer the optional ones; `last` is one more row. */
 export function fieldTable(
   caption: string,
   fields: readonly Field[],
   nesting: Nesting,
   shared: Shared = new Set(),
+  last: Html | false = false,
 ): Html {
-  if (fields.length === 0) return html``;
+  if (fields.length === 0 && last === false) return html``;
   const title = caption !== "" && html`<caption>${caption}</caption>`;
   const rows = fields.map((field) => fieldRow(field, nesting, shared));
-  return html`<table class="f ${nesting === "open" && "req"}">${title}<tbody>${rows}</tbody></table>`;
+  const kind = nesting === "open" ? "f req" : "f";
+  return html`<table class="${kind}">${title}${rows}${last}</table>`;
 }
 
+/** A heading that stands first in a row of data is the row's, without saying so. */
 function fieldRow(field: Field, nesting: Nesting, shared: Shared): Html {
   const { name, schema, required, description, depth } = field;
   const mark = required === (nesting === "open") && (required ? "required" : "optional");
   const label = html`<code>${name}</code> ${mark && html`<em>${mark}</em>`}`;
   const indent = depth > 0 && html` class="d${depth}"`;
-  const type = html`<span>${typeName(schema, nesting, shared)}</span>`;
-  const words = description !== undefined && prose(description);
+  const type = html`<i>${typeName(schema, nesting, shared)}</i>`;
+  // What amounts are is told once, in the introduction: it would stand here 190 times.
+  const isPlainAmount = description === CENTS_WORDS;
+  const words = description !== undefined && !isPlainAmount && prose(description);
   if (nesting === "linked") {
-    return html`<tr${indent}><th scope="row">${label}</th><td>${type} ${words}${valueWords(schema)}</td></tr>\n`;
+    return html`<tr${indent}><th>${label}</th><td>${type} ${words}${valueWords(schema)}</td></tr>\n`;
   }
   const limits = html`${limitWords(schema)}${description === undefined && patternWords(schema)}`;
-  return html`<tr${indent}><th scope="row">${label}${type}</th><td>${words}${limits}</td></tr>\n`;
+  return html`<tr${indent}><th>${label}${type}</th><td>${words}${limits}</td></tr>\n`;
 }
 
 const FORMATS: Readonly<Record<string, string>> = {

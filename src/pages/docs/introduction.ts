@@ -80,7 +80,7 @@ const PAGING: readonly (readonly [string, string])[] = [
 ];
 
 function pagination(): Html {
-  return html`<p>Lists are newest first and say in <code>has_more</code> whether there is more. Which of these a list takes is shown with it.</p>
+  return html`<p>Lists are newest first and say in <code>has_more</code> whether there is more. Which of these a list takes is shown with it; its answer has <code>cursor</code>, null on the last page, where it takes one, and <code>total_count</code> where you asked.</p>
 <table><thead><tr><th scope="col">Query</th><th scope="col">Meaning</th></tr></thead><tbody>${PAGING.map(
     ([name, words]) => html`<tr><td><code>${name}</code></td><td>${prose(words)}</td></tr>`,
   )}</tbody></table>`;
@@ -102,7 +102,7 @@ function errors(document: OpenApiDocument): Html {
   };
   const rows = Object.entries(document["x-error-codes"]).map(
     ([code, { status, retryable, description }]) =>
-      html`<tr><td>${status}</td><td><code>${code}</code>${retryable && html`<br><small>retryable</small>`}</td><td>${prose(description)}</td></tr>`,
+      html`<tr id="error-${code}"><td>${status}</td><td><code>${code}</code>${retryable && html`<br><small>retryable</small>`}</td><td>${prose(description)}</td></tr>`,
   );
   return html`<p>Every error has this body. <code>code</code> is for programs and does not change, <code>message</code> is for people, <code>details</code> names fields, and <code>retryable</code> is true only where repeating the same request is safe. Each call below lists its own codes; the others can come from any.</p>
 ${figure("422 Unprocessable Entity", highlighted(example))}

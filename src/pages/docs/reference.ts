@@ -10,8 +10,8 @@ import {
   type Response,
   type SchemaObject,
 } from "../../schema/openapi.ts";
-import { Html, html, prose } from "../html.ts";
-import { fieldsOf, fieldTable, parameterFields, type Shared } from "./fields.ts";
+import { between, Html, html, prose } from "../html.ts";
+import { type Field, fieldsOf, fieldTable, parameterFields, type Shared } from "./fields.ts";
 import { introduction, SECTIONS } from "./introduction.ts";
 import { curl, type Examples, examplesOf, highlighted, sampleOf } from "./samples.ts";
 import { STYLE } from "./style.ts";
@@ -33,6 +33,9 @@ type Group = {
   readonly inputs: readonly string[];
 };
 
+/** Records that have all of another, and more. */
+const EXTENSIONS: Readonly<Record<string, string>> = { InvoiceWithFees: "Invoice" };
+
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%233347c4'/%3E%3Cpath d='M20 6v13a5 5 0 1 1-4-4.9' fill='none' stroke='%23fff' stroke-width='3.4' stroke-linecap='round'/%3E%3C/svg%3E";
 
@@ -40,6 +43,7 @@ export function renderDocs(document: OpenApiDocument): string {
   const shared = sharedInputs(document);
   const groups = groupsOf(document, shared);
   const examples = examplesOf(document);
+  const sampled = sampledAt(groups.flatMap(({ entries }) => entries));
   const { title } = document.info;
   const brand = html`<span class="brand">${title} <small>API reference</small></span>`;
   const page = html`<!doctype html>
@@ -51,7 +55,7 @@ export function renderDocs(document: OpenApiDocument): string {
 <aside>${brand}<nav aria-label="Contents">${contents(groups)}</nav></aside>
 <details class="menu"><summary>${brand}</summary><nav aria-label="Contents">${contents(groups)}</nav></details>
 <main id="main">${introduction(document)}
-${groups.map((group) => groupSection(group, document, { examples, shared }))}
+${groups.map((group) => groupSection(group, document, { examples, shared, sampled }))}
 <footer>Made from <a href="/openapi.json">openapi.json</a>, which is made from the routes themselves.</footer>
 </main></body></html>
 `;
@@ -59,7 +63,32 @@ ${groups.map((group) => groupSection(group, document, { examples, shared }))}
 }
 
 /** What is needed to write an operation down, beside itself. */
-type Around = { readonly examples: Examples; readonly shared: Shared };
+type Around = {
+  readonly examples: Examples;
+  readonly shared: Shared;
+  /** The operation whose sample has the record in full. */
+  readonly sampled: ReadonlyMap<string, string>;
+};
+
+/**
+ * Where each record is written out: with the call that reads one, else with the first that answers
+ * one, else where it first stands in a list. Other samples name it and link there: invoices alone
+ * are answered by nine calls.
+ */
+function sampledAt(entries: readonly Entry[]): Map<string, string> {
+  const places = new Map<string, { id: string; rank: number }>();
+  for (const { method, operation } of entries) {
+    const [, answer] = successes(operation)[0] ?? [];
+    const fields = Object.values(answer?.schema?.properties ?? {});
+    for (const field of fields) {
+      const name = nameOf(field) ?? (field.items && nameOf(field.items));
+      const rank = fields.length > 1 ? 2 : method === "GET" ? 0 : 1;
+      if (name === undefined || (places.get(name)?.rank ?? 3) <= rank) continue;
+      places.set(name, { id: operation.operationId, rank });
+    }
+  }
+  return new Map([...places].map(([name, { id }]) => [name, id]));
+}
 
 /** Named schemas that several requests take: written out once, and linked. */
 function sharedInputs(document: OpenApiDocument): Shared {
@@ -129,14 +158,13 @@ function contents(groups: readonly Group[]): Html {
     ({ id, tag, entries }) =>
       html`<h2><a href="#${id}">${tag}</a></h2><ul>${entries.map(
         ({ method, operation }) =>
-          html`<li><a href="#${operation.operationId}">${badge(method, true)}${operation.summary}</a></li>`,
+          html`<li class="${method.toLowerCase()}"><a href="#${operation.operationId}">${operation.summary}</a></li>`,
       )}</ul>`,
   )}`;
 }
 
-function badge(method: string, short = false): Html {
-  const label = short && method === "DELETE" ? "DEL" : method;
-  return html`<span class="m ${method.toLowerCase()}">${label}</span>`;
+function badge(method: string): Html {
+  return html`<span class="m ${method.toLowerCase()}">${method}</span>`;
 }
 
 function groupSection(group: Group, document: OpenApiDocument, around: Around): Html {
@@ -152,7 +180,11 @@ ${entries.map((entry) => operationArticle(entry, document, around))}</section>
 function recordTable(name: string, document: OpenApiDocument): Html {
   const { schemas } = document.components;
   const fields = fieldsOf(schemas[name] ?? {}, schemas, "linked");
-  return html`<details class="rec"><summary>The ${spaced(name)} record</summary><div id="object-${name}">${fieldTable("", fields, "linked")}</div></details>`;
+  const base = EXTENSIONS[name];
+  const known = Object.keys((base && schemas[base]?.properties) ?? {});
+  const own = fields.filter(({ name: field, depth }) => depth > 0 || !known.includes(field));
+  const first = base && html`<p>All of <a href="#object-${base}">${base}</a>, and:</p>`;
+  return html`<details class="rec"><summary>The ${spaced(name)} record</summary><div id="object-${name}">${first}${fieldTable("", own, "linked")}</div></details>`;
 }
 
 /** The same for a part of several requests. */
@@ -168,8 +200,8 @@ function operationArticle(entry: Entry, document: OpenApiDocument, around: Aroun
   return html`<article class="op" id="${id}"><div><h3><a href="#${id}">${operation.summary}</a></h3>
 <p class="route">${badge(method)}<code>${path}</code></p>
 ${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}${requirements(entry)}
-${requestTables(entry, document, around.shared)}${answers(operation, document)}${errorTable(operation, document)}</div>
-<div class="sample"><div>${samples(entry, document, around.examples)}</div></div></article>
+${pathWords(entry)}${requestTables(entry, document, around.shared)}${answers(operation, document)}${errorList(operation, document)}</div>
+<div class="sample"><div>${samples(entry, document, around)}</div></div></article>
 `;
 }
 
@@ -185,23 +217,40 @@ function requirements({ operation, parameters }: Entry): Html {
   return html`<ul class="needs">${items.map((item) => item && html`<li>${item}</li>`)}</ul>`;
 }
 
+/** What stands in the path, which is text and always needed. */
+function pathWords({ parameters }: Entry): Html {
+  const own = parameters.filter((parameter) => parameter.in === "path");
+  return html`${own.map(
+    ({ name, description }) =>
+      html`<p class="at"><code>${name}</code> ${description !== undefined && prose(description)}</p>`,
+  )}`;
+}
+
 function requestTables(
   { operation, parameters }: Entry,
   document: OpenApiDocument,
   shared: Shared,
 ): Html {
   const { schemas } = document.components;
-  const place = (where: Parameter["in"]) =>
-    parameterFields(parameters.filter((parameter) => parameter.in === where));
+  const query = parameterFields(parameters.filter((parameter) => parameter.in === "query"));
   const body = operation.requestBody?.content["application/json"].schema;
   const name = body && nameOf(body);
   if (name !== undefined && shared.has(name)) {
-    return html`${fieldTable("Path", place("path"), "open")}<p>Body: <a href="#object-${name}">${name}</a>.</p>`;
+    return html`<p>Body: <a href="#object-${name}">${name}</a>.</p>`;
   }
   const fields = body === undefined ? [] : fieldsOf(body, schemas, "open", shared);
   const optional = operation.requestBody?.required === false ? " (may be left out)" : "";
   const least = body?.minProperties === 1 ? ", at least one field" : "";
-  return html`${fieldTable("Path", place("path"), "open")}${fieldTable("Query", place("query"), "open")}${fieldTable(`Body${optional}${least}`, fields, "open", shared)}`;
+  return html`${queryTable(query)}${fieldTable(`Body${optional}${least}`, fields, "open", shared)}`;
+}
+
+/** What pages a list. The introduction says what each does. */
+const PAGING = ["limit", "offset", "all", "count", "cursor"];
+
+function queryTable(fields: readonly Field[]): Html {
+  const paging = fields.filter(({ name }) => PAGING.includes(name));
+  const own = fields.filter((field) => !paging.includes(field));
+  return fieldTable("Query", own, "open", new Set(), pagingRow(paging));
 }
 
 type Success = { readonly description: string; readonly schema: SchemaObject | undefined };
@@ -225,11 +274,40 @@ function answers(operation: Operation, document: OpenApiDocument): Html {
   }
   return html`${[...tables.values()].map(({ statuses, schema }) => {
     const caption = `Answers ${statuses.join(", or ")}`;
-    if (schema === undefined)
-      return html`<table class="f"><caption>${caption}, without a body</caption></table>`;
-    const { schemas } = document.components;
-    return fieldTable(caption, fieldsOf(schema, schemas, "linked"), "linked");
+    if (schema === undefined) return html`<p class="ans"><b>${caption}</b>, without a body</p>`;
+    const words = answerWords(schema);
+    if (words !== undefined) return html`<p class="ans"><b>${caption}</b> ${words}</p>`;
+    return answerTable(caption, fieldsOf(schema, document.components.schemas, "linked"));
   })}`;
+}
+
+/** An answer that is one record, or has one and nothing else. */
+function answerWords(schema: SchemaObject): Html | undefined {
+  const link = (name: string) => html`<a href="#object-${name}">${name}</a>`;
+  const own = nameOf(schema);
+  if (own !== undefined) return link(own);
+  const [only, ...more] = Object.entries(schema.properties ?? {});
+  const name = only && nameOf(only[1]);
+  return name === undefined || more.length > 0
+    ? undefined
+    : html`<code>${only?.[0]}</code> ${link(name)}`;
+}
+
+/** What every page says of itself. */
+const PAGE_FIELDS = ["cursor", "has_more", "total_count"];
+
+function answerTable(caption: string, fields: readonly Field[]): Html {
+  const isPage = fields.some(({ name, depth }) => name === "has_more" && depth === 0);
+  const paging = isPage ? fields.filter(({ name }) => PAGE_FIELDS.includes(name)) : [];
+  const own = fields.filter((field) => !paging.includes(field));
+  return fieldTable(caption, own, "linked", new Set(), pagingRow(paging));
+}
+
+/** The introduction says what these are. */
+function pagingRow(fields: readonly Field[]): Html | false {
+  const names = fields.map(({ name }, i) => html`${i > 0 && ", "}<code>${name}</code>`);
+  const place = html`<a href="#pagination">Pagination</a>`;
+  return fields.length > 0 && html`<tr><th>${names}</th><td>As in ${place}.</td></tr>\n`;
 }
 
 /** The errors of every call: the introduction lists them, the single calls do not. */
@@ -249,25 +327,29 @@ const EVERY_CALL = new Set([
   "unavailable",
 ]);
 
-function errorTable(operation: Operation, document: OpenApiDocument): Html {
-  const rows = operation["x-errors"].flatMap((code) => {
+/** Each with a link to what it means, which is told once for all calls. */
+function errorList(operation: Operation, document: OpenApiDocument): Html {
+  const own = operation["x-errors"].flatMap((code) => {
     const error = document["x-error-codes"][code];
     if (error === undefined || EVERY_CALL.has(code)) return [];
-    return html`<tr><td>${error.status}</td><td><code>${code}</code></td><td>${prose(error.description)}</td></tr>`;
+    return html` <a href="#error-${code}"><code>${code}</code></a> ${error.status}`;
   });
-  if (rows.length === 0) return html``;
-  return html`<details class="err"><summary>Errors</summary><table class="e"><tbody>${rows}</tbody></table></details>`;
+  if (own.length === 0) return html``;
+  return html`<p class="err">Errors${own.map((each, i) => html`${i > 0 && ","}${each}`)}</p>`;
 }
 
-function samples(entry: Entry, document: OpenApiDocument, examples: Examples): Html {
+function samples(entry: Entry, document: OpenApiDocument, around: Around): Html {
   const { method, path, operation, parameters } = entry;
+  const { examples, sampled } = around;
+  const others = [...sampled].filter(([, id]) => id !== operation.operationId);
+  const elsewhere = new Set(others.map(([name]) => name));
   const url = `${document.servers[0]?.url ?? ""}${path}`;
   const command = curl({ method, url, operation, parameters }, examples);
   const [status, answer] = successes(operation)[0] ?? [];
   const body = answer?.schema;
-  return html`<figure><figcaption>Request</figcaption><pre tabindex="0"><code>${command}</code></pre></figure>${
+  return html`<figure><figcaption>Request</figcaption><pre tabindex="0"><code>${between(command)}</code></pre></figure>${
     body !== undefined &&
-    html`<figure><figcaption>${status} ${answer?.description}</figcaption><pre tabindex="0"><code>${highlighted(sampleOf(body, examples))}</code></pre></figure>`
+    html`<figure><figcaption>${status} ${answer?.description}</figcaption><pre tabindex="0"><code>${highlighted(sampleOf(body, { ...examples, elsewhere }), sampled)}</code></pre></figure>`
   }`;
 }
 

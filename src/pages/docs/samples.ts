@@ -8,7 +8,8 @@ import {
   resolved,
   type SchemaObject,
 } from "../../schema/openapi.ts";
-import { type Html, html } from "../html.ts";
+import { between, type Html, html } from "../html.ts";
+import { SAMPLE_RECORDS } from "./sample-records.ts";
 
 type NamedSchemas = Readonly<Record<string, SchemaObject>>;
 
@@ -16,10 +17,16 @@ type NamedSchemas = Readonly<Record<string, SchemaObject>>;
 export type Examples = {
   readonly named: NamedSchemas;
   readonly requests: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Records that are not written out in this answer, but named: another has them in full. */
+  readonly elsewhere?: ReadonlySet<string>;
 };
 
 const UUID = "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d70";
 const DEPTH_MAX = 8;
+/** As deep a record stands that an answer is about: in a field, or in a list that is one. */
+const ANSWER_DEPTH = 2;
+/** Before the name of a record that stands for its sample. */
+const NAMED = "→";
 
 /** Sample values by name of field: one customer with one plan. */
 const VALUES: Readonly<Record<string, unknown>> = {
@@ -84,6 +91,9 @@ export function examplesOf(document: OpenApiDocument): Examples {
     const [name] = Object.values(properties).flatMap((each) => nameOf(each) ?? []);
     if (name !== undefined) requests[name] = { ...requests[name], ...example };
   }
+  for (const [name, values] of Object.entries(SAMPLE_RECORDS)) {
+    requests[name] = { ...requests[name], ...values };
+  }
   return { named: document.components.schemas, requests };
 }
 
@@ -97,6 +107,10 @@ export function sampleOf(
   place: Place = { name: "", depth: 0 },
 ): unknown {
   const { name, given } = place;
+  const record = nameOf(schema);
+  if (record !== undefined && place.depth <= ANSWER_DEPTH && examples.elsewhere?.has(record)) {
+    return `${NAMED}${record}`;
+  }
   const shape = resolved(schema, examples.named);
   const [first] = shape.anyOf ?? shape.oneOf ?? shape.allOf ?? [];
   if (first !== undefined) return sampleOf(first, examples, place);
@@ -104,7 +118,8 @@ export function sampleOf(
   if (types.includes(typeOf(given)) && typeof given !== "object") return given;
   if (shape.const !== undefined) return shape.const;
   const sent = objectOf(given);
-  if (types.includes("null") && !SET_NULLABLES.has(name) && sent === undefined) return null;
+  const isGiven = sent !== undefined || Array.isArray(given);
+  if (types.includes("null") && !SET_NULLABLES.has(name) && !isGiven) return null;
   // Of a subscription: most are.
   if (shape.enum !== undefined)
     return shape.enum.find((each) => each === "active") ?? shape.enum[0];
@@ -207,11 +222,18 @@ function shellName(name: string): string {
   return name.replace(/([a-z])([A-Z])/g, "$1_$2").toUpperCase();
 }
 
-/** JSON with keys in <b> and texts in <i>, which the style sheet colours. */
-export function highlighted(value: unknown): Html {
+/**
+ * JSON with keys in <b> and texts in <i>, which the style sheet colours. `links` are the places
+ * where the records that are only named here are written out.
+ */
+export function highlighted(value: unknown, links: ReadonlyMap<string, string> = new Map()): Html {
   const pieces = JSON.stringify(value, null, 2).split(/("(?:[^"\\]|\\.)*"(?=:)|"(?:[^"\\]|\\.)*")/);
   return html`${pieces.map((piece, i) => {
-    if (i % 2 === 0) return piece;
-    return pieces[i + 1]?.startsWith(":") ? html`<b>${piece}</b>` : html`<i>${piece}</i>`;
+    if (i % 2 === 0) return between(piece);
+    const named = piece.slice(1 + NAMED.length, -1);
+    const place = piece.startsWith(`"${NAMED}`) ? links.get(named) : undefined;
+    if (place !== undefined) return html`<a href="#${place}">${named}</a>`;
+    const text = between(piece);
+    return pieces[i + 1]?.startsWith(":") ? html`<b>${text}</b>` : html`<i>${text}</i>`;
   })}`;
 }

@@ -34,7 +34,11 @@ nav h2 a{color:inherit}
 nav li a{display:flex;align-items:baseline;gap:.5rem;padding:.22rem .6rem;border-radius:6px;
 color:var(--ink);font-size:.875rem;line-height:1.4}
 nav li a:hover{background:var(--wash);color:var(--accent);text-decoration:none}
-nav .m{width:2.5rem;flex:none;font-size:.625rem;text-align:right;background:none;padding:0}
+nav li[class] a::before{width:2.5rem;flex:none;font:700 .625rem/1 ui-monospace,Menlo,Consolas,monospace;
+letter-spacing:.03em;text-align:right}
+nav .get a::before{content:"GET";color:var(--get)}nav .post a::before{content:"POST";color:var(--post)}
+nav .put a::before{content:"PUT";color:var(--put)}nav .patch a::before{content:"PATCH";color:var(--patch)}
+nav .delete a::before{content:"DEL";color:var(--delete)}
 .menu{display:none}
 main{margin-left:17.5rem;padding:0 clamp(1.25rem,4vw,4rem) 5rem;max-width:96rem}
 h1,h2,h3,h4{line-height:1.25;letter-spacing:-.015em}
@@ -72,21 +76,24 @@ th{padding-right:1rem}
 thead th{border-top:0;font-size:.75rem;color:var(--soft);padding:.2rem 1rem .4rem 0}
 .f th{width:42%}
 .f th code{background:none;padding:0;font-weight:600;font-size:.875rem;word-break:break-word}
-.f th span{display:block;color:var(--soft);font-size:.8125rem}
+.f i{font-style:normal;color:var(--soft);font-size:.8125rem}.f th i{display:block}
 .f em{font-style:normal;font-size:.75rem;color:var(--soft);white-space:nowrap}
 .req em{color:var(--delete)}
 .f td small,.f .v{display:block;color:var(--soft);font-size:.8125rem}
 .f .v code{white-space:nowrap}
-.f td>span:first-child{color:var(--soft);font-size:.8125rem;margin-right:.35rem}
+.f td>i{margin-right:.35rem}
 .d1 th{padding-left:1rem}.d2 th{padding-left:2rem}.d3 th{padding-left:3rem}
 .d1 th,.d2 th,.d3 th{background:linear-gradient(var(--line),var(--line)) no-repeat .25rem 0/2px 100%}
 .d2 th{background-position:1.25rem 0}.d3 th{background-position:2.25rem 0}
 .w td:first-child{width:19rem;padding-right:1rem}
 .e td:first-child{width:3.5rem;color:var(--soft)}.e td:nth-child(2){width:42%;padding-right:1rem}
 details>summary{cursor:pointer}
-.rec,.err{margin-top:1.25rem}
-.rec>summary,.err>summary{font-size:.9375rem;font-weight:600;width:fit-content}
-.rec table,.err table{margin-top:.5rem}
+.rec{margin-top:1.25rem}
+.at{font-size:.9063rem;margin:.75rem 0 0}
+.ans{font-size:.9375rem;margin:1.5rem 0 0}.ans b{font-weight:600}
+.err{font-size:.875rem;color:var(--soft);margin-top:1.25rem}
+.rec>summary{font-size:.9375rem;font-weight:600;width:fit-content}
+.rec table{margin-top:.5rem}
 .rec{border:1px solid var(--line);border-radius:10px;padding:.7rem 1rem;max-width:52rem}
 .rec[open]>summary{margin-bottom:.25rem}
 .sample{min-width:0}
@@ -97,6 +104,7 @@ figcaption{padding:.5rem .9rem;font-size:.75rem;color:var(--panel-soft);backgrou
 pre{margin:0;padding:.85rem .9rem;overflow:auto;max-height:26rem;font-size:.8125rem;line-height:1.55;
 tab-size:2;scrollbar-width:thin}
 pre code{font-size:inherit}
+pre a{color:var(--panel-ink);text-decoration:underline;text-underline-offset:.2em}
 pre b{font-weight:400;color:var(--key)}pre i{font-style:normal;color:var(--text)}
 .intro figure{max-width:44rem;margin:.75rem 0}
 .intro table{max-width:52rem;margin-top:.75rem}

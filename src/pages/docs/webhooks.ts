@@ -58,6 +58,22 @@ export const EVENT_WORDS: Readonly<Record<WebhookEvent, Told>> = {
     when: "A payment was recorded.",
     data: "`payment`, `invoice`, `customer`",
   },
+  "invoice.payment_due": {
+    when: "There is something to collect: at issue, and when a refund reopens an invoice.",
+    data: "`invoice`, `customer`",
+  },
+  "credit_note.created": {
+    when: "A credit note was issued.",
+    data: "`credit_note`, `invoice`, `customer`",
+  },
+  "payment.refunded": {
+    when: "A refund was recorded.",
+    data: "`refund`, `payment`, `invoice`, `customer`",
+  },
+  "wallet.balance_low": {
+    when: "What is available has fallen below the wallet's threshold. Again only after it was not.",
+    data: "`wallet`, `customer`",
+  },
 };
 
 /** The body of a change of plan, field by field as it is sent. */

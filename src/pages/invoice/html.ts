@@ -1,6 +1,6 @@
-// An invoice as a page that prints well.
+// An invoice or credit note as a page that prints well.
 
-import type { InvoiceDocument } from "../../domain/documents.ts";
+import type { DocumentList, InvoiceDocument } from "../../domain/documents.ts";
 import { type Html, html } from "../html.ts";
 import { type Page, textColorOn } from "../page.ts";
 
@@ -15,40 +15,72 @@ export function renderInvoice(
   size: PaperSize,
   links: DocumentLinks,
 ): Page {
-  const { issuer, customer, facts, lines, totals, state } = document;
+  const { kind, issuer, customer, facts, lines, totals, state, memo, tax_note, note } = document;
   return {
-    title: `Invoice ${document.number} – ${issuer.name}`,
-    style: styleOf(issuer.color, size),
+    title: `${kind} ${document.number} – ${issuer.name}`,
+    style: styleOf(document, size),
     body: html`<nav aria-label="Document">${
       links.back !== undefined && html`<a href="${links.back}">All invoices</a>`
-    }<a href="${links.pdf}" download="${document.number}.pdf">Download PDF</a></nav>
+    }<a href="${links.pdf}" download="${document.number}.pdf">Download PDF</a>${payButton(document, "Pay")}</nav>
 <main>
 <header><div class="who"><span class="logo" aria-hidden="true">${initial(
       issuer.name,
     )}</span><div><b><bdi>${issuer.name}</bdi></b>${issuer.lines.map(
       (line) => html`<span dir="auto">${line}</span>`,
     )}</div></div>
-<div class="head"><h1>Invoice</h1><span class="pill ${state.tone}">${state.label}</span></div></header>
-<section class="two"><div><h2>Billed to</h2><b><bdi>${customer.name}</bdi></b>${customer.lines.map(
+<div class="head"><h1>${kind}</h1>${
+      state !== undefined && html`<span class="pill ${state.tone}">${state.label}</span>`
+    }</div></header>
+<section class="two"><div><h2>${
+      kind === "Invoice" ? "Billed to" : "Credited to"
+    }</h2><b><bdi>${customer.name}</bdi></b>${customer.lines.map(
       (line) => html`<span dir="auto">${line}</span>`,
     )}</div>
 <dl>${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>
 </section>
-<table><thead><tr><th scope="col">Description</th><th scope="col" class="n">Units</th>
-<th scope="col" class="n">Price</th><th scope="col" class="n">Amount</th></tr></thead>
-<tbody>${lines.map(line)}</tbody></table>
+${memo !== "" && html`<p class="memo" dir="auto">${memo}</p>\n`}<table>${tableHead(document)}
+<tbody>${lines.map((each) => line(each, document.has_units))}</tbody></table>
 <dl class="totals">${totals.map(
       ({ label, amount, strong }) =>
         html`<div class="${strong ? "strong" : ""}"><dt>${label}</dt><dd>${amount}</dd></div>`,
     )}</dl>
-<p class="note">${document.note}</p>
-</main>`,
+${tax_note !== "" && html`<p class="tax-note" dir="auto">${tax_note}</p>\n`}${
+  note !== "" && html`<p class="note">${note}</p>\n`
+}${payButton(document)}${document.lists.map(listed)}${
+  document.footer !== "" && html`<footer dir="auto">${document.footer}</footer>\n`
+}</main>`,
   };
+}
+
+function tableHead({ has_units }: InvoiceDocument): Html {
+  if (!has_units) {
+    return html`<thead><tr><th scope="col">Description</th><th scope="col" class="n">Amount</th></tr></thead>`;
+  }
+  return html`<thead><tr><th scope="col">Description</th><th scope="col" class="n">Units</th>
+<th scope="col" class="n">Price</th><th scope="col" class="n">Amount</th></tr></thead>`;
+}
+
+/** At the top the word alone: the amount stands below the totals, in the order of amounts. */
+function payButton({ pay }: InvoiceDocument, label = pay?.label): Html | false {
+  return pay !== undefined && html`<a class="pay" href="${pay.url}" rel="noopener">${label}</a>`;
+}
+
+function listed({ title, rows }: DocumentList): Html {
+  return html`<section class="list"><h2>${title}</h2><dl>${rows.map(
+    ({ date, text, amount }) =>
+      html`<div><dt>${date !== "" && html`<time>${date}</time>`}<bdi>${text}</bdi></dt><dd>${amount}</dd></div>`,
+  )}</dl></section>
+`;
 }
 
 type Line = InvoiceDocument["lines"][number];
 
-function line({ title, details, parts, units, rate, amount }: Line): Html {
+function line({ title, details, parts, units, rate, amount }: Line, has_units: boolean): Html {
+  if (!has_units) {
+    return html`<tr><th scope="row"><bdi>${title}</bdi>${details.map(
+      (detail) => html`<small>${detail}</small>`,
+    )}</th><td class="n">${amount}</td></tr>`;
+  }
   const times = units !== "" && (rate === "" ? "alone" : "times");
   return html`<tr class="${parts.length > 0 && "whole"}"><th scope="row"><bdi>${title}</bdi>${details.map(
     (detail) => html`<small>${detail}</small>`,
@@ -64,10 +96,37 @@ function initial(name: string): string {
   return first.toUpperCase();
 }
 
-function styleOf(color: string, size: PaperSize): string {
+/** What only some documents have is styled only on those: the others stay byte for byte. */
+function styleOf(document: InvoiceDocument, size: PaperSize): string {
+  const { issuer, memo, tax_note, lists, footer, pay } = document;
   const page = size === "a4" ? "A4" : "letter";
-  return `@page{size:${page};margin:16mm}:root{--brand:${color};--on-brand:${textColorOn(color)}}${STYLE}`;
+  const has_more = lists.length > 0 || pay !== undefined || memo + tax_note + footer !== "";
+  const brand = `:root{--brand:${issuer.color};--on-brand:${textColorOn(issuer.color)}}`;
+  return `@page{size:${page};margin:16mm}${brand}${STYLE}${has_more ? STYLE_OF_MORE : ""}`;
 }
+
+const STYLE_OF_MORE = `
+.memo,footer,.tax-note{white-space:pre-line}
+.memo{margin:-.5rem 0 1.75rem}
+.who span:not(.logo),.two span{text-align:left}
+.tax-note{margin:1.5rem 0 0;font-weight:600}
+.tax-note+.note{margin-top:.5rem}
+a.pay{display:inline-block;background:var(--brand);color:var(--on-brand);font-weight:650;
+text-decoration:none;border-radius:.6rem;padding:.6rem 1.15rem;print-color-adjust:exact;
+-webkit-print-color-adjust:exact}
+main>a.pay{margin-top:1rem}
+nav{align-items:center}
+nav a.pay{color:var(--on-brand);padding:.35rem .85rem}
+.list{margin-top:2.25rem;border-top:1px solid var(--line);padding-top:1rem;break-inside:avoid}
+.list div{display:flex;justify-content:space-between;gap:1.5rem;padding:.15rem 0}
+.list dt{color:inherit;display:flex;flex-wrap:wrap;gap:0 1rem;min-width:0}
+.list time{color:var(--soft);min-width:6rem;font-variant-numeric:tabular-nums}
+.list dd,.totals dd{white-space:nowrap}
+.totals div{gap:1rem}
+@media(max-width:34rem){.list dt,.list time{display:block}}
+footer{margin-top:2.25rem;border-top:1px solid var(--line);padding-top:1rem;color:var(--soft);
+font-size:.8438rem}
+`;
 
 const STYLE = `
 :root{color-scheme:light dark;--bg:#eef0f4;--paper:#fff;--ink:#171c26;--soft:#545d6e;--line:#dfe3ea;

@@ -24,7 +24,7 @@ const letters = new Intl.Segmenter("en", { granularity: "grapheme" });
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe]/;
 /** Stands for characters that no face has. */
 const REPLACEMENT = "\ufffd";
-const SIZE_MIN = 5;
+export const SIZE_MIN = 5;
 const LINE_HEIGHT = 1.36;
 
 export class Typesetter {

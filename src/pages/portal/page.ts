@@ -1,5 +1,5 @@
-// The customer portal as a page: amounts due, subscriptions with usage, invoices and payments. It
-// works without a script; the only one shows that a refresh is under way.
+// The customer portal as a page: amounts due, subscriptions with usage, invoices, payments and
+// credit notes. It works without a script; the only one shows that a refresh is under way.
 
 import { DAY_MS } from "../../domain/dates.ts";
 import { formatDate, formatInstant, formatMoney } from "../../domain/documents-format.ts";
@@ -8,7 +8,9 @@ import type { PortalPage, StoredPortal } from "../../schema/portal.ts";
 import type { Settings } from "../../schema/settings.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../page.ts";
-import { portalStyle } from "./style.ts";
+import { creditNoteTable } from "./credit-note-table.ts";
+import { hasMoney, invoiceTable } from "./invoice-table.ts";
+import { MONEY_STYLE, portalStyle } from "./style.ts";
 import { subscriptionCard } from "./subscription-card.ts";
 
 const SCRIPT_PATH = "/portal-assets/refresh.js";
@@ -27,7 +29,7 @@ export function renderPortal(input: PortalPageInput): Page {
   const { portal, issuer } = input;
   return {
     title: `Billing – ${issuer.name}`,
-    style: portalStyle(issuer.logo_color),
+    style: `${portalStyle(issuer.logo_color)}${usesMoney(input) ? MONEY_STYLE : ""}`,
     script: SCRIPT_PATH,
     body: html`<a class="skip" href="#main">Skip to content</a>
 <div class="wrap">
@@ -48,9 +50,9 @@ ${
 ${
   portal.invoices.length === 0
     ? empty("No invoice yet. Each one appears here on the day it is issued.")
-    : invoiceTable(portal, input.access)
+    : invoiceTable(portal, queryOf(input))
 }
-<h2>Payments</h2>
+${portal.credit_notes.length > 0 && creditNoteTable(portal, queryOf(input))}<h2>Payments</h2>
 ${portal.payments.length === 0 ? empty("No payment yet.") : paymentTable(portal.payments)}
 </main>
 ${footer(issuer)}
@@ -103,6 +105,19 @@ addEventListener("pageshow", (event) => {
 });
 `;
 
+/** Whether it shows what a project without taxes, coupons, notes and grants has not. */
+function usesMoney({ portal, page }: PortalPageInput): boolean {
+  const { credit_notes, invoices, payments } = portal;
+  const isPrepaid = page.prepaid !== undefined && page.prepaid.length > 0;
+  const isRefunded = payments.some(({ refunded_cents }) => refunded_cents > 0);
+  return isPrepaid || isRefunded || credit_notes.length > 0 || invoices.some(hasMoney);
+}
+
+/** What links of a page carry on. */
+function queryOf({ access }: PortalPageInput): string {
+  return access === undefined ? "" : `?access=${encodeURIComponent(access)}`;
+}
+
 function initial(name: string): string {
   const [first = "•"] = name.trim();
   return first.toUpperCase();
@@ -113,6 +128,10 @@ function summary({ portal, page, access, now }: PortalPageInput): Html {
   const none = [{ currency: totals.currency, outstanding_cents: 0, overdue_cents: 0 }];
   const due = page.due.length === 0 ? none : page.due;
   const overdue = due.filter(({ overdue_cents }) => overdue_cents > 0);
+  const { prepaid = [] } = page;
+  const credit = portal.wallets.filter(
+    ({ currency, balance_cents }) => balance_cents > 0 || prepaid.includes(currency),
+  );
   const days = Math.floor((now.getTime() - new Date(generated_at).getTime()) / DAY_MS);
   return html`<section class="card due" aria-label="What is due">
 <dl>
@@ -122,8 +141,10 @@ ${
   html`<div><dt>Of this overdue</dt><dd class="bad">${amounts(overdue, "overdue_cents")}</dd></div>`
 }
 ${
-  page.credit.length > 0 &&
-  html`<div><dt>Your credit</dt><dd>${amounts(page.credit, "balance_cents")}</dd></div>`
+  credit.length > 0 &&
+  html`<div><dt>Your credit</dt><dd>${amounts(credit, "balance_cents")}</dd>${credit
+    .filter(({ currency }) => prepaid.includes(currency))
+    .map((wallet) => html`<dd class="left">${leftWords(wallet)}</dd>`)}</div>`
 }
 </dl>
 <div class="asof"><span>As of <time datetime="${generated_at}">${formatInstant(generated_at)}</time>
@@ -140,6 +161,16 @@ ${
 }`;
 }
 
+/** What the open periods will take of a wallet, as far as they have come. */
+function leftWords({ currency, running_cents, available_cents }: StoredPortal["wallets"][number]) {
+  if (running_cents === 0) return "";
+  const used = formatMoney(running_cents, currency);
+  if (available_cents >= 0) {
+    return `${formatMoney(available_cents, currency)} left after ${used} not yet invoiced`;
+  }
+  return `${used} not yet invoiced: ${formatMoney(-available_cents, currency)} more than you have`;
+}
+
 function amounts<K extends string>(
   sums: readonly ({ readonly currency: string } & Readonly<Record<K, number>>)[],
   key: K,
@@ -150,46 +181,14 @@ function amounts<K extends string>(
   });
 }
 
-type Invoice = StoredPortal["invoices"][number];
-
-function invoiceState(invoice: Invoice): readonly [string, string] {
-  if (invoice.status === "succeeded") return ["Paid", "good"];
-  if (invoice.status === "voided") return ["Void", ""];
-  if (invoice.status === "overdue") return ["Overdue", "bad"];
-  return invoice.payment_status === "partially_paid" ? ["Partly paid", "warn"] : ["Open", "warn"];
-}
-
-function invoiceTable({ customer, invoices }: StoredPortal, access: string | undefined): Html {
-  const query = access === undefined ? "" : `?access=${encodeURIComponent(access)}`;
-  const rows = invoices.map((invoice) => {
-    const [state, tone] = invoiceState(invoice);
-    const open = invoice.status === "outstanding" || invoice.status === "overdue";
-    const partly = open && invoice.amount_due_cents !== invoice.total_cents;
-    return html`<tr><th scope="row"><a href="/portal/${customer.id}/invoices/${
-      invoice.number
-    }${query}">${invoice.number}</a></th>
-<td class="wide">${formatDate(invoice.issuing_date)}</td>
-${
-  open
-    ? html`<td class="wide"><span class="narrow">Due </span>${formatDate(invoice.due_date)}</td>`
-    : html`<td class="broad">–</td>`
-}
-<td class="state"><span class="pill ${tone}">${state}</span></td>
-<td class="amount">${formatMoney(invoice.total_cents, invoice.currency)}${
-      partly && html`<small>${formatMoney(invoice.amount_due_cents, invoice.currency)} due</small>`
-    }</td></tr>`;
-  });
-  return html`<div class="card scroll"><table><caption class="hide">Invoices, newest first</caption>
-<thead><tr><th scope="col">Number</th><th scope="col">Issued</th><th scope="col">Due</th>
-<th scope="col">Status</th><th scope="col" class="amount">Total</th></tr></thead>
-<tbody>${rows}</tbody></table></div>`;
-}
-
 function paymentTable(payments: StoredPortal["payments"]): Html {
   const rows = payments.map(
     (payment) => html`<tr><th scope="row">${formatDate(payment.paid_at)}</th>
 <td class="wide"><span class="narrow">For </span>${payment.invoice_number}</td><td class="wide"><bdi>${payment.provider}</bdi></td>
-<td class="amount">${formatMoney(payment.amount_cents, payment.currency)}</td></tr>`,
+<td class="amount">${formatMoney(payment.amount_cents, payment.currency)}${
+      payment.refunded_cents > 0 &&
+      html`<small>${formatMoney(payment.refunded_cents, payment.currency)} refunded</small>`
+    }</td></tr>`,
   );
   return html`<div class="card scroll"><table><caption class="hide">Payments, newest first</caption>
 <thead><tr><th scope="col">Paid</th><th scope="col">Invoice</th><th scope="col">By</th>

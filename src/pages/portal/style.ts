@@ -110,3 +110,26 @@ td.broad{display:none}
 .card{padding:1.1rem}.scroll{padding:.25rem 1.1rem}.due dd{font-size:1.7rem}}
 @media print{body{background:#fff}button,.skip,.asof form{display:none}.card{break-inside:avoid}}
 `;
+
+/** Only on pages that show money this way; others stay as they are. */
+export const MONEY_STYLE = `
+.due dd.left{max-width:13rem;font-size:.875rem;font-weight:400;letter-spacing:0;line-height:1.4;
+color:var(--soft)}
+tbody th a,td.amount,td.wide{white-space:nowrap}
+td.wide bdi{white-space:normal}
+small.parts i{font-style:normal}
+.button.pay{background:var(--brand);border-color:var(--brand);color:var(--on-brand);
+padding:.3rem .9rem;min-height:2rem;margin:-.25rem 0}
+.button.pay:hover{border-color:var(--ink)}
+td.pay{text-align:right;width:1%}
+td.went{color:var(--soft);font-size:.875rem}
+tbody th small{display:block;color:var(--soft);font-size:.8438rem}
+@media(max-width:40rem){td.pay,td.went{grid-column:1/-1;width:auto}
+td.pay{margin-top:.45rem}
+tr{grid-template-rows:auto 1fr}
+td.amount{grid-row:1/span 2}td.state{grid-row:3}
+small.parts span{display:block}small.parts i{display:none}
+.button.pay{width:100%;justify-content:center;min-height:2.75rem;margin:0}
+.button.pay .narrow{white-space:pre}}
+@media print{td.pay{display:none}}
+`;

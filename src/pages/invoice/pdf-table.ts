@@ -1,0 +1,202 @@
+// The lines of a document in a PDF: the head of the table is repeated on each page, a row keeps its
+// first part, and the last rows stay with the totals.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { DocumentLine } from "../../domain/documents-lines.ts";
+import { GAP, INK, RULE, type Sheet, STYLES } from "./sheet.ts";
+import { type Style, Typesetter } from "./typesetter.ts";
+
+const COLUMN = { units: 84, rate: 92, amount: 96 } as const;
+const CELL_GAP = 10;
+/** So many rows move to the next page with totals that do not fit. */
+const ROWS_WITH_TOTALS = 2;
+/** How far the parts of a row stand in. */
+const PART_INDENT = 10;
+const CONTINUED_WIDTH = 50;
+const PADDING = { above: 4, part: 2, below: 5 } as const;
+/** After so many rows other requests get a turn. */
+const ROWS_AT_ONCE = 10;
+
+export const NOTE_HEIGHT = Typesetter.height(STYLES.soft) * 3;
+
+/** What is never broken over two pages: a row as such, or one of its parts. */
+type Block = {
+  readonly line: DocumentLine;
+  readonly part?: DocumentLine["parts"][number];
+  /** Of its row. */
+  readonly isLast: boolean;
+};
+
+function blocksOf(line: DocumentLine): Block[] {
+  const last = line.parts.length - 1;
+  const parts = line.parts.map((part, i) => ({ line, part, isLast: i === last }));
+  return [{ line, isLast: parts.length === 0 }, ...parts];
+}
+
+type Wrapped = { readonly titles: readonly string[]; readonly details: readonly string[] };
+
+export type TableContent = {
+  readonly lines: readonly DocumentLine[];
+  /** Whether there are columns for units and price. */
+  readonly has_units: boolean;
+  readonly totals_height: number;
+};
+
+export class Table {
+  readonly #sheet: Sheet;
+  readonly #typesetter: Typesetter;
+  readonly #content: TableContent;
+  readonly #wraps = new Map<DocumentLine, Wrapped>();
+
+  constructor(sheet: Sheet, content: TableContent) {
+    this.#sheet = sheet;
+    this.#typesetter = sheet.typesetter;
+    this.#content = content;
+  }
+
+  async draw(): Promise<void> {
+    this.#head();
+    const blocks = this.#content.lines.flatMap(blocksOf);
+    for (const [i, block] of blocks.entries()) {
+      const rest = blocks.slice(i, i + ROWS_WITH_TOTALS);
+      if (i > 0 && isBeforeTotals(blocks, i)) this.#keepWithTotals(rest);
+      this.#makeRoomFor(block, rest[1]);
+      this.#draw(block);
+      // A long invoice must not keep other requests waiting until it is drawn.
+      if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
+    }
+  }
+
+  #columns() {
+    const { left, right } = this.#sheet;
+    const amount = { x: right - COLUMN.amount, width: COLUMN.amount };
+    const rate = { x: amount.x - CELL_GAP - COLUMN.rate, width: COLUMN.rate };
+    const units = { x: rate.x - CELL_GAP - COLUMN.units, width: COLUMN.units };
+    const { x: end } = this.#content.has_units ? units : amount;
+    const title = { x: left, width: end - CELL_GAP - left };
+    return { title, units, rate, amount };
+  }
+
+  #head(): void {
+    const { title, units, rate, amount } = this.#columns();
+    this.#sheet.y += Typesetter.height(STYLES.label);
+    const at = { y: this.#sheet.y };
+    this.#typesetter.line("Description", { ...title, ...at }, STYLES.label, "left");
+    if (this.#content.has_units) {
+      this.#typesetter.line("Units", { ...units, ...at }, STYLES.label, "right");
+      this.#typesetter.line("Price", { ...rate, ...at }, STYLES.label, "right");
+    }
+    this.#typesetter.line("Amount", { ...amount, ...at }, STYLES.label, "right");
+    this.#sheet.y += 6;
+    this.#sheet.rule(INK, 1);
+  }
+
+  #draw({ line, part, isLast }: Block): void {
+    if (part === undefined) this.#row(line);
+    else this.#part(part);
+    if (!isLast) return;
+    this.#sheet.y += PADDING.below;
+    this.#sheet.rule(RULE, 0.5);
+  }
+
+  #row(line: DocumentLine): void {
+    const { title, units, rate, amount } = this.#columns();
+    const { titles, details } = this.#wrapped(line);
+    this.#sheet.y += PADDING.above;
+    const first = this.#sheet.y + Typesetter.height(STYLES.body) - 2;
+    this.#typesetter.line(line.units, { ...units, y: first }, STYLES.body, "right");
+    this.#typesetter.line(line.rate, { ...rate, y: first }, STYLES.body, "right");
+    this.#typesetter.line(line.amount, { ...amount, y: first }, STYLES.body, "right");
+    for (const [lines, style] of [
+      [titles, STYLES.body] as const,
+      [details, STYLES.soft] as const,
+    ]) {
+      for (const text of lines) {
+        this.#sheet.y += Typesetter.height(style);
+        this.#typesetter.line(text, { ...title, y: this.#sheet.y - 2 }, style, "left");
+      }
+    }
+  }
+
+  /** As wide as the columns before the amount, so that most stand on one line. */
+  #part({ text, amount }: NonNullable<Block["part"]>): void {
+    const { x, width } = this.#partColumn();
+    this.#sheet.y += PADDING.part;
+    this.#partLines(text).forEach((line, i) => {
+      this.#sheet.y += Typesetter.height(STYLES.soft);
+      this.#typesetter.line(line, { x, width, y: this.#sheet.y - 2 }, STYLES.soft, "left");
+      const at = { ...this.#columns().amount, y: this.#sheet.y - 2 };
+      if (i === 0) this.#typesetter.line(amount, at, STYLES.soft, "right");
+    });
+  }
+
+  #partColumn() {
+    const x = this.#sheet.left + PART_INDENT;
+    return { x, width: this.#columns().amount.x - CELL_GAP - x };
+  }
+
+  #partLines(text: string): string[] {
+    return this.#typesetter.lines(text, this.#partColumn().width, STYLES.soft);
+  }
+
+  /** Kept: each row is measured before it is drawn, and breaking lines is slow. */
+  #wrapped(line: DocumentLine): Wrapped {
+    const known = this.#wraps.get(line);
+    if (known !== undefined) return known;
+    const { width } = this.#columns().title;
+    const lines = (text: string, style: Style) => this.#typesetter.lines(text, width, style);
+    const titles = lines(line.title, STYLES.body);
+    const details = line.details.flatMap((detail) => lines(detail, STYLES.soft));
+    this.#wraps.set(line, { titles, details });
+    return { titles, details };
+  }
+
+  #heightOf({ line, part, isLast }: Block): number {
+    const below = isLast ? PADDING.below : 0;
+    const soft = Typesetter.height(STYLES.soft);
+    if (part !== undefined) return PADDING.part + this.#partLines(part.text).length * soft + below;
+    const { titles, details } = this.#wrapped(line);
+    const text = titles.length * Typesetter.height(STYLES.body) + details.length * soft;
+    return PADDING.above + text + below;
+  }
+
+  /** A row has its first part on its page. */
+  #makeRoomFor(block: Block, next: Block | undefined): void {
+    const follows = block.part === undefined && next?.part !== undefined;
+    const height = this.#heightOf(block) + (follows ? this.#heightOf(next) : 0);
+    if (this.#sheet.y + height > this.#sheet.bottom) this.#nextPageFor(block);
+  }
+
+  /** Moves the last blocks to the next page with the totals, so that these do not stand alone. */
+  #keepWithTotals(blocks: readonly Block[]): void {
+    const height = blocks.reduce(
+      (sum, block) => sum + this.#heightOf(block),
+      this.#content.totals_height,
+    );
+    const isFull = this.#sheet.y + height + GAP + NOTE_HEIGHT > this.#sheet.bottom;
+    const [first] = blocks;
+    if (isFull && height < this.#sheet.bottom / 2 && first !== undefined) this.#nextPageFor(first);
+  }
+
+  /** Where a row goes on, it is named again. */
+  #nextPageFor({ line, part }: Block): void {
+    this.#nextPage();
+    if (part === undefined) return;
+    this.#sheet.y += PADDING.above;
+    const { x, width } = this.#columns().title;
+    const [name = ""] = this.#typesetter.lines(line.title, width - CONTINUED_WIDTH, STYLES.soft);
+    this.#sheet.paragraph(`${name}, continued`, x, width, STYLES.soft);
+  }
+
+  #nextPage(): void {
+    this.#sheet.nextPage();
+    this.#head();
+  }
+}
+
+/** The last rows are not parted from the totals; the last part of one alone is not moved. */
+function isBeforeTotals(blocks: readonly Block[], i: number): boolean {
+  const [first, second] = blocks.slice(-ROWS_WITH_TOTALS);
+  const isTorn = first?.part !== undefined && second?.part === undefined;
+  return i === blocks.length - (isTorn ? 1 : ROWS_WITH_TOTALS);
+}

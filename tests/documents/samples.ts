@@ -1,0 +1,118 @@
+// Documents made of records, without a service: an invoice of one fee and what may be varied.
+
+import { type DocumentInput, invoiceDocument } from "../../src/domain/documents.ts";
+import type { Fee, InvoiceWithFees } from "../../src/schema/invoices.ts";
+
+export const ISSUER: DocumentInput["issuer"] = {
+  name: "Northwind Metering Ltd",
+  address: "1 Sample Street\nSampletown AB1 2CD",
+  city: "",
+  postal_code: "",
+  region: "",
+  country: "",
+  tax_id: "GB000000000",
+  tax_codes: null,
+  footer: "",
+  invoice_prefix: "INV",
+  credit_note_prefix: "CN",
+  payment_url: "",
+  logo_color: "#0b6e4f",
+  net_payment_days: 14,
+  default_currency: "USD",
+  late_usage_periods: 2,
+  portal_access: "open",
+};
+
+export function usage(name: string, fields: Partial<Fee> = {}): Fee {
+  const fee = {
+    id: "00000000-0000-7000-8000-000000000001",
+    fee_type: "charge" as const,
+    charge_id: null,
+    billable_metric_code: name,
+    units: "430.5",
+    amount_cents: 10_763,
+    amount_currency: "USD",
+    discount_cents: 0,
+    taxes: [],
+    properties: { amount: "0.25" },
+    ...fields,
+  };
+  return { taxable_cents: fee.amount_cents - fee.discount_cents, ...fee };
+}
+
+export type Variation = {
+  readonly fees?: Fee[];
+  readonly invoice?: Partial<InvoiceWithFees>;
+  readonly issuer?: Partial<DocumentInput["issuer"]>;
+  readonly customer?: Partial<DocumentInput["customer"]>;
+  readonly moved?: Partial<DocumentInput["moved"]>;
+};
+
+export function invoiceOf({ fees = [usage("API calls")], invoice }: Variation): InvoiceWithFees {
+  const total_cents = fees.reduce((sum, fee) => sum + fee.amount_cents, 0);
+  return {
+    id: "00000000-0000-7000-8000-000000000002",
+    number: "INV-2025-0007",
+    status: "outstanding",
+    payment_status: "pending",
+    invoice_type: "subscription",
+    customer_id: "00000000-0000-7000-8000-000000000003",
+    subscription_id: null,
+    currency: fees[0]?.amount_currency ?? "USD",
+    subtotal_cents: total_cents,
+    discount_cents: 0,
+    tax_cents: 0,
+    total_cents,
+    credit_applied_cents: 0,
+    offset_cents: 0,
+    amount_paid_cents: 0,
+    overpaid_cents: 0,
+    written_off_cents: 0,
+    amount_due_cents: total_cents,
+    credit_notes_cents: 0,
+    issuing_date: "2025-02-01",
+    due_date: "2025-02-15",
+    period_start: "2025-01-10",
+    period_end: "2025-01-31",
+    voided_at: null,
+    created_at: new Date("2025-02-01T00:00:00.000Z"),
+    memo: "",
+    po_number: "",
+    metadata: {},
+    tax_note: "",
+    payment_url: null,
+    coupons: [],
+    taxes: [],
+    credits: [],
+    seller: {},
+    buyer: {},
+    fees,
+    ...invoice,
+  };
+}
+
+export const NAMES: DocumentInput["names"] = {
+  plan: { code: "pro", name: "Professional" },
+  metrics: new Map(),
+  catalog: new Map(),
+  dimensions: new Map(),
+};
+
+export function inputOf(variation: Variation = {}): DocumentInput {
+  return {
+    issuer: { ...ISSUER, ...variation.issuer },
+    customer: {
+      name: "Blue Harbour Shipping",
+      email: "billing@blue.test",
+      reference: "cus-1029",
+      ...variation.customer,
+    },
+    invoice: invoiceOf(variation),
+    names: NAMES,
+    moved: { payments: [], refunds: [], notes: [], ...variation.moved },
+  };
+}
+
+export function documentOf(variation: Variation = {}) {
+  return invoiceDocument(inputOf(variation));
+}
