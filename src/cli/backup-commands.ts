@@ -89,13 +89,14 @@ function restoreCommand(io: Io): Command {
   ])
     .argument("<file>", "a file that dues backup has made")
     .option(...NEXT_INVOICE)
+    .option(...NEXT_CREDIT_NOTE)
     .option("--json", "print JSON")
     .addHelpText("after", RESTORE_WORDS)
-    .action(async (file: string, flags: { nextInvoice?: NextInvoice[]; json?: boolean }) => {
+    .action(async (file: string, flags: NextFlags & { json?: boolean }) => {
       const { restoreBackup } = await service();
       const told = new Bar(io);
       try {
-        const wanted = { file, next_invoices: flags.nextInvoice ?? [] };
+        const wanted = { file, next_invoices: nextOf(flags) };
         const restored = await restoreBackup(readConfig(), wanted, told, systemClock.now());
         told.end();
         if (flags.json) printJson(io, { ...restored, held: true });
@@ -111,6 +112,17 @@ const NEXT_INVOICE = [
   "the next invoice of the year has at least this number; may be repeated",
   nextInvoice,
 ] as const;
+const NEXT_CREDIT_NOTE = [
+  "--next-credit-note <[project:]year:number>",
+  "the same for credit notes, which have numbers of their own",
+  nextCreditNote,
+] as const;
+
+type NextFlags = { readonly nextInvoice?: NextInvoice[]; readonly nextCreditNote?: NextInvoice[] };
+
+function nextOf({ nextInvoice = [], nextCreditNote = [] }: NextFlags): NextInvoice[] {
+  return [...nextInvoice, ...nextCreditNote];
+}
 
 const RESTORE_WORDS = `
 The checksum and the key are checked first, and all is loaded in one transaction: a run that fails
@@ -120,13 +132,22 @@ backup's, or the coordinator of a cluster: before or after dues cluster distribu
 The service then answers calls and is held: it closes no period, issues no invoice and sends no
 message until dues resume. Invoices that were issued after the backup are not in it. So that their
 numbers are not given out again, name the first that is free with --next-invoice, here or with dues
-resume: 2026:1234 for every project, acme/main/live:2026:1234 or <project id>:2026:1234 for one.`;
+resume: 2026:1234 for every project, acme/main/live:2026:1234 or <project id>:2026:1234 for one.
+--next-credit-note does the same for credit notes.`;
 
 export function nextInvoice(text: string, before: NextInvoice[] = []): NextInvoice[] {
+  return [...before, nextNumber(text, "invoices")];
+}
+
+export function nextCreditNote(text: string, before: NextInvoice[] = []): NextInvoice[] {
+  return [...before, nextNumber(text, "credit notes")];
+}
+
+function nextNumber(text: string, series: NextInvoice["series"]): NextInvoice {
   const [, project, year, next] = /^(?:([^:]+):)?(\d{4}):(\d{1,10})$/.exec(text) ?? [];
-  const wanted = { project, year: Number(year), next: Number(next) };
+  const wanted = { project, year: Number(year), next: Number(next), series };
   const isKnown = wanted.year >= YEAR_MIN && wanted.next >= 2 && wanted.next <= NUMBER_MAX;
-  if (isKnown) return [...before, wanted];
+  if (isKnown) return wanted;
   throw new InvalidArgumentError(
     `Takes year:number or project:year:number, such as 2026:1234; a number from 2 to ${NUMBER_MAX}.`,
   );
@@ -165,6 +186,7 @@ function resumeCommand(io: Io): Command {
     ["dues resume --next-invoice 2026:1234 --yes", "for scripts"],
   ])
     .option(...NEXT_INVOICE)
+    .option(...NEXT_CREDIT_NOTE)
     .option("--yes", "do not ask")
     .option("--json", "print JSON")
     .addHelpText("after", "\nRunning processes go on within a second or two, without a restart.")
@@ -180,13 +202,13 @@ function resumeCommand(io: Io): Command {
       }
       if (!flags.json) io.out(waitingText(waiting));
       if (!flags.yes) await confirm(io);
-      const counters = await resume(config, flags.nextInvoice ?? [], told);
+      const counters = await resume(config, nextOf(flags), told);
       if (flags.json) printJson(io, { ...waiting, counters, resumed: true });
       else io.out(`${countersText(counters)}Resumed.\n`);
     });
 }
 
-type ResumeFlags = { nextInvoice?: NextInvoice[]; yes?: boolean; json?: boolean };
+type ResumeFlags = NextFlags & { yes?: boolean; json?: boolean };
 
 function waitingText({ held_since, periods, messages, invoices, counters }: Waiting): string {
   return [

@@ -79,7 +79,7 @@ export function checkPrices(
 }
 
 /** Runs a rule that refuses, and tells its refusal at the field that it names. */
-function held(entry: object, at: Path, tell: Tell, rule: (place: string) => void): void {
+export function held(entry: object, at: Path, tell: Tell, rule: (place: string) => void): void {
   const place = `${fieldName(at)}.`;
   try {
     rule(place);

@@ -2,11 +2,14 @@
 // rules about several fields. Needs no server.
 
 import { Ajv, type ErrorObject } from "ajv";
+import { parseTimestamp } from "../domain/dates.ts";
 import { CURRENCIES } from "../schema/currencies.ts";
 import { fieldName, knownFields, pointerSteps } from "../schema/fault-words.ts";
 import { type FileCharge, type FileMetric, ServiceFile } from "../schema/service-file.ts";
+import type { FileCoupon, FileSettings } from "../schema/service-file-money.ts";
 import { parsedUrl } from "../schema/urls.ts";
 import { checkCharge, checkMetric, checkPrices, type Tell } from "./check-charges.ts";
+import { checkCoupon, checkSettings } from "./check-money.ts";
 import { hintFor, messageFor, nearest } from "./fault-words.ts";
 import { type Fault, type Parsed, type Path, readYaml } from "./read-yaml.ts";
 
@@ -22,6 +25,7 @@ const ajv = new Ajv({
   allowUnionTypes: true,
 });
 ajv.addFormat("currency", (text: string) => Object.hasOwn(CURRENCIES, text));
+ajv.addFormat("timestamp", (text: string) => parseTimestamp(text) !== undefined);
 ajv.addKeyword({
   keyword: "x-max-bytes",
   type: "object",
@@ -142,7 +146,7 @@ function entriesOf(file: Loose, section: string, bad: ReadonlySet<string>) {
 }
 
 function checkMeaning(file: Loose, bad: ReadonlySet<string>, tell: Tell): void {
-  for (const section of ["catalog", "metrics", "addons", "plans"]) {
+  for (const section of ["taxes", "catalog", "metrics", "addons", "plans", "coupons"]) {
     checkUnique(entriesOf(file, section, bad), "code", tell);
   }
   checkUnique(entriesOf(file, "webhooks", bad), "url", tell);
@@ -174,10 +178,21 @@ function checkMeaning(file: Loose, bad: ReadonlySet<string>, tell: Tell): void {
       }
     }
   }
+  checkMoney(file, bad, tell);
   if (isObject(file.dunning)) checkDunning(file.dunning, tell);
   for (const { entry, at } of entriesOf(file, "webhooks", bad)) {
     const words = urlFault(String(entry.url));
     if (words !== undefined) tell([...at, "url"], `url ${words}.`);
+  }
+}
+
+function checkMoney(file: Loose, bad: ReadonlySet<string>, tell: Tell): void {
+  for (const { entry, at } of entriesOf(file, "coupons", bad)) {
+    checkCoupon(entry as FileCoupon, at, tell);
+  }
+  const { settings } = file;
+  if (isObject(settings) && !bad.has("settings.payment_url")) {
+    checkSettings(settings as FileSettings, ["settings"], tell);
   }
 }
 
@@ -225,6 +240,8 @@ export function urlFault(text: string): string | undefined {
 }
 
 const WHOLE = /(_cents|days_after_due|trial_days|free_events)$/;
+/** The same, in the sections about money only: elsewhere they may be names of one's own. */
+const WHOLE_OF_MONEY = /^(times|max_redemptions|net_payment_days|late_usage_periods)$/;
 const UNITS = /^(up_to|free_units|package_size)$/;
 
 /** Text that PostgreSQL cannot store, and numbers that are not plain digits, such as 1e3. */
@@ -242,7 +259,9 @@ function checkWriting(source: Parsed, value: unknown, path: Path, tell: Tell): v
 function checkNumber(written: string, path: Path, tell: Tell): void {
   const name = String(path.at(-1));
   const words = `${fieldName(path)} is written as ${written}.`;
-  if (WHOLE.test(name) && !/^[-+]?\d+$/.test(written)) {
+  const isMoney = path[0] === "coupons" || path[0] === "settings";
+  const isWhole = WHOLE.test(name) || (isMoney && WHOLE_OF_MONEY.test(name));
+  if (isWhole && !/^[-+]?\d+$/.test(written)) {
     tell(path, words, "Write a plain whole number.");
   }
   // Of more than 15 digits a number may have lost some when it was read.

@@ -1,7 +1,7 @@
 // Writes the present state of a project as a service.yaml; syncing that file changes nothing.
 
 import { Document, visit } from "yaml";
-import type { AddOn, CatalogItem, Metric, Plan } from "../client/types.ts";
+import type { AddOn, CatalogItem, Coupon, Metric, Plan, Settings, Tax } from "../client/types.ts";
 import type {
   FileAddOn,
   FileCatalogItem,
@@ -9,6 +9,7 @@ import type {
   FilePlan,
   ServiceFile,
 } from "../schema/service-file.ts";
+import type { FileCoupon, FileSettings, FileTax } from "../schema/service-file-money.ts";
 import { urlFault } from "./check-file.ts";
 import { fileCharge } from "./sync-plan-charges.ts";
 import type { Present } from "./sync-plan-parts.ts";
@@ -16,16 +17,22 @@ import { visible, visibleJson } from "./visible.ts";
 
 export type Slugs = Pick<ServiceFile, "org" | "workspace" | "project">;
 
-/** Live records only, in the order of their codes. */
-export function exportFile(slugs: Slugs, present: Present): ServiceFile {
+/** Live records only, in the order of their codes. `name` is the project's own. */
+export function exportFile(slugs: Slugs, present: Present, name: string): ServiceFile {
   const { dunning } = present;
+  const settings = settingsEntry(present.settings, name);
+  const taxes = live(present.taxes).map(taxEntry);
+  const coupons = live(present.coupons).map(couponEntry);
   return {
     version: "1",
     ...slugs,
+    ...(Object.keys(settings).length > 0 && { settings }),
+    ...(taxes.length > 0 && { taxes }),
     catalog: live(present.catalog).map(catalogEntry),
     metrics: live(present.metrics).map(metricEntry),
     addons: live(present.addons).map(addOnEntry),
     plans: live(present.plans).map(planEntry),
+    ...(coupons.length > 0 && { coupons }),
     ...(dunning && {
       dunning: {
         enabled: dunning.enabled,
@@ -41,13 +48,13 @@ export function exportFile(slugs: Slugs, present: Present): ServiceFile {
 
 type FileEvents = NonNullable<ServiceFile["webhooks"]>[number]["events"];
 
-export function exportText(slugs: Slugs, present: Present): string {
+export function exportText(slugs: Slugs, present: Present, name: string): string {
   const left = present.webhooks.filter(({ url }) => urlFault(url) !== undefined);
   const notes = left.map(({ url }) => `# Left out, not https: ${visible(url)}\n`);
   const head =
     "# yaml-language-server: $schema=./docs/service.schema.json\n" +
     "# Written by dues export. dues sync applies it; dues diff compares.\n\n";
-  const document = new Document(exportFile(slugs, present), { version: "1.2" });
+  const document = new Document(exportFile(slugs, present, name), { version: "1.2" });
   // What is escaped below must stand in double quotes, where an escape means the character.
   visit(document, {
     Scalar(_key, node) {
@@ -66,6 +73,54 @@ function live<T extends { readonly archived_at: string | null; readonly code: st
   return list
     .filter(({ archived_at }) => archived_at === null)
     .toSorted((a, b) => (a.code < b.code ? -1 : 1));
+}
+
+/** What a project has that nobody has set. */
+const UNSET: Omit<Settings, "name"> = {
+  address: "",
+  city: "",
+  postal_code: "",
+  region: "",
+  country: "",
+  tax_id: "",
+  tax_codes: null,
+  footer: "",
+  invoice_prefix: "INV",
+  credit_note_prefix: "CN",
+  payment_url: "",
+  logo_color: "#3347c4",
+  net_payment_days: 14,
+  default_currency: "USD",
+  late_usage_periods: 2,
+  portal_access: "open",
+};
+
+function settingsEntry(settings: Settings, name: string): FileSettings {
+  const unset: Settings = { name, ...UNSET };
+  const names = Object.keys(unset) as (keyof Settings)[];
+  const set = names.filter((field) => settings[field] !== unset[field]);
+  return Object.fromEntries(set.map((field) => [field, settings[field]]));
+}
+
+function taxEntry({ code, name, percent, description }: Tax): FileTax {
+  return { code, name, percent, ...(description !== null && { description }) };
+}
+
+function couponEntry(coupon: Coupon): FileCoupon {
+  const { code, name, percent, amount_cents, currency, times } = coupon;
+  const { plan_codes, metric_codes, redeem_by, max_redemptions } = coupon;
+  return {
+    code,
+    name,
+    ...(percent !== null && { percent }),
+    ...(amount_cents !== null && { amount_cents }),
+    ...(currency !== null && { currency }),
+    ...(times !== 1 && { times }),
+    ...(plan_codes !== null && { plan_codes }),
+    ...(metric_codes !== null && { metric_codes }),
+    ...(redeem_by !== null && { redeem_by }),
+    ...(max_redemptions !== null && { max_redemptions }),
+  };
 }
 
 function catalogEntry({ code, name, amount_cents, currency, metadata }: CatalogItem) {
@@ -88,6 +143,7 @@ function metricEntry(metric: Metric): FileMetric {
 
 function addOnEntry(addOn: AddOn): FileAddOn {
   const { code, name, description, catalog_item_code, amount_cents, currency } = addOn;
+  const { tax_codes } = addOn;
   return {
     code,
     name,
@@ -95,12 +151,13 @@ function addOnEntry(addOn: AddOn): FileAddOn {
     ...(catalog_item_code === null
       ? { amount_cents, currency }
       : { catalog_ref: catalog_item_code }),
+    ...(tax_codes !== null && { tax_codes }),
   };
 }
 
 function planEntry(plan: Plan): FilePlan {
   const { code, name, description, interval, amount_cents, amount_currency, charges } = plan;
-  const { minimum_cents, base_timing, trial_days } = plan;
+  const { minimum_cents, base_timing, trial_days, tax_codes } = plan;
   return {
     code,
     name,
@@ -111,6 +168,7 @@ function planEntry(plan: Plan): FilePlan {
     ...(minimum_cents > 0 && { minimum_cents }),
     ...(base_timing !== "arrears" && { base_timing }),
     ...(trial_days > 0 && { trial_days }),
+    ...(tax_codes !== null && { tax_codes }),
     charges: charges.map(fileCharge),
   };
 }

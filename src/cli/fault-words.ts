@@ -12,7 +12,10 @@ const OF_FILES: FaultWords = {
   minItems: () => "must not be empty",
   minProperties: () => "must not be empty",
   uniqueItems: () => "must not name one twice",
-  format: ({ data }) => `must be an ISO-4217 currency code, not ${shown(data)}`,
+  format: ({ params, data }) =>
+    params.format === "timestamp"
+      ? `must be a timestamp such as 2027-01-31T12:00:00Z, not ${shown(data)}`
+      : `must be an ISO-4217 currency code, not ${shown(data)}`,
   pattern: ({ data }) => `is ${shown(data)}, which is not of the right form`,
 };
 
@@ -44,6 +47,12 @@ const HINTS: Readonly<Record<string, string>> = {
   workspace: "Lower-case letters, digits and dashes, at most 63.",
   project: "Lower-case letters, digits and dashes, at most 63.",
   catalog_ref: "Codes of catalog items: lower-case letters, digits, dot, dash, underscore.",
+  country: "Two capital letters, such as FR.",
+  invoice_prefix: "Capital letters and digits, at most 8, such as INV.",
+  credit_note_prefix: "Capital letters and digits, at most 8, such as CN.",
+  logo_color: 'Write it with quotes: logo_color: "#0b6e4f"',
+  tax_codes: "A list of codes of taxes, at most 5; [] for no tax.",
+  times: "A whole number of billing periods, 1 or more; null for ever.",
   days_after_due: "A whole number of days, 1 or more.",
 };
 
@@ -56,6 +65,9 @@ export function hintFor(path: Path, fault: SchemaFault): string | undefined {
   }
   if (field === "code" && path[0] === "catalog" && keyword === "pattern") {
     return HINTS.catalog_ref;
+  }
+  if (field === "percent" && path[0] !== "plans") {
+    return 'Write a decimal from 0 to 100 with quotes, at most four after the point: percent: "5.5"';
   }
   const wantsText = keyword === "type" && String(params.type).includes("string");
   if (wantsText && (typeof data === "number" || typeof data === "boolean")) {

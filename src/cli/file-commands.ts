@@ -99,9 +99,10 @@ function exportCommand(io: Io): Command {
           const { presentState } = await import("./present-state.ts");
           const { exportFile, exportText } = await import("./export-file.ts");
           const present = await presentState(dues, id);
-          if (flags.json) printJson(io, exportFile(slugs, present));
-          else if (flags.out === undefined) io.out(exportText(slugs, present));
-          else writeNew(flags.out, exportText(slugs, present));
+          const { name } = project;
+          if (flags.json) printJson(io, exportFile(slugs, present, name));
+          else if (flags.out === undefined) io.out(exportText(slugs, present, name));
+          else writeNew(flags.out, exportText(slugs, present, name));
         },
       ),
     );

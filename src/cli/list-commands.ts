@@ -23,6 +23,7 @@ const INVOICE_STATUSES: readonly Invoice["status"][] = [
   "outstanding",
   "overdue",
   "succeeded",
+  "uncollectible",
   "voided",
 ];
 const PAYMENT_STATUSES: readonly Invoice["payment_status"][] = [
@@ -149,8 +150,8 @@ function cell(value: unknown): string | number | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
-const day = (at: string | null) => at?.slice(0, 10) ?? null;
-const CUSTOMER: Filter = { flag: "--customer <customer>", says: "of this customer" };
+export const day = (at: string | null) => at?.slice(0, 10) ?? null;
+export const CUSTOMER: Filter = { flag: "--customer <customer>", says: "of this customer" };
 
 export function customerReads(io: Io): Command[] {
   const list = listCommand<Customer>(io, {
@@ -220,6 +221,12 @@ export function subscriptionReads(io: Io): Command[] {
   return [list, getCommand(io, what, (dues, ref) => dues.getSubscription(pathRef(ref)))];
 }
 
+/** Shown where one of the invoices has it. */
+function amount(of: (row: Invoice) => number) {
+  const text = (row: Invoice) => (of(row) === 0 ? null : money(of(row), row.currency));
+  return { right: true, where_set: true, of: text } as const;
+}
+
 export function invoiceReads(io: Io): Command[] {
   const list = listCommand<Invoice>(io, {
     name: "invoices",
@@ -235,6 +242,8 @@ export function invoiceReads(io: Io): Command[] {
     columns: [
       { title: "NUMBER", of: (row) => row.number },
       { title: "STATUS", of: (row) => row.status },
+      { title: "DISCOUNT", ...amount((row) => row.discount_cents) },
+      { title: "TAX", ...amount((row) => row.tax_cents) },
       { title: "TOTAL", right: true, of: (row) => money(row.total_cents, row.currency) },
       { title: "DUE", right: true, of: (row) => money(row.amount_due_cents, row.currency) },
       { title: "ISSUED", of: (row) => row.issuing_date },

@@ -27,6 +27,11 @@ export async function projectOf(dues: Dues, file: ServiceFile): Promise<string> 
 /** Everything a file can declare, with archived records: a sync may have to restore one. */
 export async function presentState(dues: Dues, project_id: string): Promise<Present> {
   const of = { project_id };
+  const [settings, taxes, coupons] = await Promise.all([
+    dues.getSettings(of),
+    dues.listTaxes({ archived: "1" }, of),
+    dues.listCoupons({ archived: "1" }, of),
+  ]);
   const [catalog, metrics, addons, plans, dunning, webhooks] = await Promise.all([
     dues.listCatalogItems({ archived: "1" }, of),
     dues.listMetrics({ archived: "1" }, of),
@@ -36,6 +41,9 @@ export async function presentState(dues: Dues, project_id: string): Promise<Pres
     dues.listWebhooks(of),
   ]);
   return {
+    settings: settings.settings,
+    taxes: taxes.taxes,
+    coupons: coupons.coupons,
     catalog: catalog.catalog_items,
     metrics: metrics.metrics,
     addons: addons.add_ons,

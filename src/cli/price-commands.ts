@@ -7,10 +7,14 @@ import { getCommand, listCommand } from "./list-commands.ts";
 import { money, plural } from "./output.ts";
 import { addOnId, itemId, metricId, planId } from "./refs.ts";
 
-const ARCHIVED = { flag: "--archived", says: "archived ones too" };
+export const ARCHIVED = { flag: "--archived", says: "archived ones too" };
 
-function archived(flags: { readonly [filter: string]: unknown }) {
+export function archived(flags: { readonly [filter: string]: unknown }) {
   return flags.archived === true ? ({ archived: "1" } as const) : {};
+}
+
+function taxText(codes: readonly string[] | null): string | null {
+  return codes === null ? null : codes.join(", ") || "none";
 }
 
 export function planReads(io: Io): Command[] {
@@ -36,6 +40,7 @@ export function planReads(io: Io): Command[] {
         where_set: true,
         of: (row) => (row.trial_days > 0 ? plural(row.trial_days, "day") : null),
       },
+      { title: "TAXES", where_set: true, of: (row) => taxText(row.tax_codes) },
       { title: "CHARGES", right: true, of: (row) => row.charges.length },
       { title: "ID", of: (row) => row.id },
     ],
@@ -108,6 +113,7 @@ export function addOnReads(io: Io): Command[] {
       { title: "CODE", of: (row) => row.code },
       { title: "NAME", of: (row) => row.name },
       { title: "PRICE", right: true, of: (row) => money(row.amount_cents, row.currency) },
+      { title: "TAXES", where_set: true, of: (row) => taxText(row.tax_codes) },
       { title: "ITEM", of: (row) => row.catalog_item_code },
       { title: "ID", of: (row) => row.id },
     ],

@@ -19,6 +19,14 @@ import { eventCommands } from "./event-commands.ts";
 import { fileCommands } from "./file-commands.ts";
 import { AlreadyReported, CliError, EXIT, EXIT_WORDS, type Io } from "./io.ts";
 import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./list-commands.ts";
+import {
+  couponReads,
+  creditCommand,
+  creditNoteReads,
+  grantActions,
+  grantReads,
+  taxReads,
+} from "./money-commands.ts";
 import { addOnReads, catalogReads, metricReads, planReads } from "./price-commands.ts";
 import { visible } from "./visible.ts";
 import { webhookCommands } from "./webhook-commands.ts";
@@ -44,12 +52,20 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
     group("invoices", "What was billed, and would be.", [
       ...invoiceReads(io),
       ...invoiceActions(io),
+      creditCommand(io),
     ]),
     group("payments", "Money that arrived.", [...paymentReads(io), ...paymentActions(io)]),
+    group("credit-notes", "What was taken back of invoices.", creditNoteReads(io)),
+    group("grants", "Money that customers have: credit and prepaid.", [
+      ...grantReads(io),
+      ...grantActions(io),
+    ]),
     group("plans", "What customers subscribe to.", planReads(io)),
     group("metrics", "What is measured.", metricReads(io)),
     group("catalog", "Priced products.", catalogReads(io)),
     group("addons", "One-off items.", [...addOnReads(io), ...addOnActions(io)]),
+    group("taxes", "What is added to prices.", taxReads(io)),
+    group("coupons", "What is taken off prices.", couponReads(io)),
     group("events", "Usage events.", eventCommands(io)),
     usageCommand(io),
     group("webhooks", "Endpoints that are told of events.", webhookCommands(io)),

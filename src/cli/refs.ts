@@ -58,6 +58,23 @@ export async function invoiceId(dues: Dues, ref: string): Promise<string> {
   return found.id;
 }
 
+export async function taxId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  return named("tax", ref, async () => (await dues.listTaxes({ code: ref })).tax.id);
+}
+
+export async function couponId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  return named("coupon", ref, async () => (await dues.listCoupons({ code: ref })).coupon.id);
+}
+
+export async function creditNoteId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  const [found] = (await dues.listCreditNotes({ number: ref })).credit_notes;
+  if (found === undefined) throw new CliError("failed", `There is no credit note ${ref}.`);
+  return found.id;
+}
+
 /** A 404 of the lookup becomes a message that names what was looked for. */
 async function named(what: string, ref: string, find: () => Promise<string>): Promise<string> {
   try {

@@ -26,11 +26,23 @@ export function renderPlan(io: Io, steps: readonly Step[]): string {
 }
 
 function changeText(step: Step, { field, from, to }: Change): string {
-  if (step.act === "create") return `${visible(field)}: ${shown(to)}`;
-  return `${visible(field)}: ${shown(from)} → ${shown(to)}`;
+  if (step.act === "create") return `${visible(field)}: ${shown(field, to)}`;
+  return `${visible(field)}: ${shown(field, from)} → ${shown(field, to)}`;
 }
 
-function shown(value: unknown): string {
+/** What null means where it is not "none", by the last part of the field's name. */
+const UNSET: Readonly<Record<string, string>> = {
+  tax_codes: "not said",
+  times: "for ever",
+  plan_codes: "all",
+  metric_codes: "all",
+};
+
+function shown(field: string, value: unknown): string {
+  const name = field.split(".").at(-1) ?? "";
+  const unset = UNSET[name];
+  if ((value === null || value === undefined) && unset !== undefined) return unset;
+  if (name === "tax_codes" && Array.isArray(value) && value.length === 0) return "no tax";
   return visible(plainly(value));
 }
 
@@ -39,7 +51,7 @@ function plainly(value: unknown): string {
   if (Array.isArray(value) && value.every((each) => typeof each === "string")) {
     return value.length === 0 ? "none" : value.join(", ");
   }
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" && value !== "" ? value : JSON.stringify(value);
 }
 
 /** "2 to create, 1 to change, 5 as they are, 1 left alone" */

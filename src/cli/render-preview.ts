@@ -1,7 +1,7 @@
 // Previews of invoices as text: what would be billed, line by line, and what would follow.
 
 import type { InvoicePreview, PreviewInvoiceReply } from "../client/types.ts";
-import { money, table } from "./output.ts";
+import { clean, money, table } from "./output.ts";
 
 type Fee = InvoicePreview["fees"][number];
 
@@ -25,7 +25,28 @@ function previewText(title: string, preview: InvoicePreview): string {
     fees,
   );
   const head = `${title} ${period_start} to ${period_end}, issued ${issuing_date}, due ${due_date}`;
-  return `${head}\n${fees.length === 0 ? "Nothing is billed.\n" : lines}${totals(preview)}\n`;
+  const rows = fees.length === 0 ? "Nothing is billed.\n" : lines;
+  return `${head}\n${rows}${couponLines(preview)}${taxLines(preview)}${totals(preview)}\n`;
+}
+
+/** "Welcome, 10 %: -7.51 EUR" */
+function couponLines({ coupons, currency }: InvoicePreview): string {
+  return coupons
+    .map(({ name, percent, amount_cents }) => {
+      const rate = percent === null ? "" : `, ${percent} %`;
+      return `${clean(name)}${rate}: ${money(-amount_cents, currency)}\n`;
+    })
+    .join("");
+}
+
+/** "VAT, 20 % of 35.14 EUR: 7.03 EUR" */
+function taxLines({ taxes, currency }: InvoicePreview): string {
+  return taxes
+    .map(({ name, percent, taxable_cents, tax_cents }) => {
+      const base = `${percent} % of ${money(taxable_cents, currency)}`;
+      return `${clean(name)}, ${base}: ${money(tax_cents, currency)}\n`;
+    })
+    .join("");
 }
 
 function totals(preview: InvoicePreview): string {

@@ -10,7 +10,7 @@ import { Refusal } from "../errors.ts";
 import { canonicalJson } from "../schema/canonical-json.ts";
 import type { FileCharge } from "../schema/service-file.ts";
 import { plural } from "./output.ts";
-import { type Change, isSame } from "./sync-plan-parts.ts";
+import { type Change, codeSet, isSame } from "./sync-plan-parts.ts";
 
 type Terms = {
   readonly type: FileCharge["type"];
@@ -21,6 +21,7 @@ type Terms = {
   readonly item: string | null;
   readonly override: number | null;
   readonly quantity_from: string | null;
+  readonly tax_codes: readonly string[] | null;
   /** Those without a meaning for the price. */
   readonly properties: Record<string, unknown>;
 };
@@ -37,6 +38,7 @@ function termsOf(input: Parameters<typeof draftCharge>[0]): Terms {
     item: draft.catalog_item_code,
     override: draft.amount_override_cents,
     quantity_from: draft.quantity_from,
+    tax_codes: codeSet(draft.tax_codes),
     properties: without(draft.properties, Object.keys(price)),
   };
 }
@@ -87,7 +89,7 @@ function lineChanges(at: string, before: Terms | undefined, after: Terms | undef
 
 /** A charge in lines, each by its place in the charge: "" is the charge itself, `.tiers[0]`. */
 function linesOf(terms: Terms): Map<string, string> {
-  const { name, price } = terms;
+  const { name, price, tax_codes } = terms;
   const prices = (price.prices ?? []).flatMap(({ match, ...own }, i): Line[] => [
     [`.prices[${i}]`, `${matchText(match)}${priceText(own)}`],
     ...tierLines(`.prices[${i}]`, own),
@@ -99,6 +101,7 @@ function linesOf(terms: Terms): Map<string, string> {
     ...tierLines("", price),
     ...prices,
     ...(minimum === undefined ? [] : [[".minimum_cents", String(minimum)] as const]),
+    ...(tax_codes === null ? [] : [[".tax_codes", tax_codes.join(", ") || "no tax"] as const]),
   ]);
 }
 
@@ -177,6 +180,7 @@ export function fileCharge(charge: Charge): FileCharge {
     ...(terms.quantity_from !== null && { quantity_from: terms.quantity_from }),
     ...(quantity_mode !== undefined && { quantity_mode }),
     ...(terms.timing !== "arrears" && { invoice_timing: terms.timing }),
+    ...(terms.tax_codes !== null && { tax_codes: terms.tax_codes }),
     ...(Object.keys(terms.properties).length > 0 && { properties: terms.properties }),
   };
 }

@@ -4,7 +4,14 @@ import type { Plan } from "../client/types.ts";
 import type { FilePlan } from "../schema/service-file.ts";
 import { checkPrices } from "./check-charges.ts";
 import { chargeChanges, chargeInput, createdCharge } from "./sync-plan-charges.ts";
-import { changed, type Present, type refs, type Step, type TellFault } from "./sync-plan-parts.ts";
+import {
+  changed,
+  codeSet,
+  type Present,
+  type refs,
+  type Step,
+  type TellFault,
+} from "./sync-plan-parts.ts";
 
 export function planSteps(
   wanted: readonly FilePlan[],
@@ -35,8 +42,10 @@ function checkRefs(
   known: ReturnType<typeof refs>,
   tell: TellFault,
 ): void {
+  known.taxes(plan.tax_codes, at, tell);
   for (const [i, charge] of (plan.charges ?? []).entries()) {
     const path = [...at, "charges", i];
+    known.taxes(charge.tax_codes, path, tell);
     if (charge.metric_ref !== undefined) {
       const metric = known.metric(charge.metric_ref, [...path, "metric_ref"], tell);
       if (metric !== undefined) checkPrices(charge, metric.dimensions ?? [], path, tell);
@@ -52,15 +61,17 @@ function checkRefs(
 /** What a plan has when its file does not say so. */
 const TERMS = { amount_cents: 0, minimum_cents: 0, base_timing: "arrears", trial_days: 0 } as const;
 /** What counts from periods that start later. A trial counts for later starts only. */
-const PRICE = ["amount_cents", "minimum_cents", "base_timing"];
+const PRICE = ["amount_cents", "minimum_cents", "base_timing", "tax_codes"];
 
 function createStep(plan: FilePlan): Step {
   const { code, name, description, interval, currency, charges = [] } = plan;
   const { minimum_cents, base_timing, trial_days } = plan;
+  const tax_codes = codeSet(plan.tax_codes);
   const terms = {
     ...(minimum_cents !== undefined && { minimum_cents }),
     ...(base_timing !== undefined && { base_timing }),
     ...(trial_days !== undefined && { trial_days }),
+    ...(tax_codes !== null && { tax_codes }),
   };
   const amount_cents = plan.amount_cents ?? 0;
   const body = {
@@ -100,8 +111,10 @@ function changeStep(
       "Subscriptions are billed by it: declare a plan with a new code and move customers to it.",
     );
   }
-  const wanted = { ...TERMS, ...plan };
-  const fields = changed(found, wanted, ["name", "description", ...Object.keys(TERMS)]);
+  const before = { ...found, tax_codes: codeSet(found.tax_codes) };
+  const wanted = { ...TERMS, ...plan, tax_codes: codeSet(plan.tax_codes) };
+  const named = ["name", "description", ...Object.keys(TERMS), "tax_codes"];
+  const fields = changed(before, wanted, named);
   const charges = plan.charges === undefined ? [] : chargeChanges(found.charges, plan.charges);
   const changes = [...fields, ...charges];
   const step = { section: "plans", key: plan.code, changes } as const;

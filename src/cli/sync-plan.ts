@@ -10,13 +10,18 @@ import type {
   ServiceFile,
 } from "../schema/service-file.ts";
 import { parsedUrl } from "../schema/urls.ts";
+import { couponSteps, settingsSteps, taxSteps } from "./sync-plan-money.ts";
 import {
-  type Change,
   changed,
+  codeSet,
+  created,
   isSame,
+  left,
+  live,
   type Present,
   type PresentEndpoint,
   refs,
+  revived,
   type Step,
   type SyncPlan,
   type TellFault,
@@ -29,34 +34,17 @@ export function planSync(file: ServiceFile, present: Present): SyncPlan {
   const tell: TellFault = (path, message, hint) => faults.push({ path, message, hint });
   const known = refs(file, present);
   const steps = [
+    ...taxSteps(file.taxes ?? [], present),
+    ...settingsSteps(file.settings ?? {}, present, known, tell),
     ...catalogSteps(file.catalog ?? [], present, tell),
     ...metricSteps(file.metrics ?? [], present, tell),
     ...addOnSteps(file.addons ?? [], present, known, tell),
     ...planSteps(file.plans ?? [], present, known, tell),
+    ...couponSteps(file.coupons ?? [], present, known, tell),
     ...dunningSteps(file.dunning ?? {}, present),
     ...webhookSteps(file.webhooks ?? [], present),
   ];
   return { steps, faults };
-}
-
-function left(
-  section: Step["section"],
-  wanted: readonly string[],
-  keys: readonly string[],
-): Step[] {
-  if (wanted.length === 0) return [];
-  return keys
-    .filter((key) => !wanted.includes(key))
-    .toSorted()
-    .map((key) => ({ section, key, act: "left", changes: [], reprices: [] }));
-}
-
-function live<T extends { readonly archived_at: string | null }>(list: readonly T[]): T[] {
-  return list.filter(({ archived_at }) => archived_at === null);
-}
-
-function revived(record: { readonly archived_at: string | null }): Change[] {
-  return record.archived_at === null ? [] : [{ field: "archived", from: true, to: false }];
 }
 
 function catalogSteps(
@@ -107,15 +95,8 @@ function catalogSteps(
 
 const FIELDS = {
   catalog: ["name", "amount_cents", "currency", "metadata"],
-  addon: ["name", "description", "catalog_item_code", "amount_cents", "currency"],
+  addon: ["name", "description", "catalog_item_code", "amount_cents", "currency", "tax_codes"],
 } as const;
-
-/** What is shown of something new: what its file entry says. */
-function created(body: object): Change[] {
-  return Object.entries(body)
-    .filter(([field, value]) => field !== "code" && value !== undefined && value !== null)
-    .map(([field, to]) => ({ field, from: undefined, to }));
-}
 
 /** What a metric is when its file does not say so. */
 const UNSAID = { field_name: null, dimensions: [], weighted_by: null };
@@ -177,6 +158,8 @@ function addOnSteps(
     const { code, name, catalog_ref, amount_cents } = addOn;
     const found = present.addons.find((each) => each.code === code);
     const item = known.item(catalog_ref, ["addons", i, "catalog_ref"], tell);
+    known.taxes(addOn.tax_codes, ["addons", i], tell);
+    const tax_codes = codeSet(addOn.tax_codes);
     // Spec gap: a description that the file leaves out stays as it is.
     const description =
       addOn.description === undefined ? (found?.description ?? null) : addOn.description;
@@ -184,12 +167,13 @@ function addOnSteps(
       catalog_ref === undefined
         ? { ...(amount_cents !== undefined && { amount_cents }), currency: addOn.currency ?? "USD" }
         : { catalog_item_code: catalog_ref };
-    const body = { code, name, description, ...price };
+    const body = { code, name, description, ...price, tax_codes };
     const step = { section: "addons", key: code, reprices: [] } as const;
     const request = { operation: "upsertAddOn", body } as const;
     if (found === undefined) return { ...step, act: "create", changes: created(body), request };
     const now = { catalog_item_code: null, ...(item && priceOf(item)), ...body };
-    const shown = changed(found, now, FIELDS.addon);
+    const before = { ...found, tax_codes: codeSet(found.tax_codes) };
+    const shown = changed(before, now, FIELDS.addon);
     // A new price of the item itself is told where the item stands.
     const own = shown.filter(
       ({ field }) =>

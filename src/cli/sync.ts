@@ -252,6 +252,15 @@ async function send(dues: Dues, request: Request, project_id: string): Promise<S
     case "updateWebhook":
       await dues.updateWebhook(request.id, request.body, options);
       break;
+    case "setSettings":
+      await dues.setSettings(request.body, options);
+      break;
+    case "upsertTax":
+      await dues.upsertTax(request.body, options);
+      break;
+    case "upsertCoupon":
+      await dues.upsertCoupon(request.body, options);
+      break;
     case "upsertCatalogItem":
       await dues.upsertCatalogItem(request.body, options);
       break;

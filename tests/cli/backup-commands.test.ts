@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { InvalidArgumentError } from "commander";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { nextInvoice } from "../../src/cli/backup-commands.ts";
+import { nextCreditNote, nextInvoice } from "../../src/cli/backup-commands.ts";
 import { readSecretKey } from "../../src/key-file.ts";
 import { checkSecretKey } from "../../src/main.ts";
 import { testConfig } from "../support/app.ts";
@@ -201,9 +201,14 @@ test("resume of a database of an older version says what to do", async () => {
 });
 
 test("--next-invoice takes a year and a number, for one project or all, and nothing else", () => {
-  expect(nextInvoice("2026:1234")).toEqual([{ project: undefined, year: 2026, next: 1234 }]);
+  const numbers = { year: 2026, next: 1234 };
+  const ofAll = { project: undefined, ...numbers };
+  expect(nextInvoice("2026:1234")).toEqual([{ ...ofAll, series: "invoices" }]);
+  expect(nextCreditNote("2026:1234")).toEqual([{ ...ofAll, series: "credit notes" }]);
   const project = "acme/main/live";
-  expect(nextInvoice(`${project}:2026:2`)).toEqual([{ project, year: 2026, next: 2 }]);
+  expect(nextInvoice(`${project}:2026:2`)).toEqual([
+    { project, year: 2026, next: 2, series: "invoices" },
+  ]);
   for (const text of ["1234", "2026", "2026:", "2026:x", "26:12", "2026:0", "2026:-4", ":2026:5"]) {
     expect(() => nextInvoice(text), text).toThrow(InvalidArgumentError);
   }

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { checkFile } from "../../src/cli/check-file.ts";
 import { planSync } from "../../src/cli/sync-plan.ts";
-import type { Metric } from "../../src/client/types.ts";
+import type { Metric, Settings } from "../../src/client/types.ts";
 import type { ServiceFile } from "../../src/schema/service-file.ts";
 
 const HEAD = 'version: "1"\norg: acme\nworkspace: main\nproject: test\n';
@@ -146,7 +146,10 @@ describe("a price for a dimension", () => {
       },
     ],
   };
-  const EMPTY = { catalog: [], addons: [], plans: [], dunning: undefined, webhooks: [] };
+  const EMPTY = {
+    ...{ catalog: [], addons: [], plans: [], dunning: undefined, webhooks: [] },
+    ...{ settings: {} as Settings, taxes: [], coupons: [] },
+  };
 
   test.each([
     ["has another", ["model"], "modle: the metric's dimensions are model."],

@@ -23,6 +23,7 @@ const BARE = {
   amount_override_cents: null,
   quantity_from: null,
   invoice_timing: "arrears",
+  tax_codes: null,
   created_at: "2026-01-01T00:00:00.000Z",
 } as const;
 
@@ -34,8 +35,8 @@ function usage(charge_model: Charge["charge_model"], properties: Charge["propert
 function answered(charge: FileCharge): Charge {
   const draft = draftCharge(chargeInput(charge), "");
   const { name, charge_model, invoice_timing, properties } = draft;
-  const { catalog_item_code, amount_override_cents, quantity_from } = draft;
-  const found = { name, charge_model, invoice_timing, properties };
+  const { catalog_item_code, amount_override_cents, quantity_from, tax_codes } = draft;
+  const found = { name, charge_model, invoice_timing, properties, tax_codes };
   const price = { catalog_item_code, amount_override_cents, quantity_from };
   const billable_metric_code = charge.metric_ref ?? null;
   return { ...BARE, ...found, ...price, billable_metric_code };

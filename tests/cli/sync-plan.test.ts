@@ -3,11 +3,15 @@
 import { describe, expect, test } from "vitest";
 import { planSync } from "../../src/cli/sync-plan.ts";
 import type { Present, Step } from "../../src/cli/sync-plan-parts.ts";
+import type { Settings } from "../../src/client/types.ts";
 import type { ServiceFile } from "../../src/schema/service-file.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 const times = { created_at: AT, updated_at: AT, archived_at: null };
 const EMPTY: Present = {
+  settings: { name: "Test", tax_codes: null } as Settings,
+  taxes: [],
+  coupons: [],
   catalog: [],
   metrics: [],
   addons: [],
@@ -47,6 +51,7 @@ const charge = {
   amount_override_cents: null,
   quantity_from: null,
   invoice_timing: "arrears",
+  tax_codes: null,
   properties: { amount: "0.10" },
   created_at: AT,
 } as const;
@@ -62,6 +67,7 @@ const pro = {
   minimum_cents: 0,
   base_timing: "arrears",
   trial_days: 0,
+  tax_codes: null,
   labels: [],
   archived_at: null,
   created_at: AT,
@@ -99,7 +105,8 @@ describe("sections", () => {
   test("absent ones and empty ones have no step, whatever the project has", () => {
     const present = { catalog: [seat], metrics: [calls], plans: [pro] };
     expect(plan({}, present).steps).toEqual([]);
-    const empty = { catalog: [], metrics: [], addons: [], plans: [], dunning: {}, webhooks: [] };
+    const lists = { taxes: [], catalog: [], metrics: [], addons: [], plans: [], coupons: [] };
+    const empty = { ...lists, settings: {}, dunning: {}, webhooks: [] };
     expect(plan(empty, present)).toEqual({ steps: [], faults: [] });
   });
 
@@ -110,19 +117,16 @@ describe("sections", () => {
         enabled: false,
         steps: [{ days_after_due: 3, webhook_event: "subscription.suspend_requested" as const }],
       },
+      coupons: [{ code: "c", name: "C", percent: "10", plan_codes: ["p"], metric_codes: ["m"] }],
+      settings: { tax_codes: ["t"] },
+      taxes: [{ code: "t", name: "T", percent: "20" }],
       plans: [{ code: "p", name: "P", interval: "weekly" as const, currency: "USD" }],
       addons: [{ code: "a", name: "A", amount_cents: 1 }],
       metrics: [{ code: "m", name: "M", aggregation_type: "count" as const }],
       catalog: [{ code: "c", name: "C", amount_cents: 1 }],
     };
-    expect(plan(file).steps.map(({ section }) => section)).toEqual([
-      "catalog",
-      "metrics",
-      "addons",
-      "plans",
-      "dunning",
-      "webhooks",
-    ]);
+    const order = "taxes settings catalog metrics addons plans coupons dunning webhooks";
+    expect(plan(file).steps.map(({ section }) => section)).toEqual(order.split(" "));
   });
 
   test("what the file does not name is left alone, and shown", () => {
@@ -231,6 +235,7 @@ describe("add-ons", () => {
     amount_cents: 500,
     currency: "USD",
     invoice_timing: "immediate",
+    tax_codes: null,
     ...times,
   } as const;
 

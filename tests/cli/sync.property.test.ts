@@ -93,13 +93,77 @@ function usageCharge(metric_ref: string): fc.Arbitrary<object> {
   });
 }
 
+const percent = fc.constantFrom("0", "20", "5.50", "7.125", "100.0", "05");
+const taxes = entries((code) =>
+  fc.record(
+    { code: fc.constant(code), name: text, percent, description: text },
+    { requiredKeys: ["code", "name", "percent"] },
+  ),
+);
+
+/** Says nothing, no tax, or some; in any order. */
+function taxCodes(of: readonly { code: string }[]): fc.Arbitrary<string[] | null> {
+  const codes = of.map(({ code }) => code);
+  const some = fc.shuffledSubarray(codes, { minLength: 1 });
+  return fc.oneof(fc.constant(null), fc.constant<string[]>([]), some);
+}
+
+function settingsFor(of: readonly { code: string }[]) {
+  return fc.record(
+    {
+      name: text,
+      address: fc.constantFrom("", "1 rue A\nParis"),
+      country: fc.constantFrom("", "FR", "DE"),
+      tax_codes: taxCodes(of),
+      footer: text,
+      invoice_prefix: fc.constantFrom("INV", "R26", "1"),
+      payment_url: fc.constantFrom("", "https://pay.test/{number}"),
+      logo_color: fc.constantFrom("#3347c4", "#AbCdEf"),
+      net_payment_days: fc.integer({ min: 0, max: 365 }),
+      portal_access: fc.constantFrom("open", "signed"),
+    },
+    { requiredKeys: [] },
+  );
+}
+
+function couponsFor(plans: readonly { code: string }[], metrics: readonly { code: string }[]) {
+  const codes = (of: readonly { code: string }[]) =>
+    fc.shuffledSubarray(
+      of.map(({ code }) => code),
+      { minLength: 1 },
+    );
+  const terms = fc.record(
+    {
+      times: fc.constantFrom(null, 1, 3),
+      plan_codes: codes(plans),
+      metric_codes: codes(metrics),
+      redeem_by: fc.constantFrom("2030-01-01T00:00:00Z", "2030-01-01T01:00:00+01:00"),
+      max_redemptions: fc.integer({ min: 1, max: 1000 }),
+    },
+    { requiredKeys: [] },
+  );
+  const price = fc.oneof(
+    fc.record({ percent: fc.constantFrom("10", "10.0", "33.3333", "100") }),
+    fc.record({
+      amount_cents: fc.integer({ min: 1, max: 100_000 }),
+      currency: fc.constantFrom("USD", "JPY"),
+    }),
+  );
+  return entries((code) =>
+    fc.tuple(text, price, terms).map(([name, own, more]) => ({ code, name, ...own, ...more })),
+  );
+}
+
 function entries<T>(make: (code: string) => fc.Arbitrary<T>): fc.Arbitrary<T[]> {
   return fc
     .subarray([...CODES], { minLength: 2 })
     .chain((codes) => fc.tuple(...codes.map(make)) as never);
 }
 
-function fileFor(items: readonly { code: string }[], counted: readonly { code: string }[]) {
+type Coded = readonly { readonly code: string }[];
+
+function fileFor(items: Coded, counted: Coded, taxed: Coded) {
+  const tax_codes = taxCodes(taxed);
   const item = items.length === 0 ? undefined : fc.constantFrom(...items.map(({ code }) => code));
   const flat = fc.record(
     {
@@ -108,6 +172,7 @@ function fileFor(items: readonly { code: string }[], counted: readonly { code: s
       amount_override_cents: cents,
       invoice_timing: fc.constantFrom("arrears", "immediate", "advance"),
       quantity_from: fc.constant("subscription_property.seats"),
+      tax_codes,
     },
     { requiredKeys: ["type", item ? "catalog_ref" : "amount_override_cents"] as never },
   );
@@ -132,6 +197,7 @@ function fileFor(items: readonly { code: string }[], counted: readonly { code: s
         minimum_cents: cents,
         base_timing: fc.constantFrom("arrears", "advance"),
         trial_days: fc.integer({ min: 0, max: 730 }),
+        tax_codes,
         charges: fc.array(charge, { minLength: 1, maxLength: 3 }),
       },
       { requiredKeys: ["code", "name", "interval", "currency", "charges"] },
@@ -141,7 +207,9 @@ function fileFor(items: readonly { code: string }[], counted: readonly { code: s
     (item
       ? fc.oneof(fc.record({ amount_cents: cents }), fc.record({ catalog_ref: item }))
       : fc.record({ amount_cents: cents })
-    ).chain((price) => fc.record({ code: fc.constant(code), name: text, ...constants(price) })),
+    ).chain((price) =>
+      fc.record({ code: fc.constant(code), name: text, tax_codes, ...constants(price) }),
+    ),
   );
   const event = fc.constantFrom("invoice.created", "payment.succeeded", "addon.applied");
   const webhooks = entries((code) =>
@@ -159,16 +227,21 @@ function fileFor(items: readonly { code: string }[], counted: readonly { code: s
   });
   const steps = fc.uniqueArray(step, { selector: (each) => each.webhook_event, minLength: 1 });
   const dunning = fc.record({ enabled: fc.boolean(), steps });
-  return fc.record(
-    {
-      catalog: fc.constant(items),
-      metrics: fc.constant(counted),
-      addons,
-      plans,
-      dunning,
-      webhooks,
-    },
-    { requiredKeys: ["catalog", "metrics", "plans"] },
+  return plans.chain((priced) =>
+    fc.record(
+      {
+        settings: settingsFor(taxed),
+        taxes: fc.constant(taxed),
+        catalog: fc.constant(items),
+        metrics: fc.constant(counted),
+        addons,
+        plans: fc.constant(priced),
+        coupons: couponsFor(priced, counted),
+        dunning,
+        webhooks,
+      },
+      { requiredKeys: ["taxes", "catalog", "metrics", "plans"] },
+    ),
   );
 }
 
@@ -176,15 +249,25 @@ function constants(value: object) {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fc.constant(each)]));
 }
 
-const file = fc.tuple(catalog, metrics).chain(([items, counted]) => fileFor(items, counted));
+const file = fc.tuple(catalog, metrics, taxes).chain((each) => fileFor(...each));
 
 type Entry = Readonly<Record<string, unknown>>;
+
+/** What the export leaves out of the settings that are drawn here. */
+const UNSET = {
+  ...{ address: "", country: "", tax_codes: null, footer: "", invoice_prefix: "INV" },
+  ...{ payment_url: "", logo_color: "#3347c4", net_payment_days: 14, portal_access: "open" },
+};
 
 /** What `declared` says, as `exported` has it: entries by code or URL, and no field besides. */
 function declaredPart(declared: ServiceFile, exported: ServiceFile): unknown {
   const keyOf = (entry: Entry) => String(entry.code ?? entry.url);
   const part = (section: keyof ServiceFile) => {
     const wanted = declared[section];
+    if (section === "settings") {
+      const found: Entry = { ...UNSET, ...exported.settings };
+      return Object.fromEntries(Object.keys(wanted ?? {}).map((key) => [key, found[key]]));
+    }
     if (!Array.isArray(wanted)) return wanted === undefined ? undefined : exported[section];
     const found = (exported[section] ?? []) as unknown as readonly Entry[];
     return (wanted as unknown as readonly Entry[]).map((entry) => {
@@ -208,6 +291,11 @@ function normal(value: unknown): unknown {
         .replace(/\.$/, "");
     if (/^(invoice|base)_timing$/.test(key) && inner === "arrears") return undefined;
     if (NONE_BY_DEFAULT.test(key) && isEmpty(inner)) return undefined;
+    if (key === "tax_codes" && inner === null) return undefined;
+    if (key === "times" && inner === 1) return undefined;
+    if (key === "redeem_by") return new Date(String(inner)).toISOString();
+    if (key === "logo_color") return String(inner).toLowerCase();
+    if (/^(tax|plan|metric)_codes$/.test(key)) return (inner as string[]).toSorted();
     if (key === "events" || key === "steps")
       return (inner as unknown[]).map((each) => JSON.stringify(each)).toSorted();
     return inner;
@@ -227,7 +315,10 @@ test(
         const id = await shell.project(slug);
         const head = { version: "1", org: "acme", workspace: "main", project: slug };
         const write = (sections: object) =>
-          shell.file(`${slug}.yaml`, stringify({ ...head, ...sections }));
+          shell.file(
+            `${slug}.yaml`,
+            stringify({ ...head, ...sections }, { aliasDuplicateObjects: false }),
+          );
         const run = async (sections: object) => {
           const ran = await shell.run(["sync", write(sections), "--yes"]);
           expect(ran.code, ran.err).toBe(0);
