@@ -40,7 +40,7 @@ const EVENTS = ["400", "250", "350"]
 const STORY = [
   [
     "## Look before you change anything",
-    "`npm start` runs the service on a database of its own. In a second terminal, in the same folder, the tool needs no flags: it reads the trial's profile. The example file declares a catalog, metrics, add-ons, plans, dunning and a webhook.",
+    "`npm start` runs the service on a database of its own. In a second terminal, in the same folder, the tool needs no flags: it reads the trial's profile. The example file declares settings, taxes, a catalog, metrics, add-ons, plans, coupons, dunning and a webhook.",
     ["dues whoami", "dues diff service.example.yaml"],
   ],
   [

@@ -38,7 +38,8 @@ function methodsText(operations: readonly ClientOperation[], sections: readonly 
   const types = sections
     .flatMap(({ declarations }) => [...declarations.keys()])
     .filter((name) => used.includes(name))
-    .sort();
+    // As the formatter orders imports: Settings before SetWalletBody.
+    .sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
   return `${OPENING}
 // One method for each operation of the API, in the groups of its reference.
 

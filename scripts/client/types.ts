@@ -120,6 +120,6 @@ export function doc(description: string | undefined): string {
 
 /** The capitalized words of a text without its comments: all type names are among them. */
 export function namesIn(text: string): string[] {
-  const code = text.replace(/\/\*\*[\s\S]*?\*\//g, "");
+  const code = text.replace(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
   return [...new Set(code.match(/\b[A-Z]\w+/g))].sort();
 }

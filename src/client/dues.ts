@@ -5,11 +5,15 @@ import { Operations } from "./operations.ts";
 import { type DuesOptions, Transport } from "./transport.ts";
 import type {
   BillingEvent,
+  CreditNote,
   Customer,
+  Grant,
   Invoice,
   ListBillingEventsQuery,
+  ListCreditNotesQuery,
   ListCustomersQuery,
   ListEventsQuery,
+  ListGrantsQuery,
   ListInvoicesQuery,
   ListPaymentsQuery,
   ListSubscriptionsQuery,
@@ -44,6 +48,8 @@ export class Dues extends Operations {
   readonly subscriptions: Listing<ListSubscriptionsQuery, Subscription>;
   readonly invoices: Listing<ListInvoicesQuery, Invoice>;
   readonly payments: Listing<ListPaymentsQuery, Payment>;
+  readonly credit_notes: Listing<ListCreditNotesQuery, CreditNote>;
+  readonly grants: Listing<ListGrantsQuery, Grant>;
   readonly events: Listing<ListEventsQuery, UsageEvent>;
   readonly billing_events: Listing<ListBillingEventsQuery, BillingEvent>;
 
@@ -64,6 +70,12 @@ export class Dues extends Operations {
     );
     this.payments = listing((query: ListPaymentsQuery, options) =>
       this.listPayments(query, options).then((page) => ({ ...page, rows: page.payments })),
+    );
+    this.credit_notes = listing((query: ListCreditNotesQuery, options) =>
+      this.listCreditNotes(query, options).then((page) => ({ ...page, rows: page.credit_notes })),
+    );
+    this.grants = listing((query: ListGrantsQuery, options) =>
+      this.listGrants(query, options).then((page) => ({ ...page, rows: page.grants })),
     );
     this.events = listing((query: ListEventsQuery, options) =>
       this.listEvents(query, options).then((page) => ({ ...page, rows: page.events })),

@@ -7,13 +7,19 @@ import type {
   AdvanceClockBody,
   Analytics,
   AppliedAddOn,
+  AppliedCoupon,
   ApplyAddOnBody,
+  ApplyCouponBody,
   CatalogItem,
   Charge,
   ChargeInput,
   Clock,
   ClockReport,
+  Coupon,
+  CreateCreditNoteBody,
   CreateCustomerBody,
+  CreateGrantBody,
+  CreateInvoiceBody,
   CreateKeyBody,
   CreateKeyReply,
   CreateMetricBody,
@@ -24,31 +30,46 @@ import type {
   CreateSubscriptionBody,
   CreateWebhookBody,
   CreateWorkspaceBody,
+  CreditNote,
+  CreditNotePreview,
   Customer,
   Dunning,
   FreezeClockBody,
+  GetCreditNoteDocumentPdfQuery,
+  GetCreditNoteDocumentQuery,
   GetCurrentKeyReply,
   GetInvoiceDocumentPdfQuery,
   GetInvoiceDocumentQuery,
   GetPortalQuery,
   GetReadyzReply,
+  Grant,
   InvoiceWithFees,
   JsonRpcReply,
   JsonRpcRequest,
   ListAddOnsQuery,
   ListAddOnsReply,
+  ListAppliedCouponsQuery,
+  ListAppliedCouponsReply,
   ListBillingEventsQuery,
   ListBillingEventsReply,
   ListCatalogItemsQuery,
   ListCatalogItemsReply,
+  ListCouponsQuery,
+  ListCouponsReply,
+  ListCreditNotesQuery,
+  ListCreditNotesReply,
   ListCustomerCreditsReply,
   ListCustomersQuery,
   ListCustomersReply,
   ListEventsQuery,
   ListEventsReply,
+  ListGrantsQuery,
+  ListGrantsReply,
   ListInvoicesQuery,
   ListInvoicesReply,
   ListKeysReply,
+  ListLedgerEntriesQuery,
+  ListLedgerEntriesReply,
   ListMetricsQuery,
   ListMetricsReply,
   ListPaymentsQuery,
@@ -57,8 +78,13 @@ import type {
   ListPlansReply,
   ListProjectsQuery,
   ListProjectsReply,
+  ListRefundsQuery,
+  ListRefundsReply,
   ListSubscriptionsQuery,
   ListSubscriptionsReply,
+  ListTaxesQuery,
+  ListTaxesReply,
+  ListWalletsReply,
   ListWebhookDeliveriesQuery,
   ListWebhookDeliveriesReply,
   ListWebhookMessagesQuery,
@@ -70,12 +96,15 @@ import type {
   Payment,
   Plan,
   Portal,
+  PreviewCreditNoteBody,
   PreviewInvoiceBody,
   PreviewInvoiceReply,
   Project,
   PurgeAllPortalCacheReply,
   PurgePortalCacheReply,
   RecordPaymentBody,
+  RecordRefundBody,
+  Refund,
   ReplayWebhookBody,
   RevokePortalLinksReply,
   SendEventBatchBody,
@@ -84,18 +113,24 @@ import type {
   SetDunningBody,
   SetSettingsBody,
   Settings,
+  SetWalletBody,
   Subscription,
   SubscriptionUsage,
+  Tax,
   TerminateSubscriptionBody,
   UpdateCustomerBody,
+  UpdateInvoiceBody,
   UpdateMetricBody,
   UpdatePlanBody,
   UpdateSubscriptionBody,
   UpdateWebhookBody,
   UpsertAddOnBody,
   UpsertCatalogItemBody,
+  UpsertCouponBody,
+  UpsertTaxBody,
   UsageEvent,
   UsageEventInput,
+  Wallet,
   WebhookEndpoint,
   Workspace,
 } from "./types.ts";
@@ -512,14 +547,38 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/invoices", options, { query });
   }
 
+  /**
+   * Write a one-off invoice. Lines at a price of their own or of a catalog item, issued
+   * at once.
+   */
+  createInvoice(
+    body: CreateInvoiceBody,
+    options?: CallOptions,
+  ): Promise<{ readonly invoice: InvoiceWithFees }> {
+    return this.call("POST", "/v1/invoices", options, { body });
+  }
+
   /** Get an invoice with its fees. */
   getInvoice(id: string, options?: CallOptions): Promise<{ readonly invoice: InvoiceWithFees }> {
     return this.call("GET", path`/v1/invoices/${id}`, options);
   }
 
   /**
-   * What a subscription would be billed. By the same function that closes the period.
-   * Nothing is stored. With plan_id, as if the plan changed then.
+   * Change the words on an invoice. Memo, PO number, metadata and the link to pay:
+   * nothing that counts.
+   */
+  updateInvoice(
+    id: string,
+    body: UpdateInvoiceBody,
+    options?: CallOptions,
+  ): Promise<{ readonly invoice: InvoiceWithFees }> {
+    return this.call("PATCH", path`/v1/invoices/${id}`, options, { body });
+  }
+
+  /**
+   * What a subscription, or a one-off invoice, would be billed. By the same function
+   * that closes the period. Nothing is stored. With plan_id, as if the plan changed
+   * then. With customer_id and lines: the one-off invoice.
    */
   previewInvoice(body: PreviewInvoiceBody, options?: CallOptions): Promise<PreviewInvoiceReply> {
     return this.call("POST", "/v1/invoices/preview", options, { body, keyed: false });
@@ -531,6 +590,17 @@ export abstract class Operations extends Calls {
    */
   voidInvoice(id: string, options?: CallOptions): Promise<{ readonly invoice: InvoiceWithFees }> {
     return this.call("POST", path`/v1/invoices/${id}/void`, options);
+  }
+
+  /**
+   * Give up what is due on an invoice. Later payments and credit notes take from it.
+   * Again: nothing happens.
+   */
+  writeOffInvoice(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{ readonly invoice: InvoiceWithFees }> {
+    return this.call("POST", path`/v1/invoices/${id}/write-off`, options);
   }
 
   /** The invoice as a document. HTML, or PDF with the header accept: application/pdf. */
@@ -549,6 +619,15 @@ export abstract class Operations extends Calls {
     options?: CallOptions,
   ): Promise<Uint8Array> {
     return this.call("GET", path`/v1/invoices/${id}/document.pdf`, options, { query });
+  }
+
+  /**
+   * The invoice as an e-invoice. UBL 2.1 by EN 16931. Needs both countries, the seller's
+   * tax_id, exactly one tax a fee (or an exemption), a currency of at most 2 decimals
+   * and a total above 0; document_incomplete names what is missing.
+   */
+  getInvoiceDocumentXml(id: string, options?: CallOptions): Promise<Uint8Array> {
+    return this.call("GET", path`/v1/invoices/${id}/document.xml`, options);
   }
 
   // Payments
@@ -572,6 +651,237 @@ export abstract class Operations extends Calls {
   /** Get a payment. */
   getPayment(id: string, options?: CallOptions): Promise<{ readonly payment: Payment }> {
     return this.call("GET", path`/v1/payments/${id}`, options);
+  }
+
+  // Credit notes
+
+  /**
+   * Credit an invoice, whole or in part. Without lines, all that is left. Goes to what
+   * is due, then out, then to credit.
+   */
+  createCreditNote(
+    body: CreateCreditNoteBody,
+    options?: CallOptions,
+  ): Promise<{ readonly credit_note: CreditNote }> {
+    return this.call("POST", "/v1/credit-notes", options, { body });
+  }
+
+  /** List credit notes. */
+  listCreditNotes(
+    query?: ListCreditNotesQuery,
+    options?: CallOptions,
+  ): Promise<ListCreditNotesReply> {
+    return this.call("GET", "/v1/credit-notes", options, { query });
+  }
+
+  /** What a credit note would be. Nothing is stored. */
+  previewCreditNote(
+    body: PreviewCreditNoteBody,
+    options?: CallOptions,
+  ): Promise<{ readonly credit_note_preview: CreditNotePreview }> {
+    return this.call("POST", "/v1/credit-notes/preview", options, { body, keyed: false });
+  }
+
+  /** Get a credit note. */
+  getCreditNote(id: string, options?: CallOptions): Promise<{ readonly credit_note: CreditNote }> {
+    return this.call("GET", path`/v1/credit-notes/${id}`, options);
+  }
+
+  /**
+   * Record a refund that was made. With credit_note_id it pays out what the note set
+   * aside; without, the money is due again.
+   */
+  recordRefund(
+    body: RecordRefundBody,
+    options?: CallOptions,
+  ): Promise<{ readonly refund: Refund }> {
+    return this.call("POST", "/v1/refunds", options, { body });
+  }
+
+  /** List refunds. */
+  listRefunds(query?: ListRefundsQuery, options?: CallOptions): Promise<ListRefundsReply> {
+    return this.call("GET", "/v1/refunds", options, { query });
+  }
+
+  /**
+   * The credit note as a document. HTML, or PDF with the header accept: application/pdf.
+   */
+  getCreditNoteDocument(
+    id: string,
+    query?: GetCreditNoteDocumentQuery,
+    options?: CallOptions,
+  ): Promise<string> {
+    return this.call("GET", path`/v1/credit-notes/${id}/document`, options, { query });
+  }
+
+  /** The credit note as PDF. */
+  getCreditNoteDocumentPdf(
+    id: string,
+    query?: GetCreditNoteDocumentPdfQuery,
+    options?: CallOptions,
+  ): Promise<Uint8Array> {
+    return this.call("GET", path`/v1/credit-notes/${id}/document.pdf`, options, { query });
+  }
+
+  /**
+   * The credit note as an e-invoice. UBL 2.1 by EN 16931, as the invoice that it
+   * corrects.
+   */
+  getCreditNoteDocumentXml(id: string, options?: CallOptions): Promise<Uint8Array> {
+    return this.call("GET", path`/v1/credit-notes/${id}/document.xml`, options);
+  }
+
+  // Taxes
+
+  /**
+   * Create or update the tax with this code. 201 created, 200 updated. A new percentage
+   * counts for invoices issued from now on.
+   */
+  upsertTax(body: UpsertTaxBody, options?: CallOptions): Promise<{ readonly tax: Tax }> {
+    return this.call("POST", "/v1/taxes", options, { body });
+  }
+
+  /** List taxes, or find one by code. */
+  listTaxes(
+    query: ListTaxesQuery & { readonly code: string },
+    options?: CallOptions,
+  ): Promise<{ readonly tax: Tax }>;
+  /** List taxes, or find one by code. */
+  listTaxes(query?: Omit<ListTaxesQuery, "code">, options?: CallOptions): Promise<ListTaxesReply>;
+  listTaxes(query?: ListTaxesQuery, options?: CallOptions): Promise<unknown> {
+    return this.call("GET", "/v1/taxes", options, { query });
+  }
+
+  /** Get a tax. */
+  getTax(id: string, options?: CallOptions): Promise<{ readonly tax: Tax }> {
+    return this.call("GET", path`/v1/taxes/${id}`, options);
+  }
+
+  /** Archive a tax. */
+  archiveTax(id: string, options?: CallOptions): Promise<void> {
+    return this.call("DELETE", path`/v1/taxes/${id}`, options);
+  }
+
+  // Coupons
+
+  /**
+   * Create or update the coupon with this code. 201 created, 200 updated. Changes count
+   * for later applications.
+   */
+  upsertCoupon(
+    body: UpsertCouponBody,
+    options?: CallOptions,
+  ): Promise<{ readonly coupon: Coupon }> {
+    return this.call("POST", "/v1/coupons", options, { body });
+  }
+
+  /** List coupons, or find one by code. */
+  listCoupons(
+    query: ListCouponsQuery & { readonly code: string },
+    options?: CallOptions,
+  ): Promise<{ readonly coupon: Coupon }>;
+  /** List coupons, or find one by code. */
+  listCoupons(
+    query?: Omit<ListCouponsQuery, "code">,
+    options?: CallOptions,
+  ): Promise<ListCouponsReply>;
+  listCoupons(query?: ListCouponsQuery, options?: CallOptions): Promise<unknown> {
+    return this.call("GET", "/v1/coupons", options, { query });
+  }
+
+  /** Get a coupon. */
+  getCoupon(id: string, options?: CallOptions): Promise<{ readonly coupon: Coupon }> {
+    return this.call("GET", path`/v1/coupons/${id}`, options);
+  }
+
+  /** Archive a coupon. It can no longer be applied; where it runs it goes on. */
+  archiveCoupon(id: string, options?: CallOptions): Promise<void> {
+    return this.call("DELETE", path`/v1/coupons/${id}`, options);
+  }
+
+  /**
+   * Apply a coupon to a customer. With the terms of now; with subscription_id only for
+   * its invoices.
+   */
+  applyCoupon(
+    id: string,
+    body: ApplyCouponBody,
+    options?: CallOptions,
+  ): Promise<{ readonly applied_coupon: AppliedCoupon }> {
+    return this.call("POST", path`/v1/coupons/${id}/apply`, options, { body });
+  }
+
+  /** List applied coupons. */
+  listAppliedCoupons(
+    query?: ListAppliedCouponsQuery,
+    options?: CallOptions,
+  ): Promise<ListAppliedCouponsReply> {
+    return this.call("GET", "/v1/applied-coupons", options, { query });
+  }
+
+  /** Get an applied coupon. */
+  getAppliedCoupon(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{ readonly applied_coupon: AppliedCoupon }> {
+    return this.call("GET", path`/v1/applied-coupons/${id}`, options);
+  }
+
+  /** End an applied coupon. For good: it then only takes part in corrections below 0. */
+  endAppliedCoupon(id: string, options?: CallOptions): Promise<void> {
+    return this.call("DELETE", path`/v1/applied-coupons/${id}`, options);
+  }
+
+  // Wallets
+
+  /**
+   * Give a customer money. free is active at once; paid makes a top-up invoice and is
+   * active once that is paid.
+   */
+  createGrant(body: CreateGrantBody, options?: CallOptions): Promise<{ readonly grant: Grant }> {
+    return this.call("POST", "/v1/grants", options, { body });
+  }
+
+  /** List grants. */
+  listGrants(query?: ListGrantsQuery, options?: CallOptions): Promise<ListGrantsReply> {
+    return this.call("GET", "/v1/grants", options, { query });
+  }
+
+  /** Get a grant. */
+  getGrant(id: string, options?: CallOptions): Promise<{ readonly grant: Grant }> {
+    return this.call("GET", path`/v1/grants/${id}`, options);
+  }
+
+  /** Take back what is left of a grant. */
+  revokeGrant(id: string, options?: CallOptions): Promise<{ readonly grant: Grant }> {
+    return this.call("POST", path`/v1/grants/${id}/revoke`, options);
+  }
+
+  /** List what moved a customer's money, newest first. */
+  listLedgerEntries(
+    id: string,
+    query?: ListLedgerEntriesQuery,
+    options?: CallOptions,
+  ): Promise<ListLedgerEntriesReply> {
+    return this.call("GET", path`/v1/customers/${id}/ledger`, options, { query });
+  }
+
+  /** List a customer's wallets, with what is running against them. */
+  listWallets(id: string, options?: CallOptions): Promise<ListWalletsReply> {
+    return this.call("GET", path`/v1/customers/${id}/wallets`, options);
+  }
+
+  /**
+   * Say when a wallet is low, and what then tops it up. null turns it off; a field that
+   * is left out keeps its value.
+   */
+  setWallet(
+    id: string,
+    currency: string,
+    body: SetWalletBody,
+    options?: CallOptions,
+  ): Promise<{ readonly wallet: Wallet }> {
+    return this.call("PUT", path`/v1/customers/${id}/wallets/${currency}`, options, { body });
   }
 
   // Analytics

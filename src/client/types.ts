@@ -156,6 +156,18 @@ export type Customer = {
   readonly name: string;
   readonly email: string;
   readonly currency: Currency;
+  readonly address: string;
+  readonly city: string;
+  readonly postal_code: string;
+  readonly region: string;
+  readonly country: string;
+  readonly tax_id: string;
+  readonly tax_exemption: "exempt" | "reverse_charge" | null;
+  readonly tax_note: string;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes: readonly string[] | null;
+  readonly net_payment_days: number | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
   readonly created_at: string;
   readonly updated_at: string;
 };
@@ -165,6 +177,20 @@ export type CreateCustomerBody = {
   readonly name: string;
   readonly email?: string;
   readonly currency?: Currency;
+  readonly address?: string;
+  readonly city?: string;
+  readonly postal_code?: string;
+  readonly region?: string;
+  /** Two letters of ISO 3166-1, or empty. */
+  readonly country?: string;
+  readonly tax_id?: string;
+  /** reverse_charge needs a tax_id. */
+  readonly tax_exemption?: "exempt" | "reverse_charge" | null;
+  readonly tax_note?: string;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes?: readonly string[] | null;
+  readonly net_payment_days?: number | null;
+  readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type ListCustomersQuery = PageQuery & {
@@ -178,6 +204,20 @@ export type UpdateCustomerBody = {
   readonly name?: string;
   readonly email?: string;
   readonly currency?: Currency;
+  readonly address?: string;
+  readonly city?: string;
+  readonly postal_code?: string;
+  readonly region?: string;
+  /** Two letters of ISO 3166-1, or empty. */
+  readonly country?: string;
+  readonly tax_id?: string;
+  /** reverse_charge needs a tax_id. */
+  readonly tax_exemption?: "exempt" | "reverse_charge" | null;
+  readonly tax_note?: string;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes?: readonly string[] | null;
+  readonly net_payment_days?: number | null;
+  readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type Credit = {
@@ -315,6 +355,8 @@ export type ChargeInput = {
   readonly minimum_cents?: unknown;
   /** flat_fee in arrears: `last` (default), `prorated` by days or `max` of the period. */
   readonly quantity_mode?: unknown;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes?: readonly string[] | null;
   /**
    * The price words: `amount` (per unit, or of a package), `tiers`, `free_units`,
    * `package_size`, `percent`, `fixed_amount`, `free_events`, `prices`, `minimum_cents`,
@@ -339,6 +381,8 @@ export type Plan = {
   readonly base_timing: "arrears" | "advance";
   /** Of new subscriptions; 0: no trial. */
   readonly trial_days: number;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes: readonly string[] | null;
   readonly labels: readonly string[];
   readonly archived_at: string | null;
   readonly created_at: string;
@@ -363,6 +407,8 @@ export type Charge = {
   readonly amount_override_cents: Cents | null;
   readonly quantity_from: string | null;
   readonly invoice_timing: "arrears" | "immediate" | "advance";
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes: readonly string[] | null;
   /** The price words of its model, in one form, and whatever else was sent. */
   readonly properties: Readonly<Record<string, unknown>>;
   readonly created_at: string;
@@ -381,6 +427,8 @@ export type CreatePlanBody = {
   readonly base_timing?: "arrears" | "advance";
   /** A first period that is billed nothing. */
   readonly trial_days?: number;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes?: readonly string[] | null;
   readonly amount_currency: Currency;
   readonly labels?: readonly string[];
   readonly charges?: readonly ChargeInput[];
@@ -407,6 +455,8 @@ export type UpdatePlanBody = {
   readonly base_timing?: "arrears" | "advance";
   /** A first period that is billed nothing. */
   readonly trial_days?: number;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes?: readonly string[] | null;
   readonly charges?: readonly ChargeInput[];
 };
 
@@ -421,6 +471,8 @@ export type AddOn = {
   readonly amount_cents: Cents;
   readonly currency: Currency;
   readonly invoice_timing: "immediate";
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes: readonly string[] | null;
   readonly archived_at: string | null;
   readonly created_at: string;
   readonly updated_at: string;
@@ -435,6 +487,8 @@ export type UpsertAddOnBody = {
   readonly amount_cents?: Cents | null;
   readonly currency?: Currency;
   readonly invoice_timing?: "immediate";
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes?: readonly string[] | null;
 };
 
 export type ListAddOnsQuery = {
@@ -643,23 +697,34 @@ export type SendEventBatchReply = {
 export type Invoice = {
   readonly id: string;
   readonly number: string;
-  readonly status: "outstanding" | "overdue" | "succeeded" | "voided";
+  readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
   readonly payment_status: "pending" | "partially_paid" | "succeeded";
-  readonly invoice_type: "subscription" | "addon";
+  readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
   readonly customer_id: string;
   readonly subscription_id: string | null;
   readonly currency: Currency;
   readonly subtotal_cents: Cents;
+  readonly discount_cents: Cents;
+  readonly tax_cents: Cents;
   readonly total_cents: Cents;
   readonly credit_applied_cents: Cents;
+  readonly offset_cents: Cents;
   readonly amount_paid_cents: Cents;
+  readonly overpaid_cents: Cents;
+  readonly written_off_cents: Cents;
   readonly amount_due_cents: Cents;
+  readonly credit_notes_cents: Cents;
   readonly issuing_date: string;
   readonly due_date: string;
   readonly period_start: string;
   readonly period_end: string;
   readonly voided_at: string | null;
   readonly created_at: string;
+  readonly memo: string;
+  readonly po_number: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly tax_note: string;
+  readonly payment_url: string | null;
 };
 
 export type ListInvoicesQuery = CursorQuery & {
@@ -668,7 +733,13 @@ export type ListInvoicesQuery = CursorQuery & {
   readonly subscription_id?: string | undefined;
   /** The invoice of this number. */
   readonly number?: string | undefined;
-  readonly status?: "outstanding" | "overdue" | "succeeded" | "voided" | undefined;
+  readonly status?:
+    | "outstanding"
+    | "overdue"
+    | "succeeded"
+    | "uncollectible"
+    | "voided"
+    | undefined;
   readonly payment_status?: "pending" | "partially_paid" | "succeeded" | undefined;
   readonly period_start?: string | undefined;
   readonly period_end?: string | undefined;
@@ -676,7 +747,16 @@ export type ListInvoicesQuery = CursorQuery & {
 
 export type ListInvoicesReply = CursorPage & { readonly invoices: readonly Invoice[] };
 
-export type InvoiceWithFees = Invoice & { readonly fees: readonly Fee[] };
+export type InvoiceWithFees = Invoice & {
+  readonly coupons: readonly InvoiceCoupon[];
+  readonly taxes: readonly TaxLine[];
+  readonly credits: readonly InvoiceCredit[];
+  /** As it was when the invoice was issued. */
+  readonly seller: Readonly<Record<string, unknown>>;
+  /** As it was when the invoice was issued. */
+  readonly buyer: Readonly<Record<string, unknown>>;
+  readonly fees: readonly Fee[];
+};
 
 export type Fee = {
   readonly id: string;
@@ -684,12 +764,25 @@ export type Fee = {
    * minimum makes up for a minimum; adjustment corrects an earlier period, or days paid
    * in advance.
    */
-  readonly fee_type: "subscription" | "charge" | "minimum" | "adjustment" | "add_on";
+  readonly fee_type:
+    | "subscription"
+    | "charge"
+    | "minimum"
+    | "adjustment"
+    | "add_on"
+    | "one_off"
+    | "top_up";
   readonly charge_id: string | null;
   readonly billable_metric_code: string | null;
   readonly units: string;
   readonly amount_cents: Cents;
   readonly amount_currency: Currency;
+  readonly discount_cents: Cents;
+  readonly taxable_cents: Cents;
+  readonly taxes: readonly {
+    readonly code: string;
+    readonly percent: string;
+  }[];
   /**
    * Why it is this amount: `name` (on documents), `precise_amount` before rounding, in
    * the smallest unit, `plan_code`, `plan_version` and the words of its price. `tiers`
@@ -701,37 +794,124 @@ export type Fee = {
   readonly properties: Readonly<Record<string, unknown>>;
 };
 
+export type InvoiceCoupon = {
+  readonly applied_coupon_id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly percent: string | null;
+  readonly amount_cents: Cents;
+};
+
+export type InvoiceCredit = {
+  readonly grant_id: string;
+  readonly kind: "free" | "paid" | "overpayment" | "negative_total" | "voided" | "credit_note";
+  readonly amount_cents: Cents;
+};
+
+export type TaxLine = {
+  readonly code: string;
+  readonly name: string;
+  readonly percent: string;
+  readonly taxable_cents: Cents;
+  readonly tax_cents: Cents;
+};
+
+export type OneOffLine = {
+  /** Needed but for a catalog item. */
+  readonly name?: string | null;
+  /** Above 0; "1" by default. */
+  readonly quantity?: string;
+  readonly unit_amount_cents?: Cents | null;
+  /** Instead of unit_amount_cents. */
+  readonly catalog_item_code?: string | null;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes?: readonly string[] | null;
+};
+
+export type CreateInvoiceBody = {
+  /** UUID, or ext:<external_id>. */
+  readonly customer_id: string;
+  readonly currency?: Currency;
+  readonly lines: readonly OneOffLine[];
+  readonly memo?: string;
+  readonly po_number?: string;
+  readonly net_payment_days?: number;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+};
+
+export type UpdateInvoiceBody = {
+  readonly memo?: string;
+  readonly po_number?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly payment_url?: string | null;
+};
+
 export type InvoicePreview = {
-  readonly subscription_id: string;
+  readonly subscription_id: string | null;
   readonly currency: Currency;
   readonly subtotal_cents: Cents;
+  readonly discount_cents: Cents;
+  readonly tax_cents: Cents;
   readonly total_cents: Cents;
   readonly credit_applied_cents: Cents;
+  readonly offset_cents: Cents;
+  readonly amount_paid_cents: Cents;
+  readonly overpaid_cents: Cents;
+  readonly written_off_cents: Cents;
   readonly amount_due_cents: Cents;
   readonly issuing_date: string;
   readonly due_date: string;
   readonly period_start: string;
   readonly period_end: string;
   readonly fees: readonly {
-    readonly fee_type: "subscription" | "charge" | "minimum" | "adjustment" | "add_on";
+    readonly fee_type:
+      | "subscription"
+      | "charge"
+      | "minimum"
+      | "adjustment"
+      | "add_on"
+      | "one_off"
+      | "top_up";
     readonly charge_id: string | null;
     readonly billable_metric_code: string | null;
     readonly units: string;
     readonly amount_cents: Cents;
     readonly amount_currency: Currency;
+    readonly discount_cents: Cents;
+    readonly taxable_cents: Cents;
+    readonly taxes: readonly {
+      readonly code: string;
+      readonly percent: string;
+    }[];
     readonly properties: Readonly<Record<string, unknown>>;
   }[];
+  readonly coupons: readonly InvoiceCoupon[];
+  readonly taxes: readonly TaxLine[];
+  readonly credits: readonly InvoiceCredit[];
+  readonly tax_note: string;
+  /** As it was when the invoice was issued. */
+  readonly seller: Readonly<Record<string, unknown>>;
+  /** As it was when the invoice was issued. */
+  readonly buyer: Readonly<Record<string, unknown>>;
 };
 
 export type PreviewInvoiceBody = {
   /** UUID, or ext:<external_id>. */
-  readonly subscription_id: string;
+  readonly subscription_id?: string;
   /** As if the period ended now (default), or at its end. */
   readonly at?: "now" | "period_end";
   /** As if the plan changed then: shows what follows too. */
   readonly plan_id?: string;
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly overrides?: Overrides | null;
+  /** UUID, or ext:<external_id>. */
+  readonly customer_id?: string;
+  readonly lines?: readonly OneOffLine[];
+  readonly currency?: Currency;
+  readonly memo?: string;
+  readonly po_number?: string;
+  readonly net_payment_days?: number;
+  readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type PreviewInvoiceReply = {
@@ -762,6 +942,7 @@ export type Payment = {
   readonly reference: string | null;
   readonly status: string;
   readonly paid_at: string;
+  readonly refunded_cents: Cents;
   readonly created_at: string;
 };
 
@@ -784,6 +965,313 @@ export type ListPaymentsQuery = CursorQuery & {
 
 export type ListPaymentsReply = CursorPage & { readonly payments: readonly Payment[] };
 
+// Credit notes
+
+export type CreditNote = {
+  readonly id: string;
+  readonly number: string;
+  readonly invoice_id: string;
+  readonly invoice_number: string;
+  readonly customer_id: string;
+  readonly currency: Currency;
+  readonly subtotal_cents: Cents;
+  readonly tax_cents: Cents;
+  readonly total_cents: Cents;
+  readonly offset_cents: Cents;
+  readonly refund_cents: Cents;
+  readonly credit_cents: Cents;
+  readonly taxes: readonly TaxLine[];
+  readonly lines: readonly {
+    readonly fee_id: string;
+    readonly amount_cents: Cents;
+  }[];
+  readonly refunded_cents: Cents;
+  readonly reason: string;
+  readonly memo: string;
+  readonly issuing_date: string;
+  readonly created_at: string;
+  readonly seller?: Readonly<Record<string, unknown>>;
+  readonly buyer?: Readonly<Record<string, unknown>>;
+};
+
+export type CreateCreditNoteBody = {
+  readonly invoice_id: string;
+  readonly lines?: readonly {
+    readonly fee_id: string;
+    readonly amount_cents: number;
+  }[];
+  readonly refund_cents?: number;
+  readonly reason?: string;
+  readonly memo?: string;
+};
+
+export type ListCreditNotesQuery = CursorQuery & {
+  /** The credit note of this number. */
+  readonly number?: string | undefined;
+  readonly invoice_id?: string | undefined;
+  /** UUID, or ext:<external_id>. */
+  readonly customer_id?: string | undefined;
+};
+
+export type ListCreditNotesReply = CursorPage & { readonly credit_notes: readonly CreditNote[] };
+
+export type CreditNotePreview = {
+  readonly invoice_id: string;
+  readonly currency: Currency;
+  readonly subtotal_cents: Cents;
+  readonly tax_cents: Cents;
+  readonly total_cents: Cents;
+  readonly offset_cents: Cents;
+  readonly refund_cents: Cents;
+  readonly credit_cents: Cents;
+  readonly taxes: readonly TaxLine[];
+  readonly lines: readonly {
+    readonly fee_id: string;
+    readonly amount_cents: Cents;
+  }[];
+};
+
+export type PreviewCreditNoteBody = {
+  readonly invoice_id: string;
+  readonly lines?: readonly {
+    readonly fee_id: string;
+    readonly amount_cents: number;
+  }[];
+  readonly refund_cents?: number;
+  readonly reason?: string;
+  readonly memo?: string;
+};
+
+export type Refund = {
+  readonly id: string;
+  readonly payment_id: string;
+  readonly invoice_id: string;
+  readonly credit_note_id: string | null;
+  readonly amount_cents: Cents;
+  readonly currency: Currency;
+  readonly provider: string;
+  readonly provider_refund_id: string;
+  readonly refunded_at: string;
+  readonly created_at: string;
+};
+
+export type RecordRefundBody = {
+  readonly payment_id: string;
+  readonly amount_cents: number;
+  readonly provider_refund_id: string;
+  readonly credit_note_id?: string | null;
+  readonly refunded_at?: string;
+};
+
+export type ListRefundsQuery = CursorQuery & {
+  readonly payment_id?: string | undefined;
+  readonly invoice_id?: string | undefined;
+};
+
+export type ListRefundsReply = CursorPage & { readonly refunds: readonly Refund[] };
+
+export type GetCreditNoteDocumentQuery = {
+  /** Paper; a4 by default. */
+  readonly size?: "a4" | "letter" | undefined;
+};
+
+export type GetCreditNoteDocumentPdfQuery = {
+  /** Paper; a4 by default. */
+  readonly size?: "a4" | "letter" | undefined;
+};
+
+// Taxes
+
+export type Tax = {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly percent: string;
+  readonly description: string | null;
+  readonly archived_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export type UpsertTaxBody = {
+  readonly code: string;
+  readonly name: string;
+  /** A decimal string from 0 to 100, such as "5.5". */
+  readonly percent: string;
+  readonly description?: string | null;
+};
+
+export type ListTaxesQuery = {
+  /** Answers {tax} instead of a list. */
+  readonly code?: string | undefined;
+  /** 1 lists archived ones too. */
+  readonly archived?: "0" | "1" | undefined;
+};
+
+export type ListTaxesReply = Page & { readonly taxes: readonly Tax[] };
+
+// Coupons
+
+export type Coupon = {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly percent: string | null;
+  readonly amount_cents: Cents | null;
+  readonly currency: Currency | null;
+  readonly times: number | null;
+  readonly plan_codes: readonly string[] | null;
+  readonly metric_codes: readonly string[] | null;
+  readonly redeem_by: string | null;
+  readonly max_redemptions: number | null;
+  readonly redemptions: number;
+  readonly archived_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export type UpsertCouponBody = {
+  readonly code: string;
+  readonly name: string;
+  /** A decimal string from 0 to 100, such as "5.5". */
+  readonly percent?: string | null;
+  readonly amount_cents?: number | null;
+  readonly currency?: Currency | null;
+  readonly times?: number | null;
+  readonly plan_codes?: readonly string[] | null;
+  readonly metric_codes?: readonly string[] | null;
+  readonly redeem_by?: string | null;
+  readonly max_redemptions?: number | null;
+};
+
+export type ListCouponsQuery = {
+  /** Answers {coupon} instead of a list. */
+  readonly code?: string | undefined;
+  /** 1 lists archived ones too. */
+  readonly archived?: "0" | "1" | undefined;
+};
+
+export type ListCouponsReply = Page & { readonly coupons: readonly Coupon[] };
+
+export type AppliedCoupon = {
+  readonly id: string;
+  readonly coupon_id: string;
+  readonly code: string;
+  readonly customer_id: string;
+  readonly subscription_id: string | null;
+  readonly percent: string | null;
+  readonly amount_cents: Cents | null;
+  readonly currency: Currency | null;
+  readonly times: number | null;
+  readonly plan_codes: readonly string[] | null;
+  readonly metric_codes: readonly string[] | null;
+  readonly uses: number;
+  readonly used_cents: Cents;
+  readonly remaining_cents: Cents | null;
+  readonly status: "running" | "used_up" | "ended";
+  readonly applied_at: string;
+  readonly ended_at: string | null;
+};
+
+export type ApplyCouponBody = {
+  readonly customer_id: string;
+  readonly subscription_id?: string | null;
+};
+
+export type ListAppliedCouponsQuery = CursorQuery & {
+  /** UUID, or ext:<external_id>. */
+  readonly customer_id?: string | undefined;
+  readonly status?: "running" | "used_up" | "ended" | undefined;
+};
+
+export type ListAppliedCouponsReply = CursorPage & {
+  readonly applied_coupons: readonly AppliedCoupon[];
+};
+
+// Wallets
+
+export type Grant = {
+  readonly id: string;
+  readonly customer_id: string;
+  readonly currency: Currency;
+  readonly kind: "free" | "paid" | "overpayment" | "negative_total" | "voided" | "credit_note";
+  readonly name: string;
+  readonly amount_cents: Cents;
+  readonly remaining_cents: Cents;
+  readonly priority: number;
+  readonly expires_at: string | null;
+  readonly status: "pending" | "active" | "used_up" | "expired" | "revoked" | "voided";
+  readonly invoice_id: string | null;
+  readonly created_at: string;
+};
+
+export type CreateGrantBody = {
+  readonly customer_id: string;
+  readonly amount_cents: number;
+  /** paid is invoiced, and active once that is paid. */
+  readonly kind: "free" | "paid";
+  readonly currency?: Currency;
+  readonly name?: string;
+  readonly expires_at?: string | null;
+  readonly priority?: number;
+};
+
+export type ListGrantsQuery = CursorQuery & {
+  /** UUID, or ext:<external_id>. */
+  readonly customer_id?: string | undefined;
+  readonly currency?: Currency | undefined;
+  readonly status?: "pending" | "active" | "used_up" | "expired" | "revoked" | "voided" | undefined;
+};
+
+export type ListGrantsReply = CursorPage & { readonly grants: readonly Grant[] };
+
+export type LedgerEntry = {
+  readonly id: string;
+  readonly grant_id: string;
+  readonly currency: Currency;
+  readonly reason:
+    | "free"
+    | "paid"
+    | "overpayment"
+    | "negative_total"
+    | "voided"
+    | "credit_note"
+    | "applied"
+    | "expired"
+    | "revoked"
+    | "refunded";
+  readonly amount_cents: Cents;
+  readonly balance_cents: Cents;
+  readonly invoice_id: string | null;
+  readonly credit_note_id: string | null;
+  readonly refund_id: string | null;
+  readonly created_at: string;
+};
+
+export type ListLedgerEntriesQuery = CursorQuery & { readonly currency?: Currency | undefined };
+
+export type ListLedgerEntriesReply = CursorPage & { readonly entries: readonly LedgerEntry[] };
+
+export type Wallet = {
+  readonly customer_id: string;
+  readonly currency: Currency;
+  readonly balance_cents: Cents;
+  readonly running_cents: Cents;
+  readonly available_cents: Cents;
+  readonly low_balance_cents: Cents | null;
+  readonly top_up_cents: Cents | null;
+};
+
+export type ListWalletsReply = {
+  readonly wallets: readonly Wallet[];
+  readonly has_more: boolean;
+};
+
+export type SetWalletBody = {
+  readonly low_balance_cents?: number | null;
+  readonly top_up_cents?: number | null;
+};
+
 // Analytics
 
 export type Analytics = {
@@ -793,6 +1281,16 @@ export type Analytics = {
   readonly outstanding_total_cents: Cents;
   readonly revenue_30d_cents: Cents;
   readonly payments_30d_count: number;
+  /**
+   * Invoiced in the last 30 days, after coupons and without tax, less credit notes of
+   * then; without voided invoices and top-ups.
+   */
+  readonly net_revenue_30d_cents: number;
+  /** The tax on that. */
+  readonly tax_30d_cents: number;
+  readonly refunds_30d_cents: Cents;
+  /** What customers have as credit and prepaid money now. */
+  readonly wallet_balance_cents: number;
   readonly top_plans: readonly {
     readonly plan_code: string;
     readonly plan_name: string;
@@ -806,6 +1304,16 @@ export type Analytics = {
     readonly outstanding_total_cents: Cents;
     readonly revenue_30d_cents: Cents;
     readonly payments_30d_count: number;
+    /**
+     * Invoiced in the last 30 days, after coupons and without tax, less credit notes of
+     * then; without voided invoices and top-ups.
+     */
+    readonly net_revenue_30d_cents: number;
+    /** The tax on that. */
+    readonly tax_30d_cents: number;
+    readonly refunds_30d_cents: Cents;
+    /** What customers have as credit and prepaid money now. */
+    readonly wallet_balance_cents: number;
   }[];
 };
 
@@ -839,6 +1347,10 @@ export type CreateWebhookBody = {
     | "subscription.terminate_requested"
     | "addon.applied"
     | "payment.succeeded"
+    | "invoice.payment_due"
+    | "credit_note.created"
+    | "payment.refunded"
+    | "wallet.balance_low"
   )[];
 };
 
@@ -861,6 +1373,10 @@ export type UpdateWebhookBody = {
     | "subscription.terminate_requested"
     | "addon.applied"
     | "payment.succeeded"
+    | "invoice.payment_due"
+    | "credit_note.created"
+    | "payment.refunded"
+    | "wallet.balance_low"
   )[];
   /** true or 1, false or 0. */
   readonly enabled?: true | false | 1 | 0;
@@ -966,7 +1482,22 @@ export type Settings = {
   readonly name: string;
   /** Lines as on an envelope. */
   readonly address: string;
+  readonly city: string;
+  readonly postal_code: string;
+  readonly region: string;
+  /** Two letters of ISO 3166-1, or empty. */
+  readonly country: string;
   readonly tax_id: string;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes: readonly string[] | null;
+  readonly footer: string;
+  readonly invoice_prefix: string;
+  readonly credit_note_prefix: string;
+  /**
+   * https, with {invoice_id} {number} {customer_id} {external_id} {amount_due_cents}
+   * {currency}.
+   */
+  readonly payment_url: string;
   /** #rrggbb */
   readonly logo_color: string;
   readonly net_payment_days: number;
@@ -984,7 +1515,22 @@ export type SetSettingsBody = {
   readonly name?: string;
   /** Lines as on an envelope. */
   readonly address?: string;
+  readonly city?: string;
+  readonly postal_code?: string;
+  readonly region?: string;
+  /** Two letters of ISO 3166-1, or empty. */
+  readonly country?: string;
   readonly tax_id?: string;
+  /** Codes of taxes; null says nothing, [] says no tax. */
+  readonly tax_codes?: readonly string[] | null;
+  readonly footer?: string;
+  readonly invoice_prefix?: string;
+  readonly credit_note_prefix?: string;
+  /**
+   * https, with {invoice_id} {number} {customer_id} {external_id} {amount_due_cents}
+   * {currency}.
+   */
+  readonly payment_url?: string;
   /** #rrggbb */
   readonly logo_color?: string;
   readonly net_payment_days?: number;
@@ -1038,28 +1584,51 @@ export type Portal = {
   readonly invoices: readonly {
     readonly id: string;
     readonly number: string;
-    readonly status: "outstanding" | "overdue" | "succeeded" | "voided";
+    readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
     readonly payment_status: "pending" | "partially_paid" | "succeeded";
-    readonly invoice_type: "subscription" | "addon";
+    readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
     readonly currency: Currency;
+    readonly subtotal_cents: Cents;
+    readonly discount_cents: Cents;
+    readonly tax_cents: Cents;
     readonly total_cents: Cents;
     readonly credit_applied_cents: Cents;
+    readonly offset_cents: Cents;
     readonly amount_paid_cents: Cents;
     readonly amount_due_cents: Cents;
     readonly issuing_date: string;
     readonly due_date: string;
     readonly period_start: string;
     readonly period_end: string;
+    /** Where it can be paid; null when nothing is due. */
+    readonly payment_url: string | null;
   }[];
   readonly payments: readonly {
     readonly id: string;
     readonly invoice_number: string;
     readonly amount_cents: Cents;
+    readonly refunded_cents: Cents;
     readonly currency: Currency;
     readonly provider: string;
     readonly status: string;
     readonly paid_at: string;
   }[];
+  readonly credit_notes: readonly {
+    readonly id: string;
+    readonly number: string;
+    readonly invoice_number: string;
+    readonly currency: Currency;
+    readonly subtotal_cents: Cents;
+    readonly tax_cents: Cents;
+    readonly total_cents: Cents;
+    readonly offset_cents: Cents;
+    readonly refund_cents: Cents;
+    readonly refunded_cents: Cents;
+    readonly credit_cents: Cents;
+    readonly reason: string;
+    readonly issuing_date: string;
+  }[];
+  readonly wallets: readonly Wallet[];
   readonly totals: {
     readonly outstanding_cents: Cents;
     readonly overdue_cents: Cents;
