@@ -7,6 +7,7 @@ import type { HttpServer } from "../../src/http/server.ts";
 import { routeTable } from "../../src/http/table.ts";
 import { httpServer, testContext } from "../../src/main.ts";
 import { closeDue } from "../../src/operations/close-periods.ts";
+import { expireGrants } from "../../src/operations/grant-credit.ts";
 import { markOverdue } from "../../src/operations/mark-overdue.ts";
 import { settleEnded } from "../../src/operations/settle-late.ts";
 import { Pool } from "../../src/store/db.ts";
@@ -24,7 +25,8 @@ import { makeWorld, type World } from "./world.ts";
 import { WRITES, type Write } from "./writes.ts";
 
 // A deep run takes every statement of every operation on both sides. Every day each statement dies
-// on one side only, and of the operations that are several transactions every fourth is left out.
+// on one side only; of the operations that are several transactions every fourth is left out, and
+// of those that are marked as sparse every second.
 const deep = process.env.DUES_DEEP === "1";
 const CASES_MIN = deep ? 1_000 : 500;
 const TEST_MS = deep ? 1_200_000 : onCluster ? 480_000 : 120_000;
@@ -68,7 +70,7 @@ afterAll(async () => {
 /** An organization of its own for every case: what a write may touch is all there is in it. */
 type Target = Copy & World & { readonly project: ProjectId };
 type Outcome = { readonly ok: boolean; readonly replayed?: boolean };
-type Operation = Pick<Write, "name" | "atomic" | "repeats"> & {
+type Operation = Pick<Write, "name" | "atomic" | "repeats" | "sparse"> & {
   run(target: Target): Promise<Outcome>;
 };
 
@@ -140,6 +142,10 @@ const OPERATIONS: readonly Operation[] = [
   work("mark invoices overdue", async ({ project }) => {
     const settings = await getSettingsById(mortal, project);
     await mortal.tx((tx) => markOverdue(tx, settings, LATER));
+  }),
+  work("let grants expire", async ({ project }) => {
+    const settings = await getSettingsById(mortal, project);
+    await mortal.tx((tx) => expireGrants(tx, settings, LATER));
   }),
   work(
     "a worker's whole round",
@@ -215,12 +221,14 @@ function isEffect(line: string): boolean {
 /** On which sides of a statement this run lets the operation die. */
 function sidesOf(operation: Operation, statement: number): readonly ("before" | "after")[] {
   if (deep) return ["before", "after"];
+  if (operation.sparse)
+    return statement % 2 === 0 ? [] : [statement % 4 === 1 ? "before" : "after"];
   if (statement % 2 === 1) return ["before"];
   return operation.atomic !== false || statement % 4 === 0 ? ["after"] : [];
 }
 
 /** Declared as neither read nor write: it reads, in a snapshot. */
-const READS = ["POST /v1/invoices/preview"];
+const READS = ["POST /v1/invoices/preview", "POST /v1/credit-notes/preview"];
 
 class WatchedClient extends Client {
   override call(...sent: Parameters<Client["call"]>): ReturnType<Client["call"]> {

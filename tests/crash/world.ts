@@ -3,6 +3,7 @@
 
 import { sql } from "../../src/store/sql.ts";
 import type { App, Json } from "../support/app.ts";
+import { makeAccount, makeMoney } from "./world-money.ts";
 
 export type World = {
   readonly organization: string;
@@ -43,6 +44,7 @@ export async function makeWorld(app: App): Promise<World> {
     await use(app, `s${i}`, "2025-01-10T10:00:00.000Z", String(100 * i));
   }
   await makePriced(app, ids);
+  await makeAccount(app, ids);
   await app.travelTo("2025-02-10T08:00:00.000Z");
   await app.post("/v1/subscriptions/ext:s6/suspend");
   await app.post("/v1/subscriptions/ext:s7/terminate");
@@ -50,6 +52,7 @@ export async function makeWorld(app: App): Promise<World> {
   await app.travelTo(WORLD_NOW);
   await makeLateUsage(app);
   await makeCredit(app, ids);
+  await makeMoney(app, ids);
   ids.attempt = await giveUpOne(app);
   return makeRest(app, ids);
 }

@@ -41,7 +41,8 @@ function withoutIds(record: unknown): unknown {
     names.set(id, name);
     return name;
   });
-  return JSON.parse(text);
+  // The seller has the name of its project.
+  return JSON.parse(text.replace(/"story-\d+"/g, '"story"'));
 }
 
 async function dunned(story: Sandbox): Promise<void> {

@@ -1,30 +1,19 @@
 // One successful call of every route, in an order in which each finds what it needs.
 
-import type { Answer, Json } from "./app.ts";
+import type { Json } from "./app.ts";
 import type { Client } from "./client.ts";
+import { called, type Happy } from "./happy-call.ts";
+import { moneyCalls } from "./happy-money.ts";
 import { code, makeCustomer, makeInvoice, makeMetric, makePlan, paymentOf } from "./records.ts";
 
-export type Happy = { readonly name: string; readonly answer: Answer };
-
-/** `name` is the route's method and pattern. */
 export async function* happyCalls(api: Client): AsyncGenerator<Happy> {
   yield* tenancy(api);
   const sold = yield* selling(api);
   yield* billing(api, sold);
+  yield* moneyCalls(api);
   yield* reading(api);
   yield* telling(api);
   yield* showing(api);
-}
-
-async function called(
-  api: Client,
-  name: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, unknown> = {},
-): Promise<Happy> {
-  const method = name.slice(0, name.indexOf(" "));
-  return { name, answer: await api.call(method, path, body, headers) };
 }
 
 async function* tenancy(api: Client) {
