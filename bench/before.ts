@@ -1,5 +1,5 @@
-// The version before pricing, built beside this one: what events cost then is measured against
-// what they cost now, in one run.
+// A version before this one, built beside it: what something cost then is measured against what it
+// costs now, in one run.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
@@ -7,8 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** The last commit before pricing that was measured, and its schema. */
-const COMMIT = "0478e1f";
-export const SCHEMA_BEFORE = 15;
+export const BEFORE_PRICING = { commit: "0478e1f", schema: 15 };
+/** The same before money. */
+export const BEFORE_MONEY = { commit: "5358403", schema: 16 };
 
 /** Built code runs from dist-bench/bench. */
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -20,7 +21,7 @@ export type Before = {
 };
 
 /** Its tree is taken from this repository's history, its packages are this version's. */
-export function buildBefore(): Before {
+export function buildBefore(commit: string): Before {
   const home = mkdtempSync(join(tmpdir(), "dues-before-"));
   const tree = join(home, "tree");
   const git = (...words: string[]) => execFileSync("git", words, { cwd: ROOT, stdio: "pipe" });
@@ -28,7 +29,7 @@ export function buildBefore(): Before {
     git("worktree", "remove", "--force", tree);
     rmSync(home, { recursive: true, force: true });
   };
-  git("worktree", "add", "--detach", tree, COMMIT);
+  git("worktree", "add", "--detach", tree, commit);
   try {
     symlinkSync(join(ROOT, "node_modules"), join(tree, "node_modules"));
     const tsc = join(ROOT, "node_modules", ".bin", "tsc");

@@ -169,6 +169,14 @@ export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<vo
   await db.run(sql`
     insert into analytics_deltas (project_id, kind, key, count, cents)
     select id, 'due', 'USD', ${count}::bigint, ${count * INVOICE_CENTS}::bigint from projects`);
+  await db.run(sql`
+    insert into analytics_deltas (project_id, kind, key, count, cents)
+    select p.id, 'net',
+           to_char((${end}::timestamptz at time zone 'UTC')::date - m * interval '1 month',
+                   'YYYY-MM-DD"T"HH24') || ' USD',
+           ${count}::bigint, ${count * INVOICE_CENTS}::bigint
+      from projects p
+     cross join generate_series(0, ${bills.each - 1}::integer) as m`);
   await fill(db, "invoices", () =>
     db.run(sql`
       with month as materialized (

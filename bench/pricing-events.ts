@@ -3,7 +3,7 @@
 
 import { strict as assert } from "node:assert";
 import { sql } from "../src/store/sql.ts";
-import { buildBefore, SCHEMA_BEFORE } from "./before.ts";
+import { BEFORE_PRICING, buildBefore } from "./before.ts";
 import { send } from "./ingest.ts";
 import type { Ask } from "./load.ts";
 import { atLeast, atMost, type Figure, type Options, type Round, ratio } from "./report.ts";
@@ -32,7 +32,7 @@ const WAYS: readonly Way[] = [
 type Runner = { readonly stage: Stage; readonly side: Side };
 
 export async function benchEvents(options: Options): Promise<Figure[]> {
-  const before = buildBefore();
+  const before = buildBefore(BEFORE_PRICING.commit);
   const runners: Runner[] = [];
   const start = async (schema?: number, folder?: string): Promise<Runner> => {
     const stage = await openStage(schema);
@@ -42,7 +42,7 @@ export async function benchEvents(options: Options): Promise<Figure[]> {
     return runner;
   };
   try {
-    const then = await start(SCHEMA_BEFORE, before.folder);
+    const then = await start(BEFORE_PRICING.schema, before.folder);
     const now = await start();
     return await measure(now, then, options);
   } finally {

@@ -280,6 +280,7 @@ async function compareAnalytics(large: Books, small: Books): Promise<Figure> {
     assert.equal(shown.outstanding_invoice_count, size.customers);
     assert.equal(shown.outstanding_total_cents, size.customers * INVOICE_CENTS);
     assert.equal(shown.payments_30d_count, size.customers);
+    assert.ok((shown.net_revenue_30d_cents ?? 0) > 0, "a month of invoices is within thirty days");
   }
   const rounds = await interleave(
     () => ask(large, ["/v1/analytics"]),

@@ -15,6 +15,7 @@ import { benchDeliver } from "./deliver.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchIngest } from "./ingest.ts";
 import { benchMemory, memoryFigure } from "./memory.ts";
+import { benchMoney } from "./money.ts";
 import { benchPricing } from "./pricing.ts";
 import { benchQueue } from "./queue.ts";
 import { benchReads } from "./reads.ts";
@@ -41,6 +42,7 @@ const onOne: Readonly<Record<string, Bench>> = {
   queue: benchQueue,
   memory: benchMemory,
   pricing: benchPricing,
+  money: benchMoney,
   growth: benchGrowth,
   soak: benchSoak,
   storm: benchStorm,
@@ -54,7 +56,7 @@ const onCluster: Readonly<Record<string, Bench>> = {
 };
 
 /** Long ones, asked for by name. */
-const APART = ["pricing", "growth", "soak", "storm"];
+const APART = ["pricing", "money", "growth", "soak", "storm"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
