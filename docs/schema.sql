@@ -13,6 +13,7 @@ create table add_ons (
   archived_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  tax_codes text[],
   constraint add_ons_pkey PRIMARY KEY (project_id, id),
   constraint add_ons_code_key UNIQUE (project_id, code),
   constraint add_ons_project_id_catalog_item_id_fkey FOREIGN KEY (project_id, catalog_item_id) REFERENCES catalog_items(project_id, id),
@@ -41,7 +42,7 @@ create table analytics_totals (
   cents numeric not null,
   constraint analytics_totals_pkey PRIMARY KEY (project_id, kind, key),
   constraint analytics_totals_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
-  constraint analytics_totals_kind_check CHECK ((kind = ANY (ARRAY['active'::text, 'due'::text, 'paid'::text])))
+  constraint analytics_totals_kind_check CHECK ((kind = ANY (ARRAY['active'::text, 'due'::text, 'paid'::text, 'net'::text, 'tax'::text, 'refunded'::text, 'wallet'::text])))
 );
 
 create table applied_add_ons (
@@ -59,6 +60,29 @@ create table applied_add_ons (
   constraint applied_add_ons_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
   constraint applied_add_ons_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id)
 );
+
+create table applied_coupons (
+  project_id uuid not null,
+  id uuid not null,
+  coupon_id uuid not null,
+  customer_id uuid not null,
+  subscription_id uuid,
+  code text not null,
+  name text not null,
+  percent numeric(7,4),
+  amount_cents bigint,
+  currency text,
+  times integer,
+  plan_codes text[],
+  metric_codes text[],
+  applied_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint applied_coupons_pkey PRIMARY KEY (project_id, id),
+  constraint applied_coupons_project_id_coupon_id_fkey FOREIGN KEY (project_id, coupon_id) REFERENCES coupons(project_id, id),
+  constraint applied_coupons_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
+  constraint applied_coupons_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id)
+);
+CREATE INDEX applied_coupons_by_customer ON public.applied_coupons USING btree (project_id, customer_id, id);
 
 create table billing_events (
   project_id uuid not null,
@@ -126,6 +150,7 @@ create table charges (
   removed_at timestamp with time zone,
   name text,
   price jsonb not null default '{}'::jsonb,
+  tax_codes text[],
   constraint charges_pkey PRIMARY KEY (project_id, id),
   constraint charges_project_id_catalog_item_id_fkey FOREIGN KEY (project_id, catalog_item_id) REFERENCES catalog_items(project_id, id),
   constraint charges_project_id_metric_id_fkey FOREIGN KEY (project_id, metric_id) REFERENCES metrics(project_id, id),
@@ -158,6 +183,7 @@ create table closed_periods (
   anchor_date date,
   override_no integer,
   levels jsonb,
+  taxes jsonb,
   constraint closed_periods_pkey PRIMARY KEY (project_id, subscription_id, period_no),
   constraint closed_periods_project_id_plan_id_plan_version_fkey FOREIGN KEY (project_id, plan_id, plan_version) REFERENCES plan_versions(project_id, plan_id, version),
   constraint closed_periods_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id),
@@ -166,6 +192,46 @@ create table closed_periods (
 );
 CREATE INDEX closed_periods_late ON public.closed_periods USING btree (project_id, subscription_id) WHERE late;
 CREATE INDEX closed_periods_settle ON public.closed_periods USING btree (project_id, settle_at) WHERE (settle_at IS NOT NULL);
+
+create table coupon_uses (
+  project_id uuid not null,
+  applied_coupon_id uuid not null,
+  use text not null,
+  invoice_id uuid not null,
+  amount_cents bigint not null,
+  use_cents bigint not null,
+  is_voided boolean not null default false,
+  constraint coupon_uses_pkey PRIMARY KEY (project_id, applied_coupon_id, use, invoice_id),
+  constraint coupon_uses_project_id_applied_coupon_id_fkey FOREIGN KEY (project_id, applied_coupon_id) REFERENCES applied_coupons(project_id, id)
+);
+CREATE INDEX coupon_uses_by_invoice ON public.coupon_uses USING btree (project_id, invoice_id);
+
+create table coupons (
+  project_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  percent numeric(7,4),
+  amount_cents bigint,
+  currency text,
+  times integer,
+  plan_codes text[],
+  metric_codes text[],
+  redeem_by timestamp with time zone,
+  max_redemptions integer,
+  redemptions integer not null default 0,
+  archived_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint coupons_pkey PRIMARY KEY (project_id, id),
+  constraint coupons_code_key UNIQUE (project_id, code),
+  constraint coupons_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint coupons_amount_cents_check CHECK ((amount_cents >= 1)),
+  constraint coupons_check CHECK ((((percent IS NULL) = (amount_cents IS NOT NULL)) AND ((amount_cents IS NULL) = (currency IS NULL)))),
+  constraint coupons_max_redemptions_check CHECK ((max_redemptions >= 1)),
+  constraint coupons_percent_check CHECK (((percent > (0)::numeric) AND (percent <= (100)::numeric))),
+  constraint coupons_times_check CHECK ((times >= 1))
+);
 
 create table credit_entries (
   project_id uuid not null,
@@ -181,6 +247,53 @@ create table credit_entries (
   constraint credit_entries_amount_cents_check CHECK ((amount_cents <> 0)),
   constraint credit_entries_reason_check CHECK ((reason = ANY (ARRAY['overpayment'::text, 'negative_total'::text, 'applied'::text, 'voided'::text])))
 );
+
+create table credit_note_counters (
+  project_id uuid not null,
+  year integer not null,
+  last integer not null,
+  constraint credit_note_counters_pkey PRIMARY KEY (project_id, year),
+  constraint credit_note_counters_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint credit_note_counters_last_check CHECK ((last > 0))
+);
+
+create table credit_notes (
+  project_id uuid not null,
+  id uuid not null,
+  prefix text not null,
+  number_year integer not null,
+  number_seq integer not null,
+  invoice_id uuid not null,
+  customer_id uuid not null,
+  currency text not null,
+  subtotal_cents bigint not null,
+  tax_cents bigint not null,
+  total_cents bigint not null,
+  offset_cents bigint not null,
+  refund_cents bigint not null,
+  refunded_cents bigint not null default 0,
+  credit_cents bigint not null,
+  reason text not null,
+  memo text not null,
+  taxes jsonb not null,
+  lines jsonb not null,
+  issuing_date date not null,
+  created_at timestamp with time zone not null,
+  constraint credit_notes_pkey PRIMARY KEY (project_id, id),
+  constraint credit_notes_number_key UNIQUE (project_id, number_year, number_seq),
+  constraint credit_notes_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id),
+  constraint credit_notes_check CHECK (((refunded_cents >= 0) AND (refunded_cents <= refund_cents))),
+  constraint credit_notes_check1 CHECK (((subtotal_cents + tax_cents) = total_cents)),
+  constraint credit_notes_check2 CHECK ((((offset_cents + refund_cents) + credit_cents) = total_cents)),
+  constraint credit_notes_credit_cents_check CHECK ((credit_cents >= 0)),
+  constraint credit_notes_number_seq_check CHECK ((number_seq > 0)),
+  constraint credit_notes_offset_cents_check CHECK ((offset_cents >= 0)),
+  constraint credit_notes_refund_cents_check CHECK ((refund_cents >= 0)),
+  constraint credit_notes_total_cents_check CHECK ((total_cents >= 1))
+);
+CREATE INDEX credit_notes_by_customer ON public.credit_notes USING btree (project_id, customer_id, id);
+CREATE INDEX credit_notes_by_invoice ON public.credit_notes USING btree (project_id, invoice_id, id);
+CREATE INDEX credit_notes_by_time ON public.credit_notes USING btree (project_id, created_at);
 
 create table credits (
   project_id uuid not null,
@@ -205,13 +318,28 @@ create table customers (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   portal_links_version integer not null default 0,
+  address text not null default ''::text,
+  city text not null default ''::text,
+  postal_code text not null default ''::text,
+  region text not null default ''::text,
+  country text not null default ''::text,
+  tax_id text not null default ''::text,
+  tax_note text not null default ''::text,
+  tax_exemption text,
+  tax_codes text[],
+  net_payment_days integer,
+  metadata jsonb not null default '{}'::jsonb,
+  party_version integer not null default 1,
+  has_account boolean not null default false,
   constraint customers_pkey PRIMARY KEY (project_id, id),
   constraint customers_external_id_key UNIQUE (project_id, external_id),
   constraint customers_seq_key UNIQUE (project_id, seq),
   constraint customers_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint customers_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
   constraint customers_external_id_check CHECK ((external_id <> ''::text)),
-  constraint customers_short_id_check CHECK ((short_id ~ '^cust_[0-9a-z]{4}$'::text))
+  constraint customers_net_payment_days_check CHECK (((net_payment_days >= 0) AND (net_payment_days <= 365))),
+  constraint customers_short_id_check CHECK ((short_id ~ '^cust_[0-9a-z]{4}$'::text)),
+  constraint customers_tax_exemption_check CHECK (((tax_exemption = ANY (ARRAY['exempt'::text, 'reverse_charge'::text])) AND ((tax_exemption <> 'reverse_charge'::text) OR (tax_id <> ''::text))))
 );
 CREATE UNIQUE INDEX customers_short_id_key ON public.customers USING btree (project_id, short_id) WHERE short_id_unique;
 
@@ -245,10 +373,13 @@ create table fees (
   amount_cents bigint not null,
   amount_currency text not null,
   properties jsonb not null,
+  discount_cents bigint not null default 0,
+  taxes jsonb,
+  coupons jsonb,
   constraint fees_pkey PRIMARY KEY (project_id, invoice_id, id),
   constraint fees_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint fees_amount_bound CHECK (((amount_cents >= '-1000000000000000'::bigint) AND (amount_cents <= '1000000000000000'::bigint))) NOT VALID,
-  constraint fees_fee_type_check CHECK ((fee_type = ANY (ARRAY['subscription'::text, 'charge'::text, 'minimum'::text, 'adjustment'::text, 'add_on'::text]))) NOT VALID
+  constraint fees_fee_type_check CHECK ((fee_type = ANY (ARRAY['subscription'::text, 'charge'::text, 'minimum'::text, 'adjustment'::text, 'add_on'::text, 'one_off'::text, 'top_up'::text]))) NOT VALID
 );
 
 create table former_properties (
@@ -260,6 +391,35 @@ create table former_properties (
   constraint former_properties_pkey PRIMARY KEY (project_id, subscription_id, id),
   constraint former_properties_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id)
 );
+
+create table grants (
+  project_id uuid not null,
+  id uuid not null,
+  customer_id uuid not null,
+  currency text not null,
+  kind text not null,
+  name text not null default ''::text,
+  amount_cents bigint not null,
+  remaining_cents bigint not null,
+  priority integer not null,
+  expires_at timestamp with time zone,
+  status text not null,
+  invoice_id uuid,
+  payment_id uuid,
+  created_at timestamp with time zone not null,
+  constraint grants_pkey PRIMARY KEY (project_id, id),
+  constraint grants_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
+  constraint grants_amount_cents_check CHECK ((amount_cents >= 1)),
+  constraint grants_check CHECK (((remaining_cents >= 0) AND (remaining_cents <= amount_cents))),
+  constraint grants_check1 CHECK (((remaining_cents = 0) OR (status = ANY (ARRAY['pending'::text, 'active'::text])))),
+  constraint grants_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint grants_kind_check CHECK ((kind = ANY (ARRAY['free'::text, 'paid'::text, 'overpayment'::text, 'negative_total'::text, 'voided'::text, 'credit_note'::text]))),
+  constraint grants_priority_check CHECK (((priority >= 0) AND (priority <= 100))),
+  constraint grants_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'used_up'::text, 'expired'::text, 'revoked'::text, 'voided'::text])))
+);
+CREATE INDEX grants_by_customer ON public.grants USING btree (project_id, customer_id, id);
+CREATE INDEX grants_by_invoice ON public.grants USING btree (project_id, invoice_id) WHERE (invoice_id IS NOT NULL);
+CREATE INDEX grants_expiring ON public.grants USING btree (project_id, expires_at) WHERE ((status = ANY (ARRAY['pending'::text, 'active'::text])) AND (expires_at IS NOT NULL));
 
 create table idempotency_keys (
   scope_id uuid not null,
@@ -315,6 +475,23 @@ create table invoices (
   dunning_on date,
   voided_at timestamp with time zone,
   created_at timestamp with time zone not null,
+  prefix text not null default 'INV'::text,
+  discount_cents bigint not null default 0,
+  tax_cents bigint not null default 0,
+  offset_cents bigint not null default 0,
+  overpaid_cents bigint not null default 0,
+  written_off_cents bigint not null default 0,
+  credit_notes_cents bigint not null default 0,
+  coupons jsonb,
+  taxes jsonb,
+  credits jsonb,
+  seller_version integer,
+  buyer_version integer,
+  tax_note text not null default ''::text,
+  memo text not null default ''::text,
+  po_number text not null default ''::text,
+  metadata jsonb not null default '{}'::jsonb,
+  payment_url text,
   constraint invoices_pkey PRIMARY KEY (project_id, id),
   constraint invoices_number_key UNIQUE (project_id, number_year, number_seq),
   constraint invoices_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
@@ -322,24 +499,46 @@ create table invoices (
   constraint invoices_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id),
   constraint invoices_amount_bound CHECK (((subtotal_cents >= '-1000000000000000'::bigint) AND (subtotal_cents <= '1000000000000000'::bigint))) NOT VALID,
   constraint invoices_amount_paid_cents_check CHECK ((amount_paid_cents >= 0)),
-  constraint invoices_cause_check CHECK ((cause = ANY (ARRAY['period'::text, 'start'::text, 'advance'::text, 'supplement'::text, 'add_on'::text]))),
-  constraint invoices_check CHECK ((total_cents = GREATEST(subtotal_cents, (0)::bigint))),
-  constraint invoices_check1 CHECK (((credit_applied_cents >= 0) AND (credit_applied_cents <= total_cents))),
-  constraint invoices_check2 CHECK (((subscription_id IS NULL) = (cause = 'add_on'::text))),
+  constraint invoices_cause_check CHECK ((cause = ANY (ARRAY['period'::text, 'start'::text, 'advance'::text, 'supplement'::text, 'add_on'::text, 'one_off'::text, 'top_up'::text]))) NOT VALID,
   constraint invoices_check3 CHECK (((due_date >= issuing_date) AND (period_end >= period_start))),
-  constraint invoices_check4 CHECK (((status = 'succeeded'::text) = (payment_status = 'succeeded'::text))),
-  constraint invoices_check5 CHECK (((status = 'voided'::text) OR ((status = 'succeeded'::text) = (((total_cents - amount_paid_cents) - credit_applied_cents) <= 0)))),
-  constraint invoices_invoice_type_check CHECK ((invoice_type = ANY (ARRAY['subscription'::text, 'addon'::text]))),
+  constraint invoices_credit_check CHECK (((credit_applied_cents >= 0) AND (credit_applied_cents <= total_cents))) NOT VALID,
+  constraint invoices_due_check CHECK (((offset_cents >= 0) AND (overpaid_cents >= 0) AND (written_off_cents >= 0) AND ((credit_notes_cents >= 0) AND (credit_notes_cents <= total_cents)) AND ((status = 'voided'::text) OR (((((((total_cents - credit_applied_cents) - offset_cents) - amount_paid_cents) + overpaid_cents) - written_off_cents) >= 0) AND ((status = 'succeeded'::text) = (((((((total_cents - credit_applied_cents) - offset_cents) - amount_paid_cents) + overpaid_cents) - written_off_cents) = 0) AND (written_off_cents = 0))))))) NOT VALID,
   constraint invoices_number_seq_check CHECK ((number_seq > 0)),
   constraint invoices_payment_status_check CHECK ((payment_status = ANY (ARRAY['pending'::text, 'partially_paid'::text, 'succeeded'::text]))),
-  constraint invoices_status_check CHECK ((status = ANY (ARRAY['outstanding'::text, 'overdue'::text, 'succeeded'::text, 'voided'::text])))
+  constraint invoices_status_check CHECK (((status = ANY (ARRAY['outstanding'::text, 'overdue'::text, 'succeeded'::text, 'uncollectible'::text, 'voided'::text])) AND ((status = 'succeeded'::text) = (payment_status = 'succeeded'::text)) AND ((status = 'uncollectible'::text) = ((status <> 'voided'::text) AND (written_off_cents > 0))))) NOT VALID,
+  constraint invoices_subscription_check CHECK (((subscription_id IS NULL) = (cause = ANY (ARRAY['add_on'::text, 'one_off'::text, 'top_up'::text])))) NOT VALID,
+  constraint invoices_total_check CHECK ((total_cents = GREATEST(((subtotal_cents - discount_cents) + tax_cents), (0)::bigint))) NOT VALID,
+  constraint invoices_type_check CHECK ((invoice_type = ANY (ARRAY['subscription'::text, 'addon'::text, 'one_off'::text, 'top_up'::text]))) NOT VALID
 );
 CREATE INDEX invoices_by_customer ON public.invoices USING btree (project_id, customer_id, id);
 CREATE INDEX invoices_by_status ON public.invoices USING btree (project_id, status, id);
+CREATE INDEX invoices_by_time ON public.invoices USING btree (project_id, created_at);
 CREATE UNIQUE INDEX invoices_cause_key ON public.invoices USING btree (project_id, subscription_id, period_no, cause, cause_no) WHERE (subscription_id IS NOT NULL);
 CREATE INDEX invoices_dunning ON public.invoices USING btree (project_id, dunning_on) WHERE (dunning_on IS NOT NULL);
 CREATE INDEX invoices_open ON public.invoices USING btree (project_id, due_date, id) INCLUDE (status, currency, total_cents, amount_paid_cents, credit_applied_cents) WHERE (status = ANY (ARRAY['outstanding'::text, 'overdue'::text]));
 CREATE INDEX invoices_partially_paid ON public.invoices USING btree (project_id, id) WHERE (payment_status = 'partially_paid'::text);
+
+create table ledger_entries (
+  project_id uuid not null,
+  customer_id uuid not null,
+  currency text not null,
+  no bigint not null,
+  id uuid not null,
+  grant_id uuid not null,
+  reason text not null,
+  amount_cents bigint not null,
+  balance_cents bigint not null,
+  invoice_id uuid,
+  credit_note_id uuid,
+  refund_id uuid,
+  created_at timestamp with time zone not null,
+  constraint ledger_entries_pkey PRIMARY KEY (project_id, customer_id, currency, no),
+  constraint ledger_entries_project_id_grant_id_fkey FOREIGN KEY (project_id, grant_id) REFERENCES grants(project_id, id),
+  constraint ledger_entries_amount_cents_check CHECK ((amount_cents <> 0)),
+  constraint ledger_entries_balance_cents_check CHECK ((balance_cents >= 0)),
+  constraint ledger_entries_reason_check CHECK ((reason = ANY (ARRAY['free'::text, 'paid'::text, 'overpayment'::text, 'negative_total'::text, 'voided'::text, 'credit_note'::text, 'applied'::text, 'expired'::text, 'revoked'::text, 'refunded'::text])))
+);
+CREATE INDEX ledger_entries_by_invoice ON public.ledger_entries USING btree (project_id, invoice_id) WHERE (invoice_id IS NOT NULL);
 
 create table log_heads (
   project_id uuid not null,
@@ -382,6 +581,15 @@ create table organizations (
   constraint organizations_slug_key UNIQUE (slug)
 );
 
+create table parties (
+  project_id uuid not null,
+  owner_id uuid not null,
+  version integer not null,
+  body jsonb not null,
+  constraint parties_pkey PRIMARY KEY (project_id, owner_id, version),
+  constraint parties_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+
 create table payments (
   project_id uuid not null,
   id uuid not null,
@@ -395,11 +603,13 @@ create table payments (
   status text not null,
   paid_at timestamp with time zone not null,
   created_at timestamp with time zone not null,
+  refunded_cents bigint not null default 0,
   constraint payments_pkey PRIMARY KEY (project_id, id),
   constraint payments_provider_key UNIQUE (project_id, provider, provider_payment_id),
   constraint payments_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
   constraint payments_project_id_invoice_id_fkey FOREIGN KEY (project_id, invoice_id) REFERENCES invoices(project_id, id),
   constraint payments_amount_cents_check CHECK ((amount_cents >= 1)),
+  constraint payments_refunded_check CHECK (((refunded_cents >= 0) AND (refunded_cents <= amount_cents))),
   constraint payments_status_check CHECK ((status = 'succeeded'::text))
 );
 CREATE INDEX payments_by_customer ON public.payments USING btree (project_id, customer_id, id);
@@ -415,6 +625,7 @@ create table plan_versions (
   effective_at timestamp with time zone not null,
   minimum_cents bigint not null default 0,
   base_timing text not null default 'arrears'::text,
+  tax_codes text[],
   constraint plan_versions_pkey PRIMARY KEY (project_id, plan_id, version),
   constraint plan_versions_project_id_plan_id_fkey FOREIGN KEY (project_id, plan_id) REFERENCES plans(project_id, id),
   constraint plan_versions_version_check CHECK ((version > 0))
@@ -438,6 +649,7 @@ create table plans (
   minimum_cents bigint not null default 0,
   base_timing text not null default 'arrears'::text,
   trial_days integer not null default 0,
+  tax_codes text[],
   constraint plans_pkey PRIMARY KEY (project_id, id),
   constraint plans_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint plans_amount_cents_check CHECK (((amount_cents >= 0) AND (amount_cents <= '1000000000000'::bigint))),
@@ -507,6 +719,16 @@ create table projects (
   customer_prefix text not null,
   has_older_customers boolean not null default false,
   portal_access text not null default 'open'::text,
+  tax_codes text[],
+  issuer_city text not null default ''::text,
+  issuer_postal_code text not null default ''::text,
+  issuer_region text not null default ''::text,
+  issuer_country text not null default ''::text,
+  footer text not null default ''::text,
+  payment_url text not null default ''::text,
+  invoice_prefix text not null default 'INV'::text,
+  credit_note_prefix text not null default 'CN'::text,
+  party_version integer not null default 1,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_customer_prefix_key UNIQUE (customer_prefix),
   constraint projects_slug_key UNIQUE (organization_id, workspace_id, slug),
@@ -518,8 +740,32 @@ create table projects (
   constraint projects_logo_color_check CHECK ((logo_color ~ '^#[0-9a-f]{6}$'::text)),
   constraint projects_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
   constraint projects_net_payment_days_check CHECK (((net_payment_days >= 0) AND (net_payment_days <= 365))),
-  constraint projects_portal_access_check CHECK ((portal_access = ANY (ARRAY['open'::text, 'signed'::text])))
+  constraint projects_portal_access_check CHECK ((portal_access = ANY (ARRAY['open'::text, 'signed'::text]))),
+  constraint projects_prefixes_check CHECK (((invoice_prefix ~ '^[A-Z0-9]{1,8}$'::text) AND (credit_note_prefix ~ '^[A-Z0-9]{1,8}$'::text)))
 );
+
+create table refunds (
+  project_id uuid not null,
+  id uuid not null,
+  payment_id uuid not null,
+  invoice_id uuid not null,
+  credit_note_id uuid,
+  amount_cents bigint not null,
+  credit_cents bigint not null default 0,
+  currency text not null,
+  provider text not null,
+  provider_refund_id text not null,
+  refunded_at timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  constraint refunds_pkey PRIMARY KEY (project_id, id),
+  constraint refunds_provider_key UNIQUE (project_id, provider, provider_refund_id),
+  constraint refunds_project_id_credit_note_id_fkey FOREIGN KEY (project_id, credit_note_id) REFERENCES credit_notes(project_id, id),
+  constraint refunds_project_id_payment_id_fkey FOREIGN KEY (project_id, payment_id) REFERENCES payments(project_id, id),
+  constraint refunds_amount_cents_check CHECK ((amount_cents >= 1)),
+  constraint refunds_check CHECK (((credit_cents >= 0) AND (credit_cents <= amount_cents)))
+);
+CREATE INDEX refunds_by_payment ON public.refunds USING btree (project_id, payment_id, id);
+CREATE INDEX refunds_by_time ON public.refunds USING btree (project_id, refunded_at);
 
 create table schema_migrations (
   version integer not null,
@@ -596,6 +842,22 @@ create table suspensions (
   resumed_at timestamp with time zone,
   constraint suspensions_pkey PRIMARY KEY (project_id, subscription_id, id),
   constraint suspensions_project_id_subscription_id_fkey FOREIGN KEY (project_id, subscription_id) REFERENCES subscriptions(project_id, id)
+);
+
+create table taxes (
+  project_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  percent numeric(7,4) not null,
+  description text,
+  archived_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint taxes_pkey PRIMARY KEY (project_id, id),
+  constraint taxes_code_key UNIQUE (project_id, code),
+  constraint taxes_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint taxes_percent_check CHECK (((percent >= (0)::numeric) AND (percent <= (100)::numeric)))
 );
 
 create table tokens (
@@ -689,6 +951,26 @@ create table usage_uniques (
   day date not null,
   constraint usage_uniques_pkey PRIMARY KEY (project_id, subscription_id, period_no, metric_id, unique_value)
 );
+
+create table wallets (
+  project_id uuid not null,
+  customer_id uuid not null,
+  currency text not null,
+  balance_cents bigint not null default 0,
+  last_no bigint not null default 0,
+  low_balance_cents bigint,
+  top_up_cents bigint,
+  is_low boolean not null default false,
+  look_at timestamp with time zone,
+  looked_mark text not null default ''::text,
+  constraint wallets_pkey PRIMARY KEY (project_id, customer_id, currency),
+  constraint wallets_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id) REFERENCES customers(project_id, id),
+  constraint wallets_balance_cents_check CHECK ((balance_cents >= 0)),
+  constraint wallets_low_balance_cents_check CHECK ((low_balance_cents >= 0)),
+  constraint wallets_top_up_cents_check CHECK ((top_up_cents >= 1))
+);
+CREATE INDEX wallets_to_look_at ON public.wallets USING btree (project_id, look_at) WHERE (look_at IS NOT NULL);
+CREATE INDEX wallets_watched ON public.wallets USING btree (project_id, customer_id, currency) WHERE (low_balance_cents IS NOT NULL);
 
 create table webhook_attempts (
   project_id uuid not null,
@@ -818,15 +1100,18 @@ declare
 begin
   for batch in select project_id, array_agg(id) as ids from written group by project_id loop
     select json_agg(s) into fee_sums
-      from (select f.invoice_id, sum(f.amount_cents) as cents
+      from (select f.invoice_id, sum(f.amount_cents) as cents, sum(f.discount_cents) as discount
               from fees f
              where f.project_id = batch.project_id and f.invoice_id = any(batch.ids)
              group by f.invoice_id) s;
     select i.id, i.subtotal_cents, coalesce(f.cents, 0) as cents into wrong
       from written i
-      left join json_to_recordset(coalesce(fee_sums, '[]')) as f (invoice_id uuid, cents numeric)
+      left join json_to_recordset(coalesce(fee_sums, '[]'))
+             as f (invoice_id uuid, cents numeric, discount numeric)
         on f.invoice_id = i.id
-     where i.project_id = batch.project_id and i.subtotal_cents <> coalesce(f.cents, 0)
+     where i.project_id = batch.project_id
+       and (i.subtotal_cents <> coalesce(f.cents, 0)
+            or i.discount_cents <> coalesce(f.discount, 0))
      limit 1;
     if found then
       raise exception 'invoice % is over % cents, its fees add up to %',
@@ -843,6 +1128,22 @@ CREATE OR REPLACE FUNCTION public.count_revision()
 AS $function$
 begin
   new.revision := old.revision + 1;
+  return new;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.keep_buyer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into parties (project_id, owner_id, version, body)
+  values (old.project_id, old.id, old.party_version, jsonb_build_object(
+    'name', old.name, 'email', old.email, 'external_id', old.external_id,
+    'address', old.address, 'city', old.city, 'postal_code', old.postal_code,
+    'region', old.region, 'country', old.country, 'tax_id', old.tax_id,
+    'tax_exemption', old.tax_exemption));
+  new.party_version := old.party_version + 1;
   return new;
 end $function$
 ;
@@ -902,6 +1203,35 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.record_credit_deltas()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  note record;
+  is_top_up boolean;
+begin
+  for note in
+    select *, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24 ') || currency as key
+      from written
+  loop
+    select cause = 'top_up' into is_top_up
+      from invoices
+     where project_id = note.project_id and id = note.invoice_id;
+    if is_top_up then
+      continue;
+    end if;
+    insert into analytics_deltas (project_id, kind, key, count, cents)
+    values (note.project_id, 'net', note.key, 0, -note.subtotal_cents);
+    if note.tax_cents <> 0 then
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (note.project_id, 'tax', note.key, 0, -note.tax_cents);
+    end if;
+  end loop;
+  return null;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION public.record_due_deltas()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -912,7 +1242,8 @@ begin
   if tg_op = 'INSERT' then
     for delta in
       select project_id, currency, count(*) as count,
-             sum(total_cents - amount_paid_cents - credit_applied_cents) as cents
+             sum(total_cents - credit_applied_cents - offset_cents - amount_paid_cents
+                 + overpaid_cents) as cents
         from after where status in ('outstanding', 'overdue') group by project_id, currency
     loop
       insert into analytics_deltas (project_id, kind, key, count, cents)
@@ -921,7 +1252,8 @@ begin
   elsif tg_op = 'DELETE' then
     for delta in
       select project_id, currency, count(*) as count,
-             sum(total_cents - amount_paid_cents - credit_applied_cents) as cents
+             sum(total_cents - credit_applied_cents - offset_cents - amount_paid_cents
+                 + overpaid_cents) as cents
         from before where status in ('outstanding', 'overdue') group by project_id, currency
     loop
       insert into analytics_deltas (project_id, kind, key, count, cents)
@@ -931,17 +1263,68 @@ begin
     for delta in
       select project_id, currency, sum(n) as count, sum(n * cents) as cents
         from (select project_id, currency, 1 as n,
-                     total_cents - amount_paid_cents - credit_applied_cents as cents
+                     total_cents - credit_applied_cents - offset_cents - amount_paid_cents
+                     + overpaid_cents as cents
                 from after where status in ('outstanding', 'overdue')
                union all
               select project_id, currency, -1,
-                     total_cents - amount_paid_cents - credit_applied_cents
+                     total_cents - credit_applied_cents - offset_cents - amount_paid_cents
+                     + overpaid_cents
                 from before where status in ('outstanding', 'overdue')) c
        group by project_id, currency
       having sum(n) <> 0 or sum(n * cents) <> 0
     loop
       insert into analytics_deltas (project_id, kind, key, count, cents)
       values (delta.project_id, 'due', delta.currency, delta.count, delta.cents);
+    end loop;
+  end if;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.record_net_deltas()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  delta record;
+begin
+  if tg_op = 'INSERT' then
+    for delta in
+      select project_id,
+             to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24 ') || currency as key,
+             count(*) as count, sum(subtotal_cents - discount_cents) as net, sum(tax_cents) as tax
+        from after where status <> 'voided' and cause <> 'top_up' group by 1, 2
+    loop
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (delta.project_id, 'net', delta.key, delta.count, delta.net);
+      if delta.tax <> 0 then
+        insert into analytics_deltas (project_id, kind, key, count, cents)
+        values (delta.project_id, 'tax', delta.key, 0, delta.tax);
+      end if;
+    end loop;
+  else
+    -- Only a void changes it.
+    for delta in
+      select project_id,
+             to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24 ') || currency as key,
+             sum(n) as count, sum(n * net) as net, sum(n * tax_cents) as tax
+        from (select 1 as n, project_id, created_at, currency,
+                     subtotal_cents - discount_cents as net, tax_cents
+                from after where status <> 'voided' and cause <> 'top_up'
+               union all
+              select -1, project_id, created_at, currency,
+                     subtotal_cents - discount_cents, tax_cents
+                from before where status <> 'voided' and cause <> 'top_up') c
+       group by 1, 2
+      having sum(n) <> 0
+    loop
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (delta.project_id, 'net', delta.key, delta.count, delta.net);
+      if delta.tax <> 0 then
+        insert into analytics_deltas (project_id, kind, key, count, cents)
+        values (delta.project_id, 'tax', delta.key, 0, delta.tax);
+      end if;
     end loop;
   end if;
   return null;
@@ -964,6 +1347,26 @@ begin
   loop
     insert into analytics_deltas (project_id, kind, key, count, cents)
     values (delta.project_id, 'paid', delta.key, delta.count, delta.cents);
+  end loop;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.record_refunded_deltas()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  delta record;
+begin
+  for delta in
+    select project_id,
+           to_char(refunded_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24 ') || currency as key,
+           count(*) as count, sum(amount_cents) as cents
+      from written group by 1, 2
+  loop
+    insert into analytics_deltas (project_id, kind, key, count, cents)
+    values (delta.project_id, 'refunded', delta.key, delta.count, delta.cents);
   end loop;
   return null;
 end $function$
@@ -1251,6 +1654,39 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.record_wallet_deltas()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  delta record;
+begin
+  if tg_op = 'INSERT' then
+    for delta in
+      select project_id, currency, sum(balance_cents) as cents from after group by 1, 2
+    loop
+      if delta.cents <> 0 then
+        insert into analytics_deltas (project_id, kind, key, count, cents)
+        values (delta.project_id, 'wallet', delta.currency, 0, delta.cents);
+      end if;
+    end loop;
+  else
+    for delta in
+      select project_id, currency, sum(cents) as cents
+        from (select project_id, currency, balance_cents as cents from after
+               union all
+              select project_id, currency, -balance_cents from before) c
+       group by 1, 2
+      having sum(cents) <> 0
+    loop
+      insert into analytics_deltas (project_id, kind, key, count, cents)
+      values (delta.project_id, 'wallet', delta.currency, 0, delta.cents);
+    end loop;
+  end if;
+  return null;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1258,6 +1694,31 @@ AS $function$
 begin
   raise exception 'amounts of % do not change once written', tg_table_name
     using errcode = 'check_violation';
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.refuse_former_credit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'credit is kept in the ledger: this version of the service is being replaced'
+    using errcode = 'object_not_in_prerequisite_state';
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.refuse_former_invoice()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select 1
+               from customers c
+              where c.project_id = new.project_id and c.id = new.customer_id and c.has_account) then
+    raise exception 'invoice of a customer with an account: this version is being replaced'
+      using errcode = 'object_not_in_prerequisite_state';
+  end if;
+  return new;
 end $function$
 ;
 
@@ -1270,25 +1731,49 @@ begin
 end $function$
 ;
 
+CREATE TRIGGER credit_entries_moved BEFORE INSERT ON public.credit_entries FOR EACH ROW EXECUTE FUNCTION refuse_former_credit();
+
+CREATE TRIGGER credit_notes_made AFTER INSERT ON public.credit_notes REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION record_credit_deltas();
+
+CREATE TRIGGER credit_notes_remain BEFORE DELETE ON public.credit_notes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER credit_notes_stay BEFORE UPDATE ON public.credit_notes FOR EACH ROW WHEN (((old.total_cents <> new.total_cents) OR (old.taxes <> new.taxes) OR (old.lines <> new.lines))) EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER credits_moved BEFORE INSERT ON public.credits FOR EACH ROW EXECUTE FUNCTION refuse_former_credit();
+
+CREATE TRIGGER customers_versions BEFORE UPDATE ON public.customers FOR EACH ROW WHEN (((old.name IS DISTINCT FROM new.name) OR (old.email IS DISTINCT FROM new.email) OR (old.external_id IS DISTINCT FROM new.external_id) OR (old.address IS DISTINCT FROM new.address) OR (old.city IS DISTINCT FROM new.city) OR (old.postal_code IS DISTINCT FROM new.postal_code) OR (old.region IS DISTINCT FROM new.region) OR (old.country IS DISTINCT FROM new.country) OR (old.tax_id IS DISTINCT FROM new.tax_id) OR (old.tax_exemption IS DISTINCT FROM new.tax_exemption))) EXECUTE FUNCTION keep_buyer();
+
 CREATE TRIGGER fees_remain BEFORE DELETE ON public.fees FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
-CREATE TRIGGER fees_stay BEFORE UPDATE ON public.fees FOR EACH ROW WHEN (((old.amount_cents <> new.amount_cents) OR (old.invoice_id <> new.invoice_id))) EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER fees_stay BEFORE UPDATE ON public.fees FOR EACH ROW WHEN (((old.amount_cents <> new.amount_cents) OR (old.invoice_id <> new.invoice_id) OR (old.discount_cents <> new.discount_cents))) EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER invoices_add_up AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION check_totals();
 
+CREATE TRIGGER invoices_by_former BEFORE INSERT ON public.invoices FOR EACH ROW WHEN ((new.buyer_version IS NULL)) EXECUTE FUNCTION refuse_former_invoice();
+
 CREATE TRIGGER invoices_changed AFTER UPDATE ON public.invoices REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_due_deltas();
+
+CREATE TRIGGER invoices_changed_net AFTER UPDATE ON public.invoices REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_net_deltas();
 
 CREATE TRIGGER invoices_made AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_due_deltas();
 
+CREATE TRIGGER invoices_made_net AFTER INSERT ON public.invoices REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_net_deltas();
+
 CREATE TRIGGER invoices_removed AFTER DELETE ON public.invoices REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION record_due_deltas();
 
-CREATE TRIGGER invoices_stay BEFORE UPDATE ON public.invoices FOR EACH ROW WHEN ((old.subtotal_cents <> new.subtotal_cents)) EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER invoices_stay BEFORE UPDATE ON public.invoices FOR EACH ROW WHEN (((old.subtotal_cents <> new.subtotal_cents) OR (old.discount_cents <> new.discount_cents) OR (old.tax_cents <> new.tax_cents) OR (old.total_cents <> new.total_cents) OR (old.credit_applied_cents <> new.credit_applied_cents))) EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER ledger_entries_stay BEFORE DELETE OR UPDATE ON public.ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER metrics_revised BEFORE UPDATE ON public.metrics FOR EACH ROW EXECUTE FUNCTION count_revision();
+
+CREATE TRIGGER parties_stay BEFORE DELETE OR UPDATE ON public.parties FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER payments_made AFTER INSERT ON public.payments REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION record_paid_deltas();
 
 CREATE TRIGGER payments_removed AFTER DELETE ON public.payments REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION record_paid_deltas();
+
+CREATE TRIGGER refunds_made AFTER INSERT ON public.refunds REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION record_refunded_deltas();
 
 CREATE TRIGGER subscriptions_changed AFTER UPDATE ON public.subscriptions REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_active_deltas();
 
@@ -1297,3 +1782,7 @@ CREATE TRIGGER subscriptions_made AFTER INSERT ON public.subscriptions REFERENCI
 CREATE TRIGGER subscriptions_removed AFTER DELETE ON public.subscriptions REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION record_active_deltas();
 
 CREATE TRIGGER subscriptions_revised BEFORE UPDATE ON public.subscriptions FOR EACH ROW EXECUTE FUNCTION count_revision();
+
+CREATE TRIGGER wallets_changed AFTER UPDATE ON public.wallets REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_wallet_deltas();
+
+CREATE TRIGGER wallets_made AFTER INSERT ON public.wallets REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_wallet_deltas();

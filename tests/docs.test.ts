@@ -3,12 +3,14 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { TSchema } from "typebox";
 import { afterAll, describe, expect, test } from "vitest";
 import { SETTINGS } from "../src/config.ts";
 import type { Context } from "../src/context.ts";
 import { openApi } from "../src/http/openapi/document.ts";
 import "../src/http/prometheus.ts";
 import { routeTable } from "../src/http/table.ts";
+import { checker } from "../src/http/validation.ts";
 import { renderDocs } from "../src/pages/docs/reference.ts";
 import type { OpenApiDocument, Operation } from "../src/schema/openapi.ts";
 import { registry } from "../src/telemetry.ts";
@@ -206,6 +208,15 @@ function find(root: OpenApiDocument, ref: string): unknown {
   return steps.reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], root);
 }
 
+describe("examples", () => {
+  const given = routes.filter(({ example }) => example !== undefined);
+
+  test.each(given.map((route) => [route.id, route] as const))("of %s can be sent", (_, route) => {
+    if (route.unparsed) return;
+    expect(() => checker(route.body as TSchema, "body")(route.example)).not.toThrow();
+  });
+});
+
 describe("the reference page", () => {
   test("needs no script and nothing from outside", () => {
     expect(page).not.toMatch(/<script|<iframe|<object|<link(?! rel="icon" href="data:)|<img/i);
@@ -224,6 +235,18 @@ describe("the reference page", () => {
       expect(page.split(`href="#object-${name}"`).length, name).toBeGreaterThan(3);
     }
     expect(page.match(/<code>package_size<\/code> /g)).toHaveLength(1);
+  });
+
+  test("a record is written out in one sample, which the others link to", () => {
+    const text = page.replace(/<[^>]*>/g, "");
+    // The portal shows a shorter note, and wallets, of its own.
+    for (const field of ['"invoice_number": "', '"applied_coupon_id": "', '"running_cents": ']) {
+      expect(text.split(field).length, field).toBeLessThanOrEqual(4);
+    }
+    const [, created = ""] = page.split('id="createInvoice"');
+    expect(created).toMatch(/<b>"invoice"<\/b>: <a href="#getInvoice">InvoiceWithFees<\/a>/);
+    const [, read = ""] = page.split('id="getInvoice"');
+    expect(read.slice(0, read.indexOf("</article>"))).toContain('<b>"amount_due_cents"</b>: 10000');
   });
 
   test("its samples say what the example requests said", () => {

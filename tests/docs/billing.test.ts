@@ -29,7 +29,16 @@ const WANTED = [
   "The order of lines",
   "Late usage",
   "The window of late usage",
+  "Taxes",
+  "Coupons",
+  "Grants and wallets",
+  "Credit notes",
+  "One-off invoices",
+  "Write-off",
+  "Refunds",
+  "Payment links",
   "One invoice, by hand",
+  "The same invoice, with money",
 ];
 
 let shell: Shell;

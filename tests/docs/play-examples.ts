@@ -3,13 +3,17 @@
 
 import { expect } from "vitest";
 import type { Shell } from "../cli/support.ts";
-import type { Body, Json } from "../support/app.ts";
+import type { Json } from "../support/app.ts";
 import { instant, Sandbox } from "../support/given.ts";
+import { withDefaults, withIds } from "./fill-calls.ts";
 import type { Call, Example, InvoiceTable, Story, UsageTable } from "./read-examples.ts";
 
 const HEAD = 'version: "1"\norg: default\nworkspace: default\nproject: default\n';
 /** Where tables of usage are played: one full month. */
 const MONTH = { from: "2026-01-01", to: "2026-02-01" };
+
+const STATUS = /^\d{3}$/;
+const FIELD = /^([a-z_\d.]+)=(.*)$/;
 
 let projects = 0;
 
@@ -54,36 +58,28 @@ async function travel(story: Sandbox, to: string): Promise<void> {
 }
 
 async function make(story: Sandbox, call: Call, i: number): Promise<void> {
-  const sent = call.body && (await withIds(story, withDefaults(call.path, call.body, i)));
-  const { status, body } = await story.call(call.method, call.path, sent);
-  const shown = `${call.at} ${call.method} ${call.path}: ${status} ${JSON.stringify(body)}`;
-  if (!call.expected.some((word) => /^\d{3}$/.test(word))) expect(status, shown).toBeLessThan(300);
-  for (const word of call.expected) expect(shown).toContain(word);
-}
-
-/** What the pages leave out of every call, because it is always the same. */
-function withDefaults(path: string, body: Body, i: number): Body {
-  if (path === "/v1/subscriptions") {
-    return { external_id: "acme", customer_id: "<acme>", ...body };
+  const path = await withIds(story, call.path);
+  const sent = call.body && (await withIds(story, withDefaults(call, i)));
+  const { status, body } = await story.call(call.method, path, sent);
+  const shown = `${call.at} ${call.method} ${call.path}: ${status} ${textOf(body)}`;
+  if (!call.expected.some((word) => STATUS.test(word))) expect(status, shown).toBeLessThan(300);
+  for (const word of call.expected) {
+    const [, field, value] = FIELD.exec(word) ?? [];
+    if (STATUS.test(word)) expect(String(status), shown).toBe(word);
+    else if (field === undefined) expect(shown).toContain(word);
+    else expect(`${field}=${valueAt(body, field)}`, shown).toBe(`${field}=${value}`);
   }
-  if (path !== "/v1/events") return body;
-  return { transaction_id: `call-${i}`, subscription_id: "ext:acme", ...body };
 }
 
-/** `<pro>` is the id of the plan with that code, `<acme>` that of the customer. */
-async function withIds(story: Sandbox, body: Body): Promise<Body> {
-  const { plans } = await story.get("/v1/plans?all=1");
-  const { customer } = await story.get("/v1/customers/ext:acme");
-  const ids = new Map<string, string>([
-    ["acme", customer.id],
-    ...plans.map(({ code, id }: Json) => [code, id]),
-  ]);
-  const text = JSON.stringify(body).replaceAll(/"<([\w.-]+)>"/g, (_, code: string) => {
-    const id = ids.get(code);
-    if (id === undefined) throw new Error(`No plan and no customer is called ${code}.`);
-    return JSON.stringify(id);
-  });
-  return JSON.parse(text) as Body;
+function textOf(body: Json): string {
+  return typeof body === "string" ? body : JSON.stringify(body);
+}
+
+/** Of the record that the answer holds: `taxes.0.tax_cents` is that of its first tax. */
+function valueAt(body: Json, field: string): string {
+  const [record] = Object.values(body);
+  const found = field.split(".").reduce<Json>((at, step) => at?.[step], record);
+  return typeof found === "object" ? JSON.stringify(found) : String(found);
 }
 
 /** An invoice in the form of the page's table. */
@@ -91,9 +87,30 @@ function written(invoice: Json, told: InvoiceTable | undefined, metrics: Json[])
   return {
     issued: invoice.issuing_date,
     lines: invoice.fees.map((fee: Json) => [nameOf(fee, metrics), String(fee.amount_cents)]),
+    between: [
+      ...invoice.coupons.map((coupon: Json) => [coupon.name, String(-coupon.amount_cents)]),
+      ...invoice.taxes.map((tax: Json) => [
+        `${tax.name} ${tax.percent} % of ${tax.taxable_cents}`,
+        String(tax.tax_cents),
+      ]),
+    ],
     total: String(invoice.total_cents),
-    due: told?.due === undefined ? undefined : String(invoice.amount_due_cents),
+    sums: (told?.sums ?? []).map(([name]) => [name, sumOf(invoice, name)]),
   };
+}
+
+/** With the sign that it has on the way from the lines to what is due. */
+function sumOf(invoice: Json, name: string): string {
+  const sums: Readonly<Record<string, number>> = {
+    Subtotal: invoice.subtotal_cents,
+    Credit: 0 - invoice.credit_applied_cents,
+    "Credit notes": 0 - invoice.offset_cents,
+    Paid: 0 - invoice.amount_paid_cents,
+    Overpaid: invoice.overpaid_cents,
+    "Written off": 0 - invoice.written_off_cents,
+    Due: invoice.amount_due_cents,
+  };
+  return String(sums[name] ?? "unknown");
 }
 
 /** "Tokens, model large (adjustment)": the name, the combination, and what is no plain fee. */

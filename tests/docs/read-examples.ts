@@ -8,16 +8,18 @@ export type Call = {
   readonly method: string;
   readonly path: string;
   readonly body: Body | undefined;
-  /** A status, or words of the answer. */
+  /** A status, words of the answer, or `field=value` of its record. */
   readonly expected: readonly string[];
 };
 
 export type InvoiceTable = {
   readonly issued: string;
   readonly lines: readonly (readonly [name: string, cents: string])[];
+  /** In italics: what coupons took, then taxes with their percent and base. */
+  readonly between: readonly (readonly [name: string, cents: string])[];
   readonly total: string;
-  /** Only where the page says it: less than the total by the credit that is used. */
-  readonly due: string | undefined;
+  /** Other rows in bold, where the page has them: credit that is used, payments, what is due. */
+  readonly sums: readonly (readonly [name: string, cents: string])[];
 };
 
 /** Calls from the first to the last, and every invoice they make. */
@@ -44,7 +46,9 @@ type Part =
 
 const HEADING = /^#{2,3} (.+)$/;
 const CALL =
-  /^(\d{4}-\d\d-\d\d(?:T[\d:.]+)?) +(GET|POST|PATCH|DELETE) (\S+)(?: (\{.*\}))?(?: → (.+))?$/;
+  /^(\d{4}-\d\d-\d\d(?:T[\d:.]+)?) +(GET|POST|PUT|PATCH|DELETE) (\S+)(?: (\{.*\}))?(?: → (.+))?$/;
+/** Words are parted by spaces, but for those in quotes. */
+const WORD = /(?:[^\s"]|"[^"]*")+/g;
 const INVOICE = /^Invoice of (\d{4}-\d\d-\d\d)$/;
 
 /** The sections that have prices, each to be played on its own. */
@@ -113,7 +117,8 @@ function callsOf(title: string, lines: readonly string[]): Call[] {
       throw new Error(`"${title}": "${line}" is no call.`);
     }
     const sent = body === undefined ? undefined : (JSON.parse(body) as Body);
-    return { at, method, path, body: sent, expected: expected.split(" ").filter(Boolean) };
+    const words = (expected.match(WORD) ?? []).map((word) => word.replaceAll('"', ""));
+    return { at, method, path, body: sent, expected: words };
   });
 }
 
@@ -128,12 +133,21 @@ function tableOf([head = [], , ...rows]: readonly string[][]): Part[] {
 }
 
 function invoiceOf(issued: string, rows: readonly string[][]): InvoiceTable {
-  const bold = (word: string) =>
-    rows.find(([name]) => name === `**${word}**`)?.[2]?.replaceAll("*", "");
-  const lines = rows.flatMap(([name = "", , cents = ""]) =>
-    name.startsWith("**") ? [] : [[name, cents] as const],
-  );
-  return { issued, lines, total: bold("Total") ?? "missing", due: bold("Due") };
+  const found = rows.map(([name = "", , cents = ""]) => ({ name, cents: bare(cents) }));
+  const named = (isIn: (name: string) => boolean) =>
+    found.filter(({ name }) => isIn(name)).map(({ name, cents }) => [bare(name), cents] as const);
+  const bold = named((name) => name.startsWith("**"));
+  return {
+    issued,
+    lines: named((name) => !name.startsWith("*")),
+    between: named((name) => /^\*[^*]/.test(name)),
+    total: bold.find(([name]) => name === "Total")?.[1] ?? "missing",
+    sums: bold.filter(([name]) => name !== "Total"),
+  };
+}
+
+function bare(cell: string): string {
+  return cell.replaceAll("*", "");
 }
 
 function storiesOf(
