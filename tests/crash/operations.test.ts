@@ -25,8 +25,8 @@ import { makeWorld, type World } from "./world.ts";
 import { WRITES, type Write } from "./writes.ts";
 
 // A deep run takes every statement of every operation on both sides. Every day each statement dies
-// on one side only; of the operations that are several transactions every fourth is left out, and
-// of those that are marked as sparse every second.
+// on one side only, and of long operations so many, spread over all of it.
+const DEATHS_MAX = 12;
 const deep = process.env.DUES_DEEP === "1";
 const CASES_MIN = deep ? 1_000 : 500;
 const TEST_MS = deep ? 1_200_000 : onCluster ? 480_000 : 120_000;
@@ -70,7 +70,7 @@ afterAll(async () => {
 /** An organization of its own for every case: what a write may touch is all there is in it. */
 type Target = Copy & World & { readonly project: ProjectId };
 type Outcome = { readonly ok: boolean; readonly replayed?: boolean };
-type Operation = Pick<Write, "name" | "atomic" | "repeats" | "sparse"> & {
+type Operation = Pick<Write, "name" | "atomic" | "repeats"> & {
   run(target: Target): Promise<Outcome>;
 };
 
@@ -218,13 +218,18 @@ function isEffect(line: string): boolean {
   return !line.startsWith("idempotency_keys");
 }
 
-/** On which sides of a statement this run lets the operation die. */
-function sidesOf(operation: Operation, statement: number): readonly ("before" | "after")[] {
-  if (deep) return ["before", "after"];
-  if (operation.sparse)
-    return statement % 2 === 0 ? [] : [statement % 4 === 1 ? "before" : "after"];
-  if (statement % 2 === 1) return ["before"];
-  return operation.atomic !== false || statement % 4 === 0 ? ["after"] : [];
+/** Where this run lets an operation of so many statements die. */
+function deathsOf(statements: number): Death[] {
+  const all = Array.from({ length: statements }, (_, i) => i + 1);
+  if (deep) {
+    return all.flatMap((statement) => [
+      { statement, when: "before" as const },
+      { statement, when: "after" as const },
+    ]);
+  }
+  const step = Math.max(1, statements / DEATHS_MAX);
+  const chosen = all.filter((n) => Math.floor(n / step) > Math.floor((n - 1) / step));
+  return chosen.map((statement, i) => ({ statement, when: i % 2 === 0 ? "before" : "after" }));
 }
 
 /** Declared as neither read nor write: it reads, in a snapshot. */
@@ -324,11 +329,7 @@ describe("a death leaves no trace, and trying again does it once", () => {
       if (operation.repeats) await operation.run(undisturbed);
       const states = { untouched, done, again: await stateOf(undisturbed) };
 
-      for (let statement = 1; statement <= statements; statement++) {
-        for (const when of sidesOf(operation, statement)) {
-          await dieAndRetry(operation, { statement, when }, states);
-        }
-      }
+      for (const death of deathsOf(statements)) await dieAndRetry(operation, death, states);
       for (let commit = 1; commit <= commits; commit++) {
         await dieAndRetry(operation, { statement: commit, when: "lost" }, states);
       }

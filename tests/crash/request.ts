@@ -14,8 +14,6 @@ export type Write = {
   readonly atomic?: false;
   /** True where nothing tells a repeat from a new wish: after a lost answer it is done again. */
   readonly repeats?: true;
-  /** True where the statements of a daily run are every second one, as there are many writes. */
-  readonly sparse?: true;
   /** Which project it is sent for, if not the world's own; null for the whole organization. */
   readonly project?: ((ids: World["ids"]) => string | undefined) | null;
 };

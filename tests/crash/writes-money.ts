@@ -127,6 +127,4 @@ const INVOICES: readonly Write[] = [
   ),
 ];
 
-export const MONEY_WRITES: readonly Write[] = [...TAXES_AND_COUPONS, ...LEDGER, ...INVOICES].map(
-  (write) => ({ ...write, sparse: true }),
-);
+export const MONEY_WRITES: readonly Write[] = [...TAXES_AND_COUPONS, ...LEDGER, ...INVOICES];
