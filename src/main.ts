@@ -18,7 +18,7 @@ import { readSecretKey } from "./key-file.ts";
 import { makeLog } from "./log.ts";
 import { createToken } from "./operations/create-token.ts";
 import { renewOrganizationId } from "./operations/renew-organization-id.ts";
-import { type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
+import { findTenant, type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
 import { type Distribution, distribute } from "./store/cluster.ts";
 import { ClusterDb, ClusterPointReads } from "./store/cluster-db.ts";
@@ -189,23 +189,30 @@ export async function renewOrganization(db: Db, slug: string, config: Config, no
   return { organization_id };
 }
 
-/** Creates the default tenant and a token in an empty database; undefined in any other. */
+/**
+ * Creates the default tenant and a token in an empty database. In the trial's own database it makes
+ * another token when none was kept, as after a start that ended early. Undefined in any other.
+ */
 async function firstTenant(db: Db, config: Config, now: Date): Promise<Profile | undefined> {
+  const isTrial = config.database_url === undefined;
   return db.tx(async (tx) => {
     await lockSetup(tx);
-    if ((await countOrganizations(tx)).count > 0) return undefined;
-    const mode = config.database_url === undefined ? "sandbox" : "live";
-    const { organization, ids } = await setUpTenant(tx, DEFAULT_SLUGS, mode, now);
-    const wanted = { ...FULL_TOKEN, name: "first start" };
-    const { token } = await createToken(tx, organization.id, wanted, null, now);
-    return { base_url: config.base_url, ...ids, token };
+    const isNew = (await countOrganizations(tx)).count === 0;
+    if (!isNew && (!isTrial || readProfile(config) !== undefined)) return undefined;
+    const tenant = isNew
+      ? await setUpTenant(tx, DEFAULT_SLUGS, isTrial ? "sandbox" : "live", now)
+      : await findTenant(tx, DEFAULT_SLUGS);
+    if (tenant === undefined) return undefined;
+    const wanted = { ...FULL_TOKEN, name: isNew ? "first start" : "another start" };
+    const { token } = await createToken(tx, tenant.organization.id, wanted, null, now);
+    return { base_url: config.base_url, ...tenant.ids, token };
   });
 }
 
 export type Running = {
   readonly base_url: string;
   readonly profile: Profile | undefined;
-  /** True when this start created the tenant: its token is printed, and never again. */
+  /** True when this start made the token: it is printed, and never again. */
   readonly first: boolean;
   stop(): Promise<void>;
 };
@@ -229,7 +236,6 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     undo.push(() => pool.end());
     const secret_key = readSecretKey(given);
     await checkSecretKey(pool, secret_key, systemClock.now());
-    const made = await firstTenant(pool, given, systemClock.now());
     const readiness = {
       draining: false,
       schema_version: await schemaVersion(),
@@ -263,6 +269,8 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
       tick: flushLastUsed(server),
     };
     undo.push(startLoop(lastUsed, log).stop);
+    // Behind whatever can fail: a token that nobody was shown would be lost.
+    const made = await firstTenant(pool, given, systemClock.now());
     const profile = keepProfile(given, base_url, made);
     return { base_url, profile, first: made !== undefined, stop: () => unwind(undo) };
   } catch (error) {
@@ -300,9 +308,16 @@ function flushLastUsed({ gate }: HttpServer): () => Promise<number> {
 async function listen(context: Context, readiness: Readiness, role: Role) {
   const { config } = context;
   const server = httpServer(context, readiness, role);
-  const address = await server.listen(config);
+  const address = await server.listen(config).catch(namePort(config.port));
   const base_url = config.port === 0 ? address : config.base_url;
   return { server, base_url };
+}
+
+function namePort(port: number): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    if (error.code !== "EADDRINUSE") throw error;
+    throw new StartError(`Port ${port} is taken. Try: npm start -- --port ${port + 1}`);
+  };
 }
 
 /** Health and metrics on their own port, if there is one: it answers until all has stopped. */
@@ -310,7 +325,7 @@ async function listenForHealth(context: Context, readiness: Readiness) {
   const { health_port: port, host } = context.config;
   if (port === undefined) return async () => {};
   const { fastify } = buildServer(context, healthRoutes(readiness));
-  await fastify.listen({ port, host });
+  await fastify.listen({ port, host }).catch(namePort(port));
   return () => fastify.close();
 }
 

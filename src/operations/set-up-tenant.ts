@@ -3,7 +3,7 @@
 
 import { refuse } from "../errors.ts";
 import type { Organization, Project } from "../schema/tenants.ts";
-import type { Tx } from "../store/db.ts";
+import type { Queryable, Tx } from "../store/db.ts";
 import * as tenants from "../store/tenants.ts";
 
 export type Slugs = { readonly org: string; readonly workspace: string; readonly project: string };
@@ -14,6 +14,22 @@ type Ids = {
   readonly workspace_id: string;
   readonly project_id: string;
 };
+
+/** What slugs name, where all of it is there. */
+export async function findTenant(
+  db: Queryable,
+  slugs: Slugs,
+): Promise<{ readonly organization: Organization; readonly ids: Ids } | undefined> {
+  const organization = await tenants.getOrganizationBySlug(db, slugs.org);
+  if (organization === undefined) return undefined;
+  const workspace = await tenants.getWorkspace(db, organization.id, slugs.workspace);
+  if (workspace === undefined) return undefined;
+  const project = await tenants.getProject(db, organization.id, workspace.id, slugs.project);
+  if (project === undefined) return undefined;
+  const organization_id = organization.key_creation_id;
+  const ids = { organization_id, workspace_id: workspace.id, project_id: project.id };
+  return { organization, ids };
+}
 
 export async function setUpTenant(
   tx: Tx,

@@ -53,6 +53,13 @@ export function getOrganization(db: Queryable, id: string) {
      where id = ${id}`);
 }
 
+export function getOrganizationBySlug(db: Queryable, slug: string) {
+  return db.maybeOne<Organization>(sql`
+    select ${ORGANIZATION}
+      from organizations
+     where slug = ${slug}`);
+}
+
 /** By the id that POST /v1/keys takes, which `renewKeyCreationId` changes. */
 export function findByKeyCreationId(db: Queryable, key_creation_id: string) {
   return db.maybeOne<Organization>(sql`

@@ -1,10 +1,15 @@
 // What the first start on a database tells, and whom; and what `dues init` makes of what is there.
 
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { banner } from "../../src/cli/server-commands.ts";
 import type { Running } from "../../src/main.ts";
 import { databaseUrl, testDatabase } from "../support/database.ts";
-import { startService } from "../support/processes.ts";
+import { ServiceProcess, startService } from "../support/processes.ts";
 import { type Shell, startShell } from "./support.ts";
 
 let shell: Shell;
@@ -70,3 +75,41 @@ test("a live project is not taken for the sandbox that was asked for", async () 
   expect((await init("--project", "trial", "--sandbox")).code).toBe(0);
   expect((await init("--project", "trial")).code).toBe(0);
 });
+
+const MAIN = resolve(import.meta.dirname, "../../dist/cli/main.js");
+
+function trial(folder: string, port: number): ServiceProcess {
+  const env = { PATH: process.env.PATH, DUES_DATA: folder, LOG_LEVEL: "error" };
+  const words = [MAIN, "serve", "--host", "127.0.0.1", "--port", String(port)];
+  return new ServiceProcess(spawn(process.execPath, words, { env }));
+}
+
+test("a first start on a taken port says so, and the next one has a token all the same", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "dues-first-"));
+  const other = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => other.once("listening", resolve));
+  const { port } = other.address() as AddressInfo;
+  const kept = async () => JSON.parse(await readFile(join(folder, "dev.json"), "utf8"));
+  try {
+    await expect(trial(folder, port).ready()).rejects.toThrow(
+      `Port ${port} is taken. Try: npm start -- --port ${port + 1}`,
+    );
+    const second = await trial(folder, 0).ready();
+    const [token] = TOKEN.exec(second.output) ?? [];
+    expect(await kept()).toMatchObject({ token, base_url: second.base_url });
+    await second.signal("SIGTERM");
+    await rm(join(folder, "dev.json"));
+    const third = await trial(folder, 0).ready();
+    const { token: another, project_id } = await kept();
+    expect(third.output).toContain(another);
+    expect(another).not.toBe(token);
+    const answer = await fetch(`${third.base_url}/v1/customers`, {
+      headers: { authorization: `Bearer ${another}`, "x-project-id": project_id },
+    });
+    expect(answer.status).toBe(200);
+    await third.signal("SIGTERM");
+  } finally {
+    other.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}, 60_000);
