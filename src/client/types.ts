@@ -574,6 +574,8 @@ export type ListSubscriptionsQuery = PageQuery & {
   readonly plan_id?: string | undefined;
   readonly external_id?: string | undefined;
   readonly status?: "pending" | "active" | "suspended" | "terminated" | "canceled" | undefined;
+  /** 1: those whose period cannot be billed. */
+  readonly billing_error?: "0" | "1" | undefined;
 };
 
 export type ListSubscriptionsReply = Page & { readonly subscriptions: readonly Subscription[] };

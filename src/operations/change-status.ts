@@ -3,10 +3,8 @@
 import { openPeriod } from "../domain/closing.ts";
 import { startOfDay, utcDate } from "../domain/dates.ts";
 import { type AskedStatus, transition } from "../domain/lifecycle.ts";
-import { AmountOutOfRange } from "../domain/money.ts";
 import { listAt } from "../domain/price-lists.ts";
-import { BadQuantity } from "../domain/pricing.ts";
-import { refuse, refuseField } from "../errors.ts";
+import { refuse } from "../errors.ts";
 import type { Tx } from "../store/db.ts";
 import * as openPeriods from "../store/open-periods.ts";
 import * as subscriptions from "../store/subscriptions.ts";
@@ -20,6 +18,7 @@ import { dropAhead } from "./place-ahead.ts";
 import { startNow } from "./start-pending.ts";
 import { lockPlan, recurring } from "./start-subscription.ts";
 import { ended } from "./subscription-facts.ts";
+import { orUnbillable } from "./unbillable.ts";
 
 type Billed = subscriptions.BilledSubscription;
 
@@ -127,15 +126,7 @@ export async function closeOrRefuse(
   ending: Ending,
   now: Date,
 ): Promise<Fact[]> {
-  try {
-    return await closeForCaller(tx, settings, ending, now);
-  } catch (error) {
-    if (error instanceof BadQuantity || error instanceof AmountOutOfRange) {
-      const message = `The invoice of the open period cannot be made. ${error.message}`;
-      throw refuseField("properties", "unbillable", message);
-    }
-    throw error;
-  }
+  return orUnbillable(() => closeForCaller(tx, settings, ending, now));
 }
 
 function hasBegun({ started_at, terminated_at }: Billed): boolean {

@@ -10,6 +10,7 @@ import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import * as wallets from "../store/wallets.ts";
 import { previewInvoice } from "./preview-invoice.ts";
+import { isUnbillable } from "./unbillable.ts";
 
 const SUBSCRIPTIONS_MAX = 1_000;
 
@@ -39,12 +40,23 @@ export async function runningOf(
   const running = new Map<string, number>();
   for (const { id, status } of rows) {
     if (!isLive(status) || status === "pending") continue;
-    const request = { subscription_id: id, at: "period_end" as const };
-    const { invoice_preview } = await previewInvoice(db, settings, request, now);
-    const { currency, total_cents } = invoice_preview;
+    const found = await preview(db, settings, id, now);
+    if (found === undefined) continue;
+    const { currency, total_cents } = found;
     running.set(currency, sumCents([running.get(currency) ?? 0, total_cents]));
   }
   return running;
+}
+
+/** Undefined where no invoice can be made: nothing is running there until that is mended. */
+async function preview(db: Queryable, settings: ProjectSettings, id: string, now: Date) {
+  try {
+    const request = { subscription_id: id, at: "period_end" as const };
+    return (await previewInvoice(db, settings, request, now)).invoice_preview;
+  } catch (error) {
+    if (isUnbillable(error)) return undefined;
+    throw error;
+  }
 }
 
 export function shownWallet(row: wallets.WalletRow, running_cents: number): Wallet {

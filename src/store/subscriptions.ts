@@ -123,6 +123,8 @@ export type SubscriptionFilter = {
   readonly status?: string;
   readonly plan_id?: string;
   readonly external_id?: string;
+  /** "1": whose period could not be billed; "0": the others. */
+  readonly billing_error?: string;
 };
 
 export function list(
@@ -136,6 +138,9 @@ export function list(
   if (filter.status) where.push(sql`s.status = ${filter.status}`);
   if (filter.plan_id) where.push(sql`s.plan_id = ${filter.plan_id}`);
   if (filter.external_id) where.push(sql`s.external_id = ${filter.external_id}`);
+  if (filter.billing_error) {
+    where.push(sql`(s.set_aside_reason is not null) = ${filter.billing_error === "1"}`);
+  }
   return page<SubscriptionRow>(
     db,
     {
@@ -241,7 +246,8 @@ export function mergeProperties(
 ) {
   return tx.one<{ properties: Record<string, unknown> }>(sql`
     update subscriptions
-       set properties = properties || ${json(properties)}::jsonb, updated_at = ${now}
+       set properties = properties || ${json(properties)}::jsonb, updated_at = ${now},
+           set_aside_until = null
      where project_id = ${project} and id = ${id}
     returning properties`);
 }

@@ -5,6 +5,7 @@ import { refuse, refuseField } from "../../errors.ts";
 import { createInvoice, oneOffRequest, patchInvoice } from "../../operations/invoice-one-off.ts";
 import { previewInvoice, shownPreviews } from "../../operations/preview-invoice.ts";
 import { readInvoice, shownInvoice } from "../../operations/shown-invoice.ts";
+import { orUnbillable } from "../../operations/unbillable.ts";
 import { voidInvoice } from "../../operations/void-invoice.ts";
 import { writeOffInvoice } from "../../operations/write-off-invoice.ts";
 import {
@@ -120,7 +121,9 @@ const preview = own({
   handle: ({ db, settings, body, now }) =>
     db.snapshot(async (tx) => {
       const asked = previewOf(body);
-      if ("subscription_id" in asked) return previewInvoice(tx, settings, asked, now);
+      if ("subscription_id" in asked) {
+        return orUnbillable(() => previewInvoice(tx, settings, asked, now));
+      }
       const request = await oneOffRequest(tx, settings, asked, now);
       const [invoice_preview] = await shownPreviews(tx, settings.id, [request], now);
       if (invoice_preview === undefined) throw new Error("One request makes one preview.");

@@ -68,6 +68,7 @@ const list = read({
     plan_id: Type.Optional(Uuid),
     external_id: Type.Optional(Type.String({ maxLength: 255 })),
     status: Type.Optional(OneOf(SUBSCRIPTION_STATUSES)),
+    billing_error: Type.Optional(OneOf(["0", "1"], "1: those whose period cannot be billed.")),
   }),
   reply: [200, Page("subscriptions", Subscription)],
   async handle({ db, project, query }) {

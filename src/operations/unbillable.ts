@@ -1,0 +1,20 @@
+// When an invoice cannot be made of what a subscription says.
+
+import { AmountOutOfRange } from "../domain/money.ts";
+import { BadQuantity } from "../domain/pricing.ts";
+import { refuseField } from "../errors.ts";
+
+/** The caller is told why. */
+export async function orUnbillable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isUnbillable(error)) throw error;
+    const message = `The invoice of the open period cannot be made. ${error.message}`;
+    throw refuseField("properties", "unbillable", message);
+  }
+}
+
+export function isUnbillable(error: unknown): error is BadQuantity | AmountOutOfRange {
+  return error instanceof BadQuantity || error instanceof AmountOutOfRange;
+}
