@@ -10,6 +10,11 @@
 
 import { existsSync } from "node:fs";
 
+const [major = 0] = process.versions.node.split(".").map(Number);
+if (major < 20) {
+  console.error(`dues needs Node 20 or newer, this is ${process.versions.node}.`);
+  process.exit(1);
+}
 if (existsSync(new URL("../src", import.meta.url))) {
   const { orFail, prepare } = await import("../scripts/run.js");
   await orFail(prepare);

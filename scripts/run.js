@@ -19,6 +19,12 @@ import { dirname, join, relative } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
+const [major = 0] = process.versions.node.split(".").map(Number);
+if (major < 20) {
+  console.error(`dues needs Node 20 or newer, this is ${process.versions.node}.`);
+  process.exit(1);
+}
+
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const at = (...names) => join(root, ...names);
 const bin = (name) => at("node_modules", ".bin", name);

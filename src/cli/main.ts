@@ -17,11 +17,12 @@ function leaveQuietly(error: NodeJS.ErrnoException): void {
 
 async function ask(question: string, hidden = false): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  process.stderr.write(question);
+  if (hidden) process.stderr.write(question);
   const output = hidden ? silent : process.stderr;
   const lines = createInterface({ input: process.stdin, output, terminal: true });
   try {
-    return await lines.question("");
+    // A question that was written before would be erased: the line is drawn anew for the answer.
+    return await lines.question(hidden ? "" : question);
   } finally {
     lines.close();
     if (hidden) process.stderr.write("\n");

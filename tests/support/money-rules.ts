@@ -28,7 +28,7 @@ const TAXED_FEES: Sql = sql`
     left join (${CREDITED}) c on c.project_id = f.project_id and c.invoice_id = f.invoice_id
                              and c.fee_id = f.id`;
 
-/** What the entries of a list in a column add up to, as a table that a cluster joins node by node. */
+/** What the entries of a list in a column add up to: a table that a cluster joins node by node. */
 function listed(table: string, column: string, field: string): Sql {
   return raw(`select x.project_id, x.id, sum(e.${field}) as sum
                 from ${table} x
