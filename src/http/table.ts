@@ -10,7 +10,6 @@ import { billingEventRoutes } from "./routes/billing-events.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { clockRoutes } from "./routes/clock.ts";
 import { couponRoutes } from "./routes/coupons.ts";
-import { creditNoteDocumentRoutes } from "./routes/credit-note-documents.ts";
 import { creditNoteRoutes } from "./routes/credit-notes.ts";
 import { customerRoutes } from "./routes/customers.ts";
 import { documentRoutes } from "./routes/documents.ts";
@@ -62,7 +61,6 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...portalRoutes(views),
     ...portalLinkRoutes,
     ...documentRoutes(views, pdfs),
-    ...creditNoteDocumentRoutes(views, pdfs),
     ...eInvoiceRoutes,
     ...billingEventRoutes,
     ...mcpRoutes(() => table),
