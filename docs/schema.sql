@@ -305,6 +305,13 @@ create table credits (
   constraint credits_balance_cents_check CHECK ((balance_cents >= 0))
 );
 
+create table customer_words (
+  project_id uuid not null,
+  word text not null,
+  seq bigint not null,
+  constraint customer_words_pkey PRIMARY KEY (project_id, word, seq)
+);
+
 create table customers (
   project_id uuid not null,
   id uuid not null,
@@ -729,6 +736,8 @@ create table projects (
   invoice_prefix text not null default 'INV'::text,
   credit_note_prefix text not null default 'CN'::text,
   party_version integer not null default 1,
+  support_email text not null default ''::text,
+  payment_instructions text not null default ''::text,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_customer_prefix_key UNIQUE (customer_prefix),
   constraint projects_slug_key UNIQUE (organization_id, workspace_id, slug),
@@ -1145,6 +1154,31 @@ begin
     'tax_exemption', old.tax_exemption));
   new.party_version := old.party_version + 1;
   return new;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.keep_customer_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'UPDATE' then
+    delete from customer_words
+     where project_id = old.project_id and seq = old.seq
+       and word = any(string_to_array(
+         translate(lower(old.name || ' ' || old.email || ' ' || old.external_id),
+                   E'\t\n\r!"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~', repeat(' ', 35)),
+         ' '));
+  end if;
+  insert into customer_words (project_id, word, seq)
+  select distinct a.project_id, w.word, new.seq
+    from project_anchors a
+    cross join unnest(string_to_array(
+      translate(lower(new.name || ' ' || new.email || ' ' || new.external_id),
+                E'\t\n\r!"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~', repeat(' ', 35)),
+      ' ')) as w (word)
+   where a.project_id = new.project_id and w.word <> '';
+  return null;
 end $function$
 ;
 
@@ -1740,6 +1774,10 @@ CREATE TRIGGER credit_notes_remain BEFORE DELETE ON public.credit_notes FOR EACH
 CREATE TRIGGER credit_notes_stay BEFORE UPDATE ON public.credit_notes FOR EACH ROW WHEN (((old.total_cents <> new.total_cents) OR (old.taxes <> new.taxes) OR (old.lines <> new.lines))) EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER credits_moved BEFORE INSERT ON public.credits FOR EACH ROW EXECUTE FUNCTION refuse_former_credit();
+
+CREATE TRIGGER customers_named AFTER INSERT ON public.customers FOR EACH ROW EXECUTE FUNCTION keep_customer_words();
+
+CREATE TRIGGER customers_renamed AFTER UPDATE ON public.customers FOR EACH ROW WHEN (((old.name IS DISTINCT FROM new.name) OR (old.email IS DISTINCT FROM new.email) OR (old.external_id IS DISTINCT FROM new.external_id))) EXECUTE FUNCTION keep_customer_words();
 
 CREATE TRIGGER customers_versions BEFORE UPDATE ON public.customers FOR EACH ROW WHEN (((old.name IS DISTINCT FROM new.name) OR (old.email IS DISTINCT FROM new.email) OR (old.external_id IS DISTINCT FROM new.external_id) OR (old.address IS DISTINCT FROM new.address) OR (old.city IS DISTINCT FROM new.city) OR (old.postal_code IS DISTINCT FROM new.postal_code) OR (old.region IS DISTINCT FROM new.region) OR (old.country IS DISTINCT FROM new.country) OR (old.tax_id IS DISTINCT FROM new.tax_id) OR (old.tax_exemption IS DISTINCT FROM new.tax_exemption))) EXECUTE FUNCTION keep_buyer();
 

@@ -291,9 +291,9 @@ export function usageCommand(io: Io): Command {
 
 type UsageCharge = SubscriptionUsage["charges"][number];
 
-/** The metric, and the combination of dimensions that the line is for. */
-function usageName({ billable_metric_code, dimensions }: UsageCharge): string {
-  return clean([billable_metric_code, dimensionsText(dimensions)].filter(Boolean).join(", "));
+/** What documents call it, and the combination of dimensions that the line is for. */
+function usageName({ name, dimensions }: UsageCharge): string {
+  return clean([name, dimensionsText(dimensions)].filter(Boolean).join(", "));
 }
 
 function usageRate({ rate, charge_model }: UsageCharge): string {

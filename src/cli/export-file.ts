@@ -88,6 +88,8 @@ const UNSET: Omit<Settings, "name"> = {
   invoice_prefix: "INV",
   credit_note_prefix: "CN",
   payment_url: "",
+  payment_instructions: "",
+  support_email: "",
   logo_color: "#3347c4",
   net_payment_days: 14,
   default_currency: "USD",

@@ -158,8 +158,11 @@ export function customerReads(io: Io): Command[] {
     name: "customers",
     many: "customers",
     says: "List customers, newest first.",
-    examples: [["dues customers list --all", "every customer"]],
-    filters: [],
+    examples: [
+      ["dues customers list --all", "every customer"],
+      ["dues customers list --search acme", "by the beginning of words of name, email or your id"],
+    ],
+    filters: [{ flag: "--search <text>", says: "words of name, email or your id, or a short id" }],
     columns: [
       { title: "EXTERNAL ID", of: (row) => row.external_id },
       { title: "NAME", of: (row) => row.name },
@@ -168,7 +171,8 @@ export function customerReads(io: Io): Command[] {
       { title: "CREATED", of: (row) => day(row.created_at) },
       { title: "ID", of: (row) => row.id },
     ],
-    read: (dues, _flags, page) => dues.customers.all(page),
+    read: (dues, { search }, page) =>
+      dues.customers.all({ ...page, ...(search !== undefined && { search: String(search) }) }),
   });
   const what = {
     name: "customers",

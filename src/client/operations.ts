@@ -210,12 +210,12 @@ export abstract class Operations extends Calls {
     return this.call("POST", "/v1/customers", options, { body });
   }
 
-  /** List customers, or find one by external_id. */
+  /** List customers, search them, or find one by external_id. */
   listCustomers(
     query: ListCustomersQuery & { readonly external_id: string },
     options?: CallOptions,
   ): Promise<{ readonly customer: Customer }>;
-  /** List customers, or find one by external_id. */
+  /** List customers, search them, or find one by external_id. */
   listCustomers(
     query?: Omit<ListCustomersQuery, "external_id">,
     options?: CallOptions,

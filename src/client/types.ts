@@ -196,6 +196,11 @@ export type CreateCustomerBody = {
 export type ListCustomersQuery = PageQuery & {
   /** Answers {customer} instead of a list. */
   readonly external_id?: string | undefined;
+  /**
+   * Words, each of which begins a word of the name, email or external_id, in any case:
+   * ac lt finds Acme Ltd. Or a short_id.
+   */
+  readonly search?: string | undefined;
 };
 
 export type ListCustomersReply = Page & { readonly customers: readonly Customer[] };
@@ -601,6 +606,8 @@ export type SubscriptionUsage = {
   readonly currency: Currency;
   readonly charges: readonly {
     readonly charge_id: string;
+    /** As on documents: the charge's, else the metric's. */
+    readonly name: string;
     readonly billable_metric_code: string;
     readonly units: string;
     readonly amount_cents: Cents;
@@ -1500,6 +1507,10 @@ export type Settings = {
    * {currency}.
    */
   readonly payment_url: string;
+  /** How to pay otherwise, such as bank details, for whoever has something to pay. */
+  readonly payment_instructions: string;
+  /** Where customers ask about a bill. */
+  readonly support_email: string;
   /** #rrggbb */
   readonly logo_color: string;
   readonly net_payment_days: number;
@@ -1533,6 +1544,10 @@ export type SetSettingsBody = {
    * {currency}.
    */
   readonly payment_url?: string;
+  /** How to pay otherwise, such as bank details, for whoever has something to pay. */
+  readonly payment_instructions?: string;
+  /** Where customers ask about a bill. */
+  readonly support_email?: string;
   /** #rrggbb */
   readonly logo_color?: string;
   readonly net_payment_days?: number;

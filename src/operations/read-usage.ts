@@ -28,7 +28,6 @@ import {
 } from "./load-closing.ts";
 
 export type ChargeUsage = SubscriptionUsage["charges"][number] & {
-  readonly name: string;
   /** The name with the values of its dimensions, as documents have it. */
   readonly title: string;
 };
@@ -49,7 +48,7 @@ export async function readUsage(
     period_start: subscription.current_period_start,
     period_end: shownEnd(subscription.current_period_next),
     currency,
-    charges: charges.map(({ name: _name, title: _title, ...charge }) => charge),
+    charges: charges.map(({ title: _title, ...charge }) => charge),
     amount_cents: sumCents(charges.map((charge) => charge.amount_cents)),
     as_of: now,
   };

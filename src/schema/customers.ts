@@ -88,6 +88,16 @@ export const CustomerPatch = Type.Object(
 );
 export type CustomerPatch = Static<typeof CustomerPatch>;
 
+/** Of the list: each word begins a word of the name, the email or the external_id. */
+export const Search = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  description:
+    "Words, each of which begins a word of the name, email or external_id, in any case: ac lt finds Acme Ltd. Or a short_id.",
+});
+/** Each is looked up by itself. */
+export const SEARCH_WORDS_MAX = 10;
+
 /** A customer's credit in one currency: it lowers what is due on the next invoice. */
 export const Credit = Type.Object(
   { currency: Currency, balance_cents: Cents },

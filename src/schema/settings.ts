@@ -1,13 +1,14 @@
 // What a project says about itself on documents, and its rules of billing.
 
 import Type, { type Static } from "typebox";
-import { Country, Currency, OneOf, TEXT_MAX, Text } from "./common.ts";
+import { Country, Currency, Email, OneOf, TEXT_MAX, Text } from "./common.ts";
 import { TaxCodes } from "./taxes.ts";
 
 export const NET_PAYMENT_DAYS_MAX = 365;
 export const LATE_USAGE_PERIODS_MAX = 24;
 export const PORTAL_ACCESS = ["open", "signed"] as const;
 export const ADDRESS_MAX = 1_000;
+export const PAYMENT_INSTRUCTIONS_MAX = 2_000;
 const Prefix = Type.String({ pattern: "^[A-Z0-9]{1,8}$" });
 
 const fields = {
@@ -27,6 +28,11 @@ const fields = {
     description:
       "https, with {invoice_id} {number} {customer_id} {external_id} {amount_due_cents} {currency}.",
   }),
+  payment_instructions: Type.String({
+    maxLength: PAYMENT_INSTRUCTIONS_MAX,
+    description: "How to pay otherwise, such as bank details, for whoever has something to pay.",
+  }),
+  support_email: Type.String({ ...Email, description: "Where customers ask about a bill." }),
   logo_color: Type.String({ pattern: "^#[0-9a-fA-F]{6}$", description: "#rrggbb" }),
   net_payment_days: Type.Integer({ minimum: 0, maximum: NET_PAYMENT_DAYS_MAX }),
   default_currency: Currency,
@@ -59,6 +65,8 @@ export const SettingsPut = Type.Object(
     invoice_prefix: Type.Optional(fields.invoice_prefix),
     credit_note_prefix: Type.Optional(fields.credit_note_prefix),
     payment_url: Type.Optional(fields.payment_url),
+    payment_instructions: Type.Optional(fields.payment_instructions),
+    support_email: Type.Optional(fields.support_email),
     logo_color: Type.Optional(fields.logo_color),
     net_payment_days: Type.Optional(fields.net_payment_days),
     default_currency: Type.Optional(fields.default_currency),

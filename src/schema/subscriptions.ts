@@ -158,6 +158,7 @@ export const SubscriptionUsage = Type.Object(
     charges: Type.Array(
       Type.Object({
         charge_id: Uuid,
+        name: Type.String({ description: "As on documents: the charge's, else the metric's." }),
         billable_metric_code: Type.String(),
         units: Type.String(),
         amount_cents: Cents,

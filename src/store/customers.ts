@@ -1,10 +1,16 @@
 // Customers: by id, or by the caller's own id as `ext:<external_id>`.
 
+import { refuseField } from "../errors.ts";
 import { canonicalUuid, newCustomerId, newRank, newShortId } from "../ids.ts";
-import type { Customer, CustomerCreate, CustomerPatch } from "../schema/customers.ts";
+import {
+  type Customer,
+  type CustomerCreate,
+  type CustomerPatch,
+  SEARCH_WORDS_MAX,
+} from "../schema/customers.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
-import { json, type Sql, sql } from "./sql.ts";
+import { join, json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
 const COLUMNS: Sql = sql`id, short_id, external_id, name, email, currency, address, city,
@@ -41,18 +47,67 @@ export function get(db: Queryable, project: ProjectId, ref: string) {
      where project_id = ${project} and ${matchesRef(ref)}`);
 }
 
-export function list(db: Queryable, project: ProjectId, request: PageRequest) {
+/** `search`: each of its words begins a word of the name, the email or the external_id. */
+export async function list(
+  db: Queryable,
+  project: ProjectId,
+  filter: { readonly search?: string | undefined },
+  request: PageRequest,
+) {
+  const { search } = filter;
+  const found = search === undefined ? [] : [await matchesSearch(db, project, search)];
   return page<Customer>(
     db,
     {
       columns: COLUMNS,
-      from: sql`customers`,
-      where: [sql`project_id = ${project}`],
-      project: sql`project_id`,
-      order: [{ column: sql`seq`, type: sql`bigint` }],
+      from: sql`customers c`,
+      where: [sql`c.project_id = ${project}`, ...found],
+      project: sql`c.project_id`,
+      order: [{ column: sql`c.seq`, type: sql`bigint` }],
     },
     request,
   );
+}
+
+const SHORT_ID = /^cust_[0-9a-z]{4}$/;
+/** What parts words, as in migration 0019. */
+const SIGNS = "\t\n\r!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+
+/** Text without a word is found nowhere. What looks like a short_id may be one, or words. */
+async function matchesSearch(db: Queryable, project: ProjectId, search: string): Promise<Sql> {
+  // The database parts them, so that they are lower-cased as those that it keeps.
+  const words = await db.many<{ word: string }>(sql`
+    select distinct word
+      from unnest(string_to_array(
+             translate(lower(${search}), ${SIGNS}, ${" ".repeat(SIGNS.length)}), ' ')) as word
+     where word <> ''`);
+  if (words.length > SEARCH_WORDS_MAX) {
+    const message = `search takes at most ${SEARCH_WORDS_MAX} words.`;
+    throw refuseField("search", "too_long", message);
+  }
+  if (words.length === 0) return sql`false`;
+  const begun = join(
+    words.map(({ word }) => sql`c.seq in (${beginning(project, word)})`),
+    " and ",
+  );
+  const short_id = search.trim().toLowerCase();
+  if (!SHORT_ID.test(short_id)) return begun;
+  return sql`c.seq in (
+    select c.seq
+      from customers c
+     where c.project_id = ${project} and ${begun}
+     union all
+    select n.seq
+      from customers n
+     where n.project_id = ${project} and n.short_id = ${short_id} and n.short_id_unique)`;
+}
+
+/** Of the customers that have a word which begins so: in the order of bytes, a range of the key. */
+function beginning(project: ProjectId, word: string): Sql {
+  return sql`
+    select w.seq
+      from customer_words w
+     where w.project_id = ${project} and w.word >= ${word} and w.word < ${`${word}\u{10ffff}`}`;
 }
 
 /** Undefined when the external_id is taken. */

@@ -9,8 +9,8 @@ import type { ProjectId } from "./tenants.ts";
 const COLUMNS: Sql = sql`coalesce(issuer_name, name) as name, issuer_address as address,
   issuer_city as city, issuer_postal_code as postal_code, issuer_region as region,
   issuer_country as country, issuer_tax_id as tax_id, tax_codes, footer, invoice_prefix,
-  credit_note_prefix, payment_url, logo_color, net_payment_days, default_currency, late_usage_periods,
-  portal_access`;
+  credit_note_prefix, payment_url, payment_instructions, support_email, logo_color, net_payment_days,
+  default_currency, late_usage_periods, portal_access`;
 
 export function get(db: Queryable, project: ProjectId) {
   return db.one<Settings>(sql`
@@ -41,6 +41,8 @@ export async function patch(tx: Tx, project: ProjectId, change: SettingsPut): Pr
            invoice_prefix = coalesce(${change.invoice_prefix}, invoice_prefix),
            credit_note_prefix = coalesce(${change.credit_note_prefix}, credit_note_prefix),
            payment_url = coalesce(${change.payment_url}, payment_url),
+           payment_instructions = coalesce(${change.payment_instructions}, payment_instructions),
+           support_email = coalesce(${change.support_email}, support_email),
            party_version = party_version + ${isPartyChange ? 1 : 0},
            logo_color = coalesce(lower(${change.logo_color}), logo_color),
            net_payment_days = coalesce(${change.net_payment_days}, net_payment_days),

@@ -14,6 +14,7 @@ const HEAD = { version: "1", org: "acme", workspace: "main", project: "test" } a
 const SETTINGS: Settings = {
   ...{ name: "Test", address: "", city: "", postal_code: "", region: "", country: "" },
   ...{ tax_id: "", tax_codes: null, footer: "", payment_url: "", logo_color: "#3347c4" },
+  ...{ payment_instructions: "", support_email: "" },
   ...{ invoice_prefix: "INV", credit_note_prefix: "CN", net_payment_days: 14 },
   ...{ default_currency: "USD", late_usage_periods: 2, portal_access: "open" },
 };

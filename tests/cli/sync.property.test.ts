@@ -256,6 +256,7 @@ type Entry = Readonly<Record<string, unknown>>;
 /** What the export leaves out of the settings that are drawn here. */
 const UNSET = {
   ...{ address: "", country: "", tax_codes: null, footer: "", invoice_prefix: "INV" },
+  ...{ payment_instructions: "", support_email: "" },
   ...{ payment_url: "", logo_color: "#3347c4", net_payment_days: 14, portal_access: "open" },
 };
 

@@ -16,6 +16,8 @@ export const ISSUER: DocumentInput["issuer"] = {
   invoice_prefix: "INV",
   credit_note_prefix: "CN",
   payment_url: "",
+  payment_instructions: "",
+  support_email: "",
   logo_color: "#0b6e4f",
   net_payment_days: 14,
   default_currency: "USD",

@@ -58,7 +58,7 @@ const LISTINGS: readonly Listing[] = [
     path: "/v1/customers",
     title: "List customers",
     description:
-      "Lists customers, newest first. Use it to browse; when you know an id or external_id, use get_customer.",
+      "Lists customers, newest first. Give search to find one by name or email; when you know an id or external_id, use get_customer.",
     leftOut: ["external_id"],
   },
   {

@@ -6,7 +6,7 @@ import { emit } from "../../operations/emit.ts";
 import { holding } from "../../operations/resolve-charges.ts";
 import { checkTaxCodes } from "../../operations/tax-codes.ts";
 import { ListOrOne, PageQuery, Wrapped } from "../../schema/common.ts";
-import { Credit, Customer, CustomerCreate, CustomerPatch } from "../../schema/customers.ts";
+import { Credit, Customer, CustomerCreate, CustomerPatch, Search } from "../../schema/customers.ts";
 import * as customers from "../../store/customers.ts";
 import * as ledger from "../../store/ledger.ts";
 import { pageOf } from "../paging.ts";
@@ -60,7 +60,7 @@ const listCustomers = read({
   path: "/v1/customers",
   id: "listCustomers",
   tag,
-  summary: "List customers, or find one by external_id",
+  summary: "List customers, search them, or find one by external_id",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -68,6 +68,7 @@ const listCustomers = read({
     external_id: Type.Optional(
       Type.String({ description: "Answers {customer} instead of a list." }),
     ),
+    search: Type.Optional(Search),
   }),
   reply: [200, ListOrOne("customers", { key: "external_id", one: "customer" }, Customer)],
   async handle({ db, project, query }) {
@@ -76,7 +77,7 @@ const listCustomers = read({
       if (customer === undefined) throw refuse("not_found", "No customer has this external_id.");
       return { customer };
     }
-    const { rows, has_more, total_count } = await customers.list(db, project, pageOf(query));
+    const { rows, has_more, total_count } = await customers.list(db, project, query, pageOf(query));
     return { customers: rows, has_more, total_count };
   },
 });

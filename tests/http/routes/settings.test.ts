@@ -19,6 +19,7 @@ test("a new project has its own name and the usual terms", async () => {
     ...{ city: "", postal_code: "", region: "", country: "" },
     tax_id: "",
     ...{ tax_codes: null, footer: "", payment_url: "" },
+    ...{ payment_instructions: "", support_email: "" },
     ...{ invoice_prefix: "INV", credit_note_prefix: "CN" },
     logo_color: "#3347c4",
     net_payment_days: 14,
@@ -48,6 +49,15 @@ test("what is put is kept, what is left out stays, and the log says what changed
   });
 });
 
+test("how to pay and whom to ask are kept, and emptied again", async () => {
+  const project = await sandbox(app, "2025-01-10");
+  const told = { payment_instructions: "IBAN DE00\nBIC X", support_email: "billing@blue.test" };
+  const { settings } = await project.ok("PUT", "/v1/settings", told);
+  expect(settings).toMatchObject(told);
+  const none = { payment_instructions: "", support_email: "" };
+  expect((await project.ok("PUT", "/v1/settings", none)).settings).toMatchObject(none);
+});
+
 test("days to pay count for the next invoice, and the currency for the next customer", async () => {
   const project = await sandbox(app, "2025-01-10");
   await project.ok("PUT", "/v1/settings", { net_payment_days: 30, default_currency: "EUR" });
@@ -70,6 +80,8 @@ test.each([
   [{ net_payment_days: 1.5 }, "net_payment_days", "type"],
   [{ late_usage_periods: 25 }, "late_usage_periods", "maximum"],
   [{ default_currency: "XXQ" }, "default_currency", "format"],
+  [{ support_email: "nobody" }, "support_email", "pattern"],
+  [{ payment_instructions: "x".repeat(2_001) }, "payment_instructions", "maxLength"],
   [{ name: "" }, "name", "minLength"],
   [{ address: "x".repeat(1_001) }, "address", "maxLength"],
 ])("%j is refused", async (body, field, code) => {

@@ -28,6 +28,7 @@ export const DISTRIBUTED: Readonly<Record<string, "project_id" | "scope_id">> = 
   credit_note_counters: "project_id",
   credit_notes: "project_id",
   credits: "project_id",
+  customer_words: "project_id",
   customers: "project_id",
   dunning_policies: "project_id",
   dunning_steps: "project_id",
