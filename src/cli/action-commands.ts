@@ -5,8 +5,7 @@ import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { Dues } from "../client/dues.ts";
 import type { PreviewInvoiceReply, SubscriptionUsage } from "../client/types.ts";
-import { TRIAL_DAYS_MAX } from "../schema/plans.ts";
-import { BILLING_TIMES, CHANGE_TIMES } from "../schema/subscriptions.ts";
+import { BILLING_TIMES, CHANGE_TIMES, TRIAL_DAYS_MAX } from "../schema/words.ts";
 import {
   calendarDate,
   type Example,

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
 import type { Customer, Invoice, Payment, Subscription } from "../client/types.ts";
+import { INVOICE_STATUSES, PAYMENT_STATUSES, SUBSCRIPTION_STATUSES } from "../schema/words.ts";
 import { type Example, remote, wholeNumber, withConnection } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
 import { type Column, fields, money, table } from "./output.ts";
@@ -11,26 +12,6 @@ import { customerId, invoiceId, pathRef, planId, subscriptionId } from "./refs.t
 
 const LIMIT = 20;
 const PAGE_MAX = 500;
-
-const SUBSCRIPTION_STATUSES: readonly Subscription["status"][] = [
-  "pending",
-  "active",
-  "suspended",
-  "terminated",
-  "canceled",
-];
-const INVOICE_STATUSES: readonly Invoice["status"][] = [
-  "outstanding",
-  "overdue",
-  "succeeded",
-  "uncollectible",
-  "voided",
-];
-const PAYMENT_STATUSES: readonly Invoice["payment_status"][] = [
-  "pending",
-  "partially_paid",
-  "succeeded",
-];
 
 type Flags = ConnectionFlags & {
   readonly json?: boolean;

@@ -7,7 +7,6 @@ import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
 import type { WebhookMessage } from "../client/types.ts";
 import { monotonicMs, wallMs } from "../clock.ts";
-import { WEBHOOK_EVENTS } from "../schema/webhooks.ts";
 import { remote, withConnection } from "./command.ts";
 import { CliError, type Io } from "./io.ts";
 import type { ConnectionFlags } from "./profile.ts";
@@ -45,7 +44,7 @@ subscribed to. Ctrl-C ends it.`,
         const stop = () => abort.abort();
         process.once("SIGINT", stop);
         process.once("SIGTERM", stop);
-        const terms = termsOf(flags, abort.signal);
+        const terms = await termsOf(flags, abort.signal);
         try {
           await listen(io, dues, terms);
         } finally {
@@ -56,12 +55,13 @@ subscribed to. Ctrl-C ends it.`,
     );
 }
 
-function termsOf(flags: Flags, signal: AbortSignal): ListenTerms {
+async function termsOf(flags: Flags, signal: AbortSignal): Promise<ListenTerms> {
   const { forward } = flags;
   if (forward !== undefined && !/^https?:/.test(forward)) {
     throw new CliError("usage", `--forward takes a URL, not "${forward}".`);
   }
   const events = flags.events?.split(",").map((code) => code.trim());
+  const { WEBHOOK_EVENTS } = await import("../schema/webhooks.ts");
   const unknown = events?.find((code) => !(WEBHOOK_EVENTS as readonly string[]).includes(code));
   if (unknown !== undefined) {
     const hint = `Known are ${WEBHOOK_EVENTS.join(", ")}.`;

@@ -11,6 +11,7 @@ import {
   TimestampInput,
   Uuid,
 } from "./common.ts";
+import { GRANT_STATUSES } from "./words.ts";
 
 export const GRANT_KINDS = [
   "free",
@@ -19,14 +20,6 @@ export const GRANT_KINDS = [
   "negative_total",
   "voided",
   "credit_note",
-] as const;
-export const GRANT_STATUSES = [
-  "pending",
-  "active",
-  "used_up",
-  "expired",
-  "revoked",
-  "voided",
 ] as const;
 export const ENTRY_REASONS = [...GRANT_KINDS, "applied", "expired", "revoked", "refunded"] as const;
 

@@ -20,16 +20,9 @@ import { TaxLine } from "./credit-notes.ts";
 import { GRANT_KINDS } from "./grants.ts";
 import { NullableOverrides } from "./subscriptions.ts";
 import { TaxCodes } from "./taxes.ts";
+import { INVOICE_STATUSES, PAYMENT_STATUSES } from "./words.ts";
 
-export const INVOICE_STATUSES = [
-  "outstanding",
-  "overdue",
-  "succeeded",
-  "uncollectible",
-  "voided",
-] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
-export const PAYMENT_STATUSES = ["pending", "partially_paid", "succeeded"] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 export const INVOICE_TYPES = ["subscription", "addon", "one_off", "top_up"] as const;
 export const FEE_TYPES = [

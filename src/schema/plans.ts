@@ -15,6 +15,7 @@ import {
   Uuid,
 } from "./common.ts";
 import { TaxCodes } from "./taxes.ts";
+import { TRIAL_DAYS_MAX } from "./words.ts";
 
 export const INTERVALS = ["weekly", "monthly", "quarterly", "semiannual", "yearly"] as const;
 export type Interval = (typeof INTERVALS)[number];
@@ -28,7 +29,6 @@ export const CHARGE_MODELS = [
 ] as const;
 /** Whether the base fee of a period is billed when it is over or when it starts. */
 export const BASE_TIMINGS = ["arrears", "advance"] as const;
-export const TRIAL_DAYS_MAX = 730;
 /** At the end of a period; once, when the subscription starts; at the start of every period. */
 export const INVOICE_TIMINGS = ["arrears", "immediate", "advance"] as const;
 export const QUANTITY_FROM_PATTERN = "^subscription_property\\.[^\\u0000-\\u001f\\u007f]{1,200}$";

@@ -13,9 +13,9 @@ import {
 } from "./common.ts";
 import { CreditNote } from "./credit-notes.ts";
 import { Wallet } from "./grants.ts";
-import { INVOICE_STATUSES, INVOICE_TYPES, PAYMENT_STATUSES } from "./invoices.ts";
+import { INVOICE_TYPES } from "./invoices.ts";
 import { INTERVALS } from "./plans.ts";
-import { SUBSCRIPTION_STATUSES } from "./subscriptions.ts";
+import { INVOICE_STATUSES, PAYMENT_STATUSES, SUBSCRIPTION_STATUSES } from "./words.ts";
 
 const PortalSubscription = Type.Object({
   id: Uuid,

@@ -27,11 +27,11 @@ import {
   QUANTITY_FROM_PATTERN,
   QUANTITY_MODES,
   TIERS_MAX,
-  TRIAL_DAYS_MAX,
 } from "./plans.ts";
 import { FileCoupon, FileSettings, FileTax, FileTaxCodes } from "./service-file-money.ts";
 import { SLUG_PATTERN } from "./tenants.ts";
 import { ENDPOINTS_MAX, WEBHOOK_EVENTS } from "./webhooks.ts";
+import { TRIAL_DAYS_MAX } from "./words.ts";
 
 /** An unknown key is most likely a typing mistake, so it is refused and not ignored. */
 const STRICT = { additionalProperties: false };

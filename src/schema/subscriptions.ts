@@ -15,15 +15,17 @@ import {
   TimestampInput,
   Uuid,
 } from "./common.ts";
-import { CHARGE_MODELS, CHARGES_MAX, ChargeInput, TRIAL_DAYS_MAX } from "./plans.ts";
+import { CHARGE_MODELS, CHARGES_MAX, ChargeInput } from "./plans.ts";
+import {
+  ASKED_STATUSES,
+  BILLING_TIMES,
+  CHANGE_TIMES,
+  SUBSCRIPTION_STATUSES,
+  TRIAL_DAYS_MAX,
+} from "./words.ts";
 
-/** What a caller can ask for; one that is to start later is `pending` until then. */
-export const ASKED_STATUSES = ["active", "suspended", "terminated", "canceled"] as const;
 export type AskedStatus = (typeof ASKED_STATUSES)[number];
-export const SUBSCRIPTION_STATUSES = ["pending", ...ASKED_STATUSES] as const;
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
-/** Periods of the calendar, or from an anchor date on. */
-export const BILLING_TIMES = ["calendar", "anniversary"] as const;
 export type BillingTime = (typeof BILLING_TIMES)[number];
 
 /** Prices of one subscription, in place of the plan's. */
@@ -88,7 +90,6 @@ export const Subscription = Type.Object(
 );
 export type Subscription = Static<typeof Subscription>;
 
-export const CHANGE_TIMES = ["now", "period_end"] as const;
 const trialDays = (description: string) =>
   Type.Integer({ minimum: 0, maximum: TRIAL_DAYS_MAX, description });
 const EndsAt = Type.String({ ...TimestampInput, description: "Terminates it then; null: never." });

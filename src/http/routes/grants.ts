@@ -6,14 +6,8 @@ import { createGrant, revokeGrant } from "../../operations/grant-credit.ts";
 import { listWallets } from "../../operations/read-wallets.ts";
 import { putWallet } from "../../operations/watch-wallets.ts";
 import { Currency, CursorPage, CursorQuery, OneOf, Wrapped } from "../../schema/common.ts";
-import {
-  GRANT_STATUSES,
-  Grant,
-  GrantCreate,
-  LedgerEntry,
-  Wallet,
-  WalletPut,
-} from "../../schema/grants.ts";
+import { Grant, GrantCreate, LedgerEntry, Wallet, WalletPut } from "../../schema/grants.ts";
+import { GRANT_STATUSES } from "../../schema/words.ts";
 import * as customers from "../../store/customers.ts";
 import * as ledger from "../../store/ledger.ts";
 import { Cursors } from "../paging.ts";

@@ -17,7 +17,6 @@ import {
   Wrapped,
 } from "../../schema/common.ts";
 import {
-  INVOICE_STATUSES,
   Invoice,
   InvoiceCreate,
   InvoicePatch,
@@ -25,8 +24,8 @@ import {
   type InvoicePreviewRequest,
   InvoicePreviews,
   InvoiceWithFees,
-  PAYMENT_STATUSES,
 } from "../../schema/invoices.ts";
+import { INVOICE_STATUSES, PAYMENT_STATUSES } from "../../schema/words.ts";
 import { matchesCustomer } from "../../store/customers.ts";
 import type { Tx } from "../../store/db.ts";
 import * as invoices from "../../store/invoices.ts";

@@ -7,13 +7,13 @@ import { readUsage } from "../../operations/read-usage.ts";
 import { startSubscription } from "../../operations/start-subscription.ts";
 import { OneOf, Page, PageQuery, Uuid, Wrapped } from "../../schema/common.ts";
 import {
-  SUBSCRIPTION_STATUSES,
   Subscription,
   SubscriptionCreate,
   SubscriptionPatch,
   SubscriptionUsage,
   Terminate,
 } from "../../schema/subscriptions.ts";
+import { SUBSCRIPTION_STATUSES } from "../../schema/words.ts";
 import * as subscriptions from "../../store/subscriptions.ts";
 import { pageOf } from "../paging.ts";
 import { point, type Route, read, write } from "../route.ts";
