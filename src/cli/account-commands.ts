@@ -6,7 +6,7 @@ import type { Dues } from "../client/dues.ts";
 import type { CreateKeyBody } from "../client/types.ts";
 import { command, remote, withConnection } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
-import { fields, table } from "./output.ts";
+import { fields } from "./output.ts";
 import {
   type Connection,
   type ConnectionFlags,
@@ -17,6 +17,7 @@ import {
   keepProfile,
   loginFile,
 } from "./profile.ts";
+import { type Column, tableText } from "./table.ts";
 
 type Flags = ConnectionFlags & { readonly json?: boolean };
 
@@ -130,15 +131,15 @@ export function keyCommands(io: Io): Command[] {
       withConnection<Flags>(io, async ({ dues }, flags) => {
         const { tokens } = await dues.listKeys();
         if (flags.json) return printJson(io, { tokens });
-        const columns = [
-          { title: "PREFIX", of: (row: (typeof tokens)[number]) => row.key_prefix },
-          { title: "NAME", of: (row: (typeof tokens)[number]) => row.name },
-          { title: "SCOPES", of: (row: (typeof tokens)[number]) => row.scopes.join(",") },
-          { title: "FOR", of: (row: (typeof tokens)[number]) => bindingWords(row.project_ids) },
-          { title: "LAST USED", of: (row: (typeof tokens)[number]) => row.last_used_at },
-          { title: "ID", of: (row: (typeof tokens)[number]) => row.id },
+        const columns: readonly Column<(typeof tokens)[number]>[] = [
+          { title: "PREFIX", of: (row) => row.key_prefix },
+          { title: "NAME", cut: true, of: (row) => row.name },
+          { title: "SCOPES", of: (row) => row.scopes.join(",") },
+          { title: "FOR", of: (row) => bindingWords(row.project_ids) },
+          { title: "LAST USED", drop: 2, of: (row) => row.last_used_at },
+          { title: "ID", drop: 1, of: (row) => row.id },
         ];
-        io.out(table(columns, tokens));
+        io.out(await tableText(io, columns, tokens));
       }),
     );
   const revoke = remote("revoke", "Revoke a token, by id or prefix.", [

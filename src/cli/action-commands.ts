@@ -16,11 +16,12 @@ import {
   withConnection,
 } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
-import { recordText } from "./list-commands.ts";
+import { answerText } from "./list-commands.ts";
 import { clean, money } from "./output.ts";
 import type { ConnectionFlags } from "./profile.ts";
 import { addOnId, customerId, invoiceId, pathRef, planId, subscriptionId } from "./refs.ts";
 import { dimensionsText, renderPreviews } from "./render-preview.ts";
+import type { Screen } from "./table.ts";
 
 type Flags = ConnectionFlags & { readonly json?: boolean };
 
@@ -29,20 +30,15 @@ function actionCommand<F extends Flags, Answer extends object = object>(
   io: Io,
   made: Command,
   work: (dues: Dues, flags: F, ...args: string[]) => Promise<Answer>,
-  text: (answer: Answer) => string = firstRecord,
+  text: (screen: Screen, answer: Answer) => Promise<string> = answerText,
 ): Command {
   return made.option("--json", "print JSON").action(
     withConnection<F>(io, async ({ dues }, flags, ...args) => {
       const answer = await work(dues, flags, ...args);
       if (flags.json) return printJson(io, answer);
-      io.out(text(answer));
+      io.out(await text(io, answer));
     }),
   );
-}
-
-function firstRecord(answer: object): string {
-  const [record] = Object.values(answer) as object[];
-  return recordText(record ?? {});
 }
 
 export function customerActions(io: Io): Command[] {

@@ -15,8 +15,9 @@ import { systemClock } from "../clock.ts";
 import { readConfig } from "../config.ts";
 import { command } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
-import { byteSize, type Column, clean, plural, table, wrapped } from "./output.ts";
+import { byteSize, clean, plural, wrapped } from "./output.ts";
 import { bar } from "./progress.ts";
+import { type Column, plainTable } from "./table.ts";
 
 /** Loaded on demand, so that the other commands start without loading the server. */
 const service = () => import("../backups.ts");
@@ -177,7 +178,7 @@ function invoiceNumber(year: number, number: number): string {
 }
 
 function countersText(counters: readonly InvoiceCounter[]): string {
-  return counters.length === 0 ? "" : `\n${table(COUNTER_COLUMNS, counters)}\n`;
+  return counters.length === 0 ? "" : `\n${plainTable(COUNTER_COLUMNS, counters)}\n`;
 }
 
 function resumeCommand(io: Io): Command {

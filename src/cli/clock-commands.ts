@@ -1,10 +1,12 @@
 // The clock of a sandbox project: show it, freeze it, advance it.
 
 import { Command } from "commander";
+import type { ClockReport } from "../client/types.ts";
 import { instant, remote, withConnection } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
-import { plural, table } from "./output.ts";
+import { plural } from "./output.ts";
 import type { ConnectionFlags } from "./profile.ts";
+import { type Column, tableText } from "./table.ts";
 
 type Flags = ConnectionFlags & { readonly json?: boolean };
 
@@ -27,20 +29,7 @@ export function clockCommand(io: Io): Command {
       withConnection<Flags & { to: string }>(io, async ({ dues }, flags) => {
         const report = await dues.advanceClock({ to: flags.to });
         if (flags.json) return printJson(io, report);
-        const { clock, periods_closed, invoices_created, dunning_steps, events } = report;
-        const counts = [
-          `${plural(periods_closed, "period")} closed`,
-          plural(invoices_created, "invoice"),
-          plural(dunning_steps, "dunning step"),
-        ];
-        io.out(`It is ${clock.now} now: ${counts.join(", ")}.\n`);
-        if (events.length === 0) return;
-        const columns = [
-          { title: "AT", of: (row: (typeof events)[number]) => row.at },
-          { title: "EVENT", of: (row: (typeof events)[number]) => row.event },
-          { title: "ID", of: (row: (typeof events)[number]) => row.resource_id },
-        ];
-        io.out(table(columns, events));
+        io.out(await reportText(io, report));
       }),
     );
   const freeze = remote("freeze", "Stop the clock at an instant, before the first subscription.", [
@@ -51,7 +40,9 @@ export function clockCommand(io: Io): Command {
     .action(
       withConnection<Flags & { at: string }>(io, async ({ dues }, flags) => {
         const report = await dues.freezeClock({ frozen_at: flags.at });
-        if (flags.json) printJson(io, report);
+        if (flags.json) return printJson(io, report);
+        const travelled = report.periods_closed + report.events.length > 0;
+        if (travelled) io.out(await reportText(io, report));
         else io.out(`The clock stands at ${report.clock.now}.\n`);
       }),
     );
@@ -61,4 +52,24 @@ export function clockCommand(io: Io): Command {
     .addCommand(advance)
     .addCommand(freeze)
     .addHelpText("after", "\nExample:\n  $ dues clock advance --to 2027-01-01");
+}
+
+type Happened = ClockReport["events"][number];
+
+const EVENT_COLUMNS: readonly Column<Happened>[] = [
+  { title: "AT", of: (row) => row.at },
+  { title: "EVENT", of: (row) => row.event },
+  { title: "ID", drop: 1, of: (row) => row.resource_id },
+];
+
+/** What happened on the way, with what could not. */
+async function reportText(io: Io, report: ClockReport): Promise<string> {
+  const { clock, periods_closed, invoices_created, dunning_steps, events } = report;
+  const counts = [
+    `${plural(periods_closed, "period")} closed`,
+    plural(invoices_created, "invoice"),
+    plural(dunning_steps, "dunning step"),
+  ];
+  const head = `It is ${clock.now} now: ${counts.join(", ")}.\n`;
+  return events.length === 0 ? head : head + (await tableText(io, EVENT_COLUMNS, events));
 }

@@ -6,8 +6,9 @@ import { readConfig } from "../config.ts";
 import type { ClusterStatus, Distribution, Rebalance, RebalanceProgress, Told } from "../main.ts";
 import { command, group, wholeNumber } from "./command.ts";
 import { AlreadyReported, type Io, printJson } from "./io.ts";
-import { byteSize, type Column, clean, plural, styled, table, wrapped } from "./output.ts";
+import { byteSize, clean, plural, styled, wrapped } from "./output.ts";
 import { bar } from "./progress.ts";
+import { type Column, plainTable } from "./table.ts";
 import { CLEAR_LINE } from "./visible.ts";
 
 /** Loaded on demand, so that the other commands start without loading the server. */
@@ -172,7 +173,7 @@ export function statusWords(io: Io, status: ClusterStatus): string {
     ...(problems.length === 0 ? ["Everything is distributed.\n"] : []),
     ...(can_move_shards ? [moveWords(nodes)] : []),
   ];
-  return [table(NODE_COLUMNS, nodes), ...found, ...ends].join("\n");
+  return [plainTable(NODE_COLUMNS, nodes), ...found, ...ends].join("\n");
 }
 
 /** What a rebalance is for, where that is plain to see; it weighs the rest itself. */

@@ -30,10 +30,10 @@ function listEvents(io: Io): Command {
     ],
     columns: [
       { title: "TIMESTAMP", of: (row) => row.timestamp },
-      { title: "TRANSACTION", of: (row) => row.transaction_id },
+      { title: "TRANSACTION", cut: true, of: (row) => row.transaction_id },
       { title: "CODE", of: (row) => row.code },
       { title: "VALUE", right: true, of: (row) => row.value },
-      { title: "PROPERTIES", of: (row) => JSON.stringify(row.properties) },
+      { title: "PROPERTIES", cut: true, of: (row) => JSON.stringify(row.properties) },
       { title: "STATE", of: (row) => row.reason ?? row.state },
     ],
     read: (dues, { subscription, code, state }, page) =>

@@ -16,6 +16,10 @@ export type Io = {
   readonly progress: boolean;
   /** Whether stdout is a terminal, so that what is shown once is not kept by a log. */
   readonly terminal: boolean;
+  /** How wide the terminal of stdout is; undefined where there is none. */
+  readonly columns?: number | undefined;
+  /** The same of stderr, asked each time: a window can change while progress is drawn. */
+  errColumns?(): number | undefined;
   readonly color: boolean;
   readonly fetch?: typeof fetch;
   /** Asks on the terminal; `hidden` does not show what is typed. */

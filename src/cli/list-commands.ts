@@ -6,9 +6,12 @@ import type { Customer, Invoice, Payment, Subscription } from "../client/types.t
 import { INVOICE_STATUSES, PAYMENT_STATUSES, SUBSCRIPTION_STATUSES } from "../schema/words.ts";
 import { type Example, remote, wholeNumber, withConnection } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
-import { type Column, fields, money, table } from "./output.ts";
+import { fields, money } from "./output.ts";
 import type { ConnectionFlags } from "./profile.ts";
-import { customerId, invoiceId, pathRef, planId, subscriptionId } from "./refs.ts";
+import { customerId, getCustomer, invoiceId, pathRef, planId, subscriptionId } from "./refs.ts";
+import { renderInvoice } from "./render-invoice.ts";
+import { STATUS } from "./status.ts";
+import { type Column, type Screen, tableText } from "./table.ts";
 
 const LIMIT = 20;
 const PAGE_MAX = 500;
@@ -17,6 +20,7 @@ type Flags = ConnectionFlags & {
   readonly json?: boolean;
   readonly limit: number;
   readonly all?: boolean;
+  readonly wide?: boolean;
 } & { readonly [filter: string]: unknown };
 
 type Paged = { readonly limit: number };
@@ -47,6 +51,7 @@ export function listCommand<Row>(io: Io, list: ListSpec<Row>): Command {
   const made = remote("list", list.says, list.examples)
     .option("--limit <count>", "how many at most", wholeNumber(1, 1_000_000), LIMIT)
     .option("--all", "every one, however many there are")
+    .option("--wide", "every column in full, also where the terminal is narrower")
     .option("--json", "print JSON");
   for (const { flag, says, choices } of list.filters) {
     const option = made.createOption(flag, says);
@@ -68,7 +73,7 @@ export function listCommand<Row>(io: Io, list: ListSpec<Row>): Command {
       }
       if (flags.json) return printJson(io, { [list.many]: rows, has_more: more });
       if (rows.length === 0) io.out("None.\n");
-      else io.out(table(list.columns, rows));
+      else io.out(await tableText(io, list.columns, rows, flags.wide));
       if (more) io.err(`There are more: --all shows every one, --limit another number.\n`);
     }),
   );
@@ -83,10 +88,12 @@ type GetSpec = {
   readonly example: string;
 };
 
-export function getCommand(
+/** `text` shows the answer; its record field by field, where nothing else is said. */
+export function getCommand<Answer extends object>(
   io: Io,
   what: GetSpec,
-  read: (dues: Dues, ref: string) => Promise<object>,
+  read: (dues: Dues, ref: string) => Promise<Answer>,
+  text: (screen: Screen, answer: Answer) => Promise<string> = answerText,
 ): Command {
   return remote("get", what.says, [[`dues ${what.name} get ${what.example}`, ""]])
     .argument(`<${what.ref}>`, what.means ?? "id, or the name that people know it by")
@@ -97,21 +104,26 @@ export function getCommand(
         async ({ dues }, flags, ref = "") => {
           const answer = await read(dues, ref);
           if (flags.json) return printJson(io, answer);
-          const [record] = Object.values(answer) as object[];
-          io.out(recordText(record ?? {}));
+          io.out(await text(io, answer));
         },
       ),
     );
 }
 
+/** The one record of an answer. */
+export function answerText(screen: Screen, answer: object): Promise<string> {
+  const [record] = Object.values(answer) as object[];
+  return recordText(screen, record ?? {});
+}
+
 /** The fields of a record, then each list in it as a table. */
-export function recordText(record: object): string {
+export async function recordText(screen: Screen, record: object): Promise<string> {
   const entries = Object.entries(record);
   const isList = (value: unknown): value is object[] =>
     Array.isArray(value) && value.length > 0 && typeof value[0] === "object";
   const lists = entries.filter((entry): entry is [string, object[]] => isList(entry[1]));
   const plain = entries.filter(([, value]) => !isList(value));
-  const tables = lists.map(([name, rows]) => {
+  const tables = lists.map(async ([name, rows]) => {
     const names = Object.keys(rows[0] ?? {}).filter(
       (field) =>
         !/^(id|plan_id|charge_id|created_at)$/.test(field) &&
@@ -119,11 +131,12 @@ export function recordText(record: object): string {
     );
     const columns = names.map((title) => ({
       title,
+      cut: true as const,
       of: (row: object) => cell((row as Record<string, unknown>)[title]),
     }));
-    return `\n${name}:\n${table(columns, rows)}`;
+    return `\n${name}:\n${await tableText(screen, columns, rows)}`;
   });
-  return fields(Object.fromEntries(plain)) + tables.join("");
+  return fields(Object.fromEntries(plain)) + (await Promise.all(tables)).join("");
 }
 
 function cell(value: unknown): string | number | null {
@@ -146,11 +159,11 @@ export function customerReads(io: Io): Command[] {
     filters: [{ flag: "--search <text>", says: "words of name, email or your id, or a short id" }],
     columns: [
       { title: "EXTERNAL ID", of: (row) => row.external_id },
-      { title: "NAME", of: (row) => row.name },
-      { title: "EMAIL", of: (row) => row.email },
-      { title: "CURRENCY", of: (row) => row.currency },
-      { title: "CREATED", of: (row) => day(row.created_at) },
-      { title: "ID", of: (row) => row.id },
+      { title: "NAME", cut: true, of: (row) => row.name },
+      { title: "EMAIL", cut: true, of: (row) => row.email },
+      { title: "CURRENCY", drop: 3, of: (row) => row.currency },
+      { title: "CREATED", drop: 2, of: (row) => day(row.created_at) },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
     read: (dues, { search }, page) =>
       dues.customers.all({ ...page, ...(search !== undefined && { search: String(search) }) }),
@@ -161,7 +174,7 @@ export function customerReads(io: Io): Command[] {
     ref: "customer",
     example: "ext:acme",
   };
-  return [list, getCommand(io, what, (dues, ref) => dues.getCustomer(pathRef(ref)))];
+  return [list, getCommand(io, what, getCustomer)];
 }
 
 export function subscriptionReads(io: Io): Command[] {
@@ -169,28 +182,43 @@ export function subscriptionReads(io: Io): Command[] {
     name: "subscriptions",
     many: "subscriptions",
     says: "List subscriptions, newest first.",
-    examples: [["dues subscriptions list --customer ext:acme --status active", ""]],
+    examples: [
+      ["dues subscriptions list --customer ext:acme --status active", ""],
+      ["dues subscriptions list --billing-error", "those that cannot be billed, and why"],
+    ],
     filters: [
       CUSTOMER,
       { flag: "--plan <plan>", says: "on this plan" },
       { flag: "--status <status>", says: "in this state", choices: SUBSCRIPTION_STATUSES },
+      { flag: "--billing-error", says: "only those that cannot be billed" },
     ],
     columns: [
       { title: "EXTERNAL ID", of: (row) => row.external_id },
-      { title: "STATUS", of: (row) => row.status },
+      { title: "CUSTOMER", cut: true, of: (row) => row.customer_external_id },
+      { title: "PLAN", cut: true, of: (row) => row.plan_code },
+      STATUS,
+      {
+        title: "BILLING ERROR",
+        where_set: true,
+        cut: true,
+        of: (row) => row.billing_error,
+        style: () => "red",
+      },
       {
         title: "PERIOD",
+        drop: 4,
         of: (row) => `${day(row.current_period_start)} to ${day(row.current_period_end)}`,
       },
       { title: "TRIAL ENDS", where_set: true, of: (row) => day(row.trial_ends_at) },
       { title: "ENDS", where_set: true, of: (row) => day(row.ends_at) },
-      { title: "NEXT PLAN", where_set: true, of: (row) => row.scheduled_plan_id },
-      { title: "PROPERTIES", of: (row) => row.properties },
-      { title: "ID", of: (row) => row.id },
+      { title: "NEXT PLAN", where_set: true, drop: 2, of: (row) => row.scheduled_plan_id },
+      { title: "PROPERTIES", drop: 3, cut: true, of: (row) => row.properties },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
-    async read(dues, { customer, plan, status }, page) {
+    async read(dues, { customer, plan, status, billingError }, page) {
       return dues.subscriptions.all({
         ...page,
+        ...(billingError === true && { billing_error: "1" as const }),
         ...(typeof customer === "string" && { customer_id: await customerId(dues, customer) }),
         ...(typeof plan === "string" && { plan_id: await planId(dues, plan) }),
         ...(typeof status === "string" && { status: status as Subscription["status"] }),
@@ -226,19 +254,20 @@ export function invoiceReads(io: Io): Command[] {
     ],
     columns: [
       { title: "NUMBER", of: (row) => row.number },
-      { title: "STATUS", of: (row) => row.status },
-      { title: "DISCOUNT", ...amount((row) => row.discount_cents) },
-      { title: "TAX", ...amount((row) => row.tax_cents) },
+      { title: "CUSTOMER", cut: true, of: (row) => row.customer_external_id },
+      STATUS,
+      { title: "DISCOUNT", drop: 4, ...amount((row) => row.discount_cents) },
+      { title: "TAX", drop: 4, ...amount((row) => row.tax_cents) },
       { title: "TOTAL", right: true, of: (row) => money(row.total_cents, row.currency) },
       { title: "DUE", right: true, of: (row) => money(row.amount_due_cents, row.currency) },
-      { title: "ISSUED", of: (row) => row.issuing_date },
+      { title: "ISSUED", drop: 3, of: (row) => row.issuing_date },
       { title: "DUE BY", of: (row) => row.due_date },
-      { title: "PERIOD", of: (row) => `${row.period_start} to ${row.period_end}` },
+      { title: "PERIOD", drop: 2, of: (row) => `${row.period_start} to ${row.period_end}` },
     ],
     async read(dues, { customer, subscription, status, paymentStatus }, page) {
       return dues.invoices.all({
         ...page,
-        ...(typeof customer === "string" && { customer_id: pathRef(customer) }),
+        ...(typeof customer === "string" && { customer_id: await customerId(dues, customer) }),
         ...(typeof subscription === "string" && {
           subscription_id: await subscriptionId(dues, subscription),
         }),
@@ -257,7 +286,12 @@ export function invoiceReads(io: Io): Command[] {
   };
   return [
     list,
-    getCommand(io, what, async (dues, ref) => dues.getInvoice(await invoiceId(dues, ref))),
+    getCommand(
+      io,
+      what,
+      async (dues, ref) => dues.getInvoice(await invoiceId(dues, ref)),
+      (screen, { invoice }) => renderInvoice(screen, invoice),
+    ),
   ];
 }
 
@@ -272,14 +306,14 @@ export function paymentReads(io: Io): Command[] {
       { title: "PAID", of: (row) => day(row.paid_at) },
       { title: "AMOUNT", right: true, of: (row) => money(row.amount_cents, row.currency) },
       { title: "PROVIDER", of: (row) => row.provider },
-      { title: "PROVIDER'S ID", of: (row) => row.provider_payment_id },
-      { title: "INVOICE ID", of: (row) => row.invoice_id },
-      { title: "ID", of: (row) => row.id },
+      { title: "PROVIDER'S ID", cut: true, of: (row) => row.provider_payment_id },
+      { title: "INVOICE ID", drop: 2, of: (row) => row.invoice_id },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
     async read(dues, { customer, invoice }, page) {
       return dues.payments.all({
         ...page,
-        ...(typeof customer === "string" && { customer_id: pathRef(customer) }),
+        ...(typeof customer === "string" && { customer_id: await customerId(dues, customer) }),
         ...(typeof invoice === "string" && { invoice_id: await invoiceId(dues, invoice) }),
       });
     },

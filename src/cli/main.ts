@@ -41,6 +41,8 @@ const io = guarded({
   interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
   progress: process.stderr.isTTY === true,
   terminal: process.stdout.isTTY === true,
+  columns: process.stdout.columns,
+  errColumns: () => process.stderr.columns,
   color: process.stdout.isTTY === true && !settings.no_color,
   ask,
 });

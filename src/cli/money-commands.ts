@@ -18,7 +18,8 @@ import { CUSTOMER, day, getCommand, listCommand, recordText } from "./list-comma
 import { money } from "./output.ts";
 import { ARCHIVED, archived } from "./price-commands.ts";
 import type { ConnectionFlags } from "./profile.ts";
-import { couponId, creditNoteId, invoiceId, pathRef, taxId } from "./refs.ts";
+import { couponId, creditNoteId, customerId, invoiceId, pathRef, taxId } from "./refs.ts";
+import { STATUS } from "./status.ts";
 
 const AMOUNT_MAX = 1e15;
 
@@ -31,11 +32,11 @@ export function taxReads(io: Io): Command[] {
     filters: [ARCHIVED],
     columns: [
       { title: "CODE", of: (row) => row.code },
-      { title: "NAME", of: (row) => row.name },
+      { title: "NAME", cut: true, of: (row) => row.name },
       { title: "PERCENT", right: true, of: (row) => row.percent },
-      { title: "DESCRIPTION", where_set: true, of: (row) => row.description },
+      { title: "DESCRIPTION", where_set: true, cut: true, of: (row) => row.description },
       { title: "ARCHIVED", where_set: true, of: (row) => day(row.archived_at) },
-      { title: "ID", of: (row) => row.id },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
     read: async (dues, flags) => (await dues.listTaxes(archived(flags))).taxes,
   });
@@ -52,15 +53,15 @@ export function couponReads(io: Io): Command[] {
     filters: [ARCHIVED],
     columns: [
       { title: "CODE", of: (row) => row.code },
-      { title: "NAME", of: (row) => row.name },
+      { title: "NAME", cut: true, of: (row) => row.name },
       { title: "OFF", right: true, of: off },
       { title: "TIMES", right: true, of: (row) => row.times ?? "for ever" },
-      { title: "PLANS", where_set: true, of: (row) => row.plan_codes?.join(", ") },
-      { title: "METRICS", where_set: true, of: (row) => row.metric_codes?.join(", ") },
+      { title: "PLANS", where_set: true, cut: true, of: (row) => row.plan_codes?.join(", ") },
+      { title: "METRICS", where_set: true, cut: true, of: (row) => row.metric_codes?.join(", ") },
       { title: "REDEEM BY", where_set: true, of: (row) => day(row.redeem_by) },
       { title: "APPLIED", right: true, of: applied },
       { title: "ARCHIVED", where_set: true, of: (row) => day(row.archived_at) },
-      { title: "ID", of: (row) => row.id },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
     read: async (dues, flags) => (await dues.listCoupons(archived(flags))).coupons,
   });
@@ -92,19 +93,19 @@ export function grantReads(io: Io): Command[] {
     columns: [
       { title: "CREATED", of: (row) => day(row.created_at) },
       { title: "KIND", of: (row) => row.kind },
-      { title: "STATUS", of: (row) => row.status },
+      STATUS,
       { title: "AMOUNT", right: true, of: (row) => money(row.amount_cents, row.currency) },
       { title: "LEFT", right: true, of: (row) => money(row.remaining_cents, row.currency) },
-      { title: "PRIORITY", right: true, of: (row) => row.priority },
+      { title: "PRIORITY", right: true, drop: 3, of: (row) => row.priority },
       { title: "EXPIRES", where_set: true, of: (row) => day(row.expires_at) },
-      { title: "NAME", where_set: true, of: (row) => row.name },
-      { title: "CUSTOMER ID", of: (row) => row.customer_id },
-      { title: "ID", of: (row) => row.id },
+      { title: "NAME", where_set: true, cut: true, of: (row) => row.name },
+      { title: "CUSTOMER ID", drop: 2, of: (row) => row.customer_id },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
-    read(dues, { customer, currency, status }, page) {
+    async read(dues, { customer, currency, status }, page) {
       return dues.grants.all({
         ...page,
-        ...(typeof customer === "string" && { customer_id: pathRef(customer) }),
+        ...(typeof customer === "string" && { customer_id: await customerId(dues, customer) }),
         ...(typeof currency === "string" && { currency }),
         ...(typeof status === "string" && { status: status as Grant["status"] }),
       });
@@ -129,12 +130,12 @@ export function creditNoteReads(io: Io): Command[] {
       { title: "REFUND", right: true, of: (row) => money(row.refund_cents, row.currency) },
       { title: "CREDIT", right: true, of: (row) => money(row.credit_cents, row.currency) },
       { title: "ISSUED", of: (row) => row.issuing_date },
-      { title: "REASON", where_set: true, of: (row) => row.reason },
+      { title: "REASON", where_set: true, cut: true, of: (row) => row.reason },
     ],
     async read(dues, { customer, invoice }, page) {
       return dues.credit_notes.all({
         ...page,
-        ...(typeof customer === "string" && { customer_id: pathRef(customer) }),
+        ...(typeof customer === "string" && { customer_id: await customerId(dues, customer) }),
         ...(typeof invoice === "string" && { invoice_id: await invoiceId(dues, invoice) }),
       });
     },
@@ -198,7 +199,7 @@ function runAdd(io: Io) {
     });
     if (flags.json) return printJson(io, answer);
     const { grant } = answer;
-    io.out(recordText(grant));
+    io.out(await recordText(io, grant));
     if (grant.status !== "pending" || grant.invoice_id === null) return;
     const { invoice } = await dues.getInvoice(grant.invoice_id);
     const amount = money(invoice.amount_due_cents, invoice.currency);

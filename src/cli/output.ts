@@ -1,36 +1,9 @@
-// How results look: aligned tables, money, colours where a terminal shows them.
+// How results look: fields, money, prose, colours where a terminal shows them.
 
 import { CURRENCIES } from "../schema/currencies.ts";
 import type { Io } from "./io.ts";
 import { colored, visible } from "./visible.ts";
-
-export type Column<Row> = {
-  readonly title: string;
-  readonly right?: true;
-  /** Left out when no row has a value here. */
-  readonly where_set?: true;
-  readonly of: (row: Row) => string | number | null | undefined;
-};
-
-export function table<Row>(all: readonly Column<Row>[], rows: readonly Row[]): string {
-  const columns = all.filter(({ where_set, of }) => {
-    return where_set === undefined || rows.some((row) => clean(of(row)) !== clean(null));
-  });
-  const cells = [
-    columns.map(({ title }) => title),
-    ...rows.map((row) => columns.map(({ of }) => clean(of(row)))),
-  ];
-  const widths = columns.map((_, i) => Math.max(...cells.map((line) => width(line[i] ?? ""))));
-  return cells
-    .map((line) => {
-      const padded = line.map((cell, i) => {
-        const gap = " ".repeat((widths[i] ?? 0) - width(cell));
-        return columns[i]?.right ? gap + cell : cell + gap;
-      });
-      return `${padded.join("  ").trimEnd()}\n`;
-    })
-    .join("");
-}
+import { wrap } from "./widths.ts";
 
 /** Fields of one record, one per line. */
 export function fields(record: object): string {
@@ -48,10 +21,6 @@ export function fields(record: object): string {
 export function clean(value: string | number | boolean | null | undefined): string {
   if (value === null || value === undefined || value === "") return "-";
   return visible(String(value));
-}
-
-function width(text: string): number {
-  return [...text].length;
 }
 
 /** 4900 USD is "49.00 USD", 4900 JPY "4900 JPY". */
@@ -76,22 +45,17 @@ const TERMINAL_WIDTH = 80;
 
 /** Prose in lines that a terminal shows whole. A longer word, such as a name, stays whole. */
 export function wrapped(text: string): string {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    const longer = `${last} ${word}`;
-    if (last === undefined || width(longer) > TERMINAL_WIDTH) lines.push(word);
-    else lines[lines.length - 1] = longer;
-  }
-  return `${lines.join("\n")}\n`;
+  return `${wrap(text, TERMINAL_WIDTH, (line) => line.length).join("\n")}\n`;
 }
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
+const STYLES = { plain: 0, bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 
-export function styled(io: Io, style: keyof typeof STYLES, text: string): string {
-  return io.color ? colored(STYLES[style], text) : text;
+export type Style = keyof typeof STYLES;
+
+export function styled(io: Pick<Io, "color">, style: Style, text: string): string {
+  return io.color && style !== "plain" ? colored(STYLES[style], text) : text;
 }

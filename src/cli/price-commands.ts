@@ -26,7 +26,7 @@ export function planReads(io: Io): Command[] {
     filters: [ARCHIVED],
     columns: [
       { title: "CODE", of: (row) => row.code },
-      { title: "NAME", of: (row) => row.name },
+      { title: "NAME", cut: true, of: (row) => row.name },
       { title: "INTERVAL", of: (row) => row.interval },
       { title: "BASE", right: true, of: (row) => money(row.amount_cents, row.amount_currency) },
       {
@@ -42,7 +42,7 @@ export function planReads(io: Io): Command[] {
       },
       { title: "TAXES", where_set: true, of: (row) => taxText(row.tax_codes) },
       { title: "CHARGES", right: true, of: (row) => row.charges.length },
-      { title: "ID", of: (row) => row.id },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
     read: async (dues, flags) => (await dues.listPlans(archived(flags))).plans,
   });
@@ -64,12 +64,12 @@ export function metricReads(io: Io): Command[] {
     filters: [ARCHIVED],
     columns: [
       { title: "CODE", of: (row) => row.code },
-      { title: "NAME", of: (row) => row.name },
+      { title: "NAME", cut: true, of: (row) => row.name },
       { title: "AGGREGATION", of: (row) => row.aggregation_type },
       { title: "FIELD", of: (row) => row.field_name },
-      { title: "DIMENSIONS", where_set: true, of: (row) => row.dimensions.join(", ") },
+      { title: "DIMENSIONS", where_set: true, cut: true, of: (row) => row.dimensions.join(", ") },
       { title: "WEIGHTED BY", where_set: true, of: (row) => row.weighted_by },
-      { title: "ID", of: (row) => row.id },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
     read: async (dues, flags) => (await dues.listMetrics(archived(flags))).metrics,
   });
@@ -89,9 +89,9 @@ export function catalogReads(io: Io): Command[] {
     filters: [ARCHIVED],
     columns: [
       { title: "CODE", of: (row) => row.code },
-      { title: "NAME", of: (row) => row.name },
+      { title: "NAME", cut: true, of: (row) => row.name },
       { title: "PRICE", right: true, of: (row) => money(row.amount_cents, row.currency) },
-      { title: "ID", of: (row) => row.id },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
     read: async (dues, flags) => (await dues.listCatalogItems(archived(flags))).catalog_items,
   });
@@ -111,11 +111,11 @@ export function addOnReads(io: Io): Command[] {
     filters: [ARCHIVED],
     columns: [
       { title: "CODE", of: (row) => row.code },
-      { title: "NAME", of: (row) => row.name },
+      { title: "NAME", cut: true, of: (row) => row.name },
       { title: "PRICE", right: true, of: (row) => money(row.amount_cents, row.currency) },
       { title: "TAXES", where_set: true, of: (row) => taxText(row.tax_codes) },
       { title: "ITEM", of: (row) => row.catalog_item_code },
-      { title: "ID", of: (row) => row.id },
+      { title: "ID", drop: 1, of: (row) => row.id },
     ],
     read: async (dues, flags) => (await dues.listAddOns(archived(flags))).add_ons,
   });

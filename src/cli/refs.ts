@@ -3,6 +3,7 @@
 
 import type { Dues } from "../client/dues.ts";
 import { DuesError } from "../client/error.ts";
+import type { Customer } from "../client/types.ts";
 import { CliError } from "./io.ts";
 import { isUuid } from "./profile.ts";
 
@@ -11,14 +12,25 @@ export function pathRef(ref: string): string {
   return isUuid(ref) || ref.startsWith("ext:") ? ref : `ext:${ref}`;
 }
 
+const SHORT_ID = /^cust_[0-9a-z]{4}$/;
+
+/** By id, short id or external id. */
+export async function getCustomer(
+  dues: Dues,
+  ref: string,
+): Promise<{ readonly customer: Customer }> {
+  if (SHORT_ID.test(ref)) {
+    const found = await orUndefined(() => dues.getCustomer(ref));
+    if (found !== undefined) return found;
+  }
+  const found = await orUndefined(() => dues.getCustomer(pathRef(ref)));
+  if (found !== undefined) return found;
+  throw new CliError("failed", `There is no customer ${ref}.`, "dues customers list shows them.");
+}
+
+/** Looked up also when it is an id: what is filtered by nobody would only be empty. */
 export async function customerId(dues: Dues, ref: string): Promise<string> {
-  if (isUuid(ref)) return ref;
-  const external_id = ref.replace(/^ext:/, "");
-  return named(
-    "customer",
-    ref,
-    async () => (await dues.listCustomers({ external_id })).customer.id,
-  );
+  return (await getCustomer(dues, ref)).customer.id;
 }
 
 export async function subscriptionId(dues: Dues, ref: string): Promise<string> {
@@ -77,10 +89,16 @@ export async function creditNoteId(dues: Dues, ref: string): Promise<string> {
 
 /** A 404 of the lookup becomes a message that names what was looked for. */
 async function named(what: string, ref: string, find: () => Promise<string>): Promise<string> {
+  const found = await orUndefined(find);
+  if (found !== undefined) return found;
+  throw new CliError("failed", `There is no ${what} ${ref}.`);
+}
+
+async function orUndefined<T>(find: () => Promise<T>): Promise<T | undefined> {
   try {
     return await find();
   } catch (error) {
-    if (!(error instanceof DuesError) || error.code !== "not_found") throw error;
-    throw new CliError("failed", `There is no ${what} ${ref}.`);
+    if (error instanceof DuesError && error.code === "not_found") return undefined;
+    throw error;
   }
 }

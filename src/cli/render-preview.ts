@@ -1,24 +1,31 @@
 // Previews of invoices as text: what would be billed, line by line, and what would follow.
 
 import type { InvoicePreview, PreviewInvoiceReply } from "../client/types.ts";
-import { clean, money, table } from "./output.ts";
+import { clean, money } from "./output.ts";
+import { type Screen, tableText } from "./table.ts";
 
 type Fee = InvoicePreview["fees"][number];
 
-export function renderPreviews(answer: PreviewInvoiceReply): string {
+export async function renderPreviews(screen: Screen, answer: PreviewInvoiceReply): Promise<string> {
   const next = answer.next_invoice_previews ?? [];
-  return [
-    previewText("Period", answer.invoice_preview),
-    ...next.map((preview) => previewText("Then", preview)),
-  ].join("\n");
+  const texts = await Promise.all([
+    previewText(screen, "Period", answer.invoice_preview),
+    ...next.map((preview) => previewText(screen, "Then", preview)),
+  ]);
+  return texts.join("\n");
 }
 
-function previewText(title: string, preview: InvoicePreview): string {
+async function previewText(
+  screen: Screen,
+  title: string,
+  preview: InvoicePreview,
+): Promise<string> {
   const { currency, fees, period_start, period_end, issuing_date, due_date } = preview;
-  const lines = table(
+  const lines = await tableText<Fee>(
+    screen,
     [
       { title: "FEE", of: (fee: Fee) => fee.fee_type },
-      { title: "NAME", of: feeName },
+      { title: "NAME", cut: true, of: feeName },
       { title: "UNITS", right: true, of: (fee: Fee) => fee.units },
       { title: "AMOUNT", right: true, of: (fee: Fee) => money(fee.amount_cents, currency) },
     ],

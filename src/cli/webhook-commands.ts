@@ -15,10 +15,10 @@ export function webhookCommands(io: Io): Command[] {
       examples: [["dues webhooks list", ""]],
       filters: [],
       columns: [
-        { title: "URL", of: (row) => row.url },
+        { title: "URL", cut: true, of: (row) => row.url },
         { title: "ENABLED", of: (row) => (row.enabled === 1 ? "yes" : "no") },
-        { title: "EVENTS", of: (row) => row.events.join(", ") },
-        { title: "ID", of: (row) => row.id },
+        { title: "EVENTS", cut: true, of: (row) => row.events.join(", ") },
+        { title: "ID", drop: 1, of: (row) => row.id },
       ],
       read: async (dues) => (await dues.listWebhooks()).webhook_endpoints,
     }),

@@ -530,7 +530,11 @@ export type Subscription = {
   readonly id: string;
   readonly external_id: string;
   readonly customer_id: string;
+  /** The customer's external_id. */
+  readonly customer_external_id: string;
   readonly plan_id: string;
+  /** The plan's code. */
+  readonly plan_code: string;
   readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
   readonly billing_time: "calendar" | "anniversary";
   /** anniversary: periods are counted from it. */
@@ -710,6 +714,8 @@ export type Invoice = {
   readonly payment_status: "pending" | "partially_paid" | "succeeded";
   readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
   readonly customer_id: string;
+  /** The customer's external_id. */
+  readonly customer_external_id: string;
   readonly subscription_id: string | null;
   readonly currency: Currency;
   readonly subtotal_cents: Cents;

@@ -12,11 +12,30 @@ export type DocumentRow = {
 
 type TaxLine = InvoiceWithFees["taxes"][number];
 
+/** The figures of an invoice that has them, be it the service's own or one that was read. */
+type Figures = Pick<
+  InvoiceWithFees,
+  | "currency"
+  | "subtotal_cents"
+  | "discount_cents"
+  | "tax_cents"
+  | "total_cents"
+  | "credit_applied_cents"
+  | "offset_cents"
+  | "amount_paid_cents"
+  | "overpaid_cents"
+  | "written_off_cents"
+  | "amount_due_cents"
+> & {
+  readonly coupons: readonly InvoiceWithFees["coupons"][number][];
+  readonly taxes: readonly TaxLine[];
+};
+
 /**
  * Without rows of 0. What was overpaid has its row only where something of taxes, coupons, notes
  * and the like is used: documents of others stay as they were.
  */
-export function totalsOf(invoice: InvoiceWithFees, hasMoney: boolean): DocumentRow[] {
+export function totalsOf(invoice: Figures, hasMoney: boolean): DocumentRow[] {
   const { currency, subtotal_cents, discount_cents, tax_cents, total_cents } = invoice;
   const row = (label: string, cents: number, strong = false) => ({
     label,
@@ -56,7 +75,7 @@ export function taxName({ name, percent }: Pick<TaxLine, "name" | "percent">): s
   return `${name} ${percent} %`;
 }
 
-function hasTaxes({ taxes, currency }: InvoiceWithFees): boolean {
+function hasTaxes({ taxes, currency }: Pick<Figures, "taxes" | "currency">): boolean {
   return taxRows(taxes, currency).length > 0;
 }
 

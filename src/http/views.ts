@@ -8,7 +8,7 @@ import type { Subscription } from "../schema/subscriptions.ts";
 import type { WebhookDelivery, WebhookEndpoint } from "../schema/webhooks.ts";
 import type { DeliveryRow } from "../store/deliveries.ts";
 import type { ChargeRow, PlanRow } from "../store/plans.ts";
-import type { SubscriptionRow } from "../store/subscriptions.ts";
+import type { NamedSubscription } from "../store/subscriptions.ts";
 import type { EndpointRow } from "../store/webhooks.ts";
 import type { Actor } from "./auth.ts";
 
@@ -33,7 +33,7 @@ export function chargeView(charge: ChargeRow): Charge {
   return charge;
 }
 
-export function subscriptionView(row: SubscriptionRow): Subscription {
+export function subscriptionView(row: NamedSubscription): Subscription {
   return {
     ...row,
     properties: JSON.stringify(row.properties),

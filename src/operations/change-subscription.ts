@@ -28,7 +28,7 @@ export async function patchSubscription(
   change: SubscriptionPatch,
   by: By,
   now: Date,
-): Promise<subscriptions.SubscriptionRow> {
+): Promise<subscriptions.NamedSubscription> {
   refuseMixed(change);
   const subscription = await lockCaughtUp(tx, settings, ref, by, now);
   refuseEnded(subscription, change);
@@ -89,7 +89,7 @@ export async function moveSubscription(
   wanted: Wanted,
   by: By,
   now: Date,
-): Promise<subscriptions.SubscriptionRow> {
+): Promise<subscriptions.NamedSubscription> {
   const { id } = await lockCaughtUp(tx, settings, ref, by, now);
   return moveLocked(tx, settings, id, wanted, by, now);
 }
@@ -101,7 +101,7 @@ async function moveLocked(
   wanted: Wanted,
   by: By,
   now: Date,
-): Promise<subscriptions.SubscriptionRow> {
+): Promise<subscriptions.NamedSubscription> {
   await changeStatus(tx, settings, await reread(tx, settings.id, id), wanted, by, now);
   return reread(tx, settings.id, id);
 }

@@ -9,8 +9,8 @@ import * as parties from "../store/parties.ts";
 import type { ProjectId } from "../store/tenants.ts";
 
 export function shownInvoice(row: invoices.ShownRow): Invoice {
-  const { url_template, customer_external_id, own_payment_url: _own, ...invoice } = row;
-  return { ...invoice, payment_url: paymentUrl(row, url_template, customer_external_id) };
+  const { url_template, own_payment_url: _own, ...invoice } = row;
+  return { ...invoice, payment_url: paymentUrl(row, url_template, row.customer_external_id) };
 }
 
 export async function readInvoice(

@@ -38,7 +38,7 @@ export async function startSubscription(
   input: SubscriptionCreate,
   by: By,
   now: Date,
-): Promise<subscriptions.SubscriptionRow> {
+): Promise<subscriptions.NamedSubscription> {
   const project = settings.id;
   const customer = await customers.get(tx, project, input.customer_id.toLowerCase());
   if (customer === undefined) throw refuse("not_found", "customer_id: no customer has this id.");

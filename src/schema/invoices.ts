@@ -69,6 +69,7 @@ const fields = {
   payment_status: OneOf(PAYMENT_STATUSES),
   invoice_type: OneOf(INVOICE_TYPES),
   customer_id: Uuid,
+  customer_external_id: Type.String({ description: "The customer's external_id." }),
   subscription_id: Nullable(Uuid),
   currency: Currency,
   subtotal_cents: Cents,

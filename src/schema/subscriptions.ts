@@ -51,7 +51,9 @@ export const Subscription = Type.Object(
     id: Uuid,
     external_id: Type.String(),
     customer_id: Uuid,
+    customer_external_id: Type.String({ description: "The customer's external_id." }),
     plan_id: Uuid,
+    plan_code: Type.String({ description: "The plan's code." }),
     status: OneOf(SUBSCRIPTION_STATUSES),
     billing_time: OneOf(BILLING_TIMES),
     anchor_date: Nullable(

@@ -1,4 +1,4 @@
-// Customers: by id, or by the caller's own id as `ext:<external_id>`.
+// Customers: by id, by the caller's own id as `ext:<external_id>`, or by short_id.
 
 import { refuseField } from "../errors.ts";
 import { canonicalUuid, newCustomerId, newRank, newShortId } from "../ids.ts";
@@ -22,6 +22,8 @@ const SHORT_ID_TRIES = 20;
 /** A path segment is an id only when it is a UUID; `ext:` is always the caller's own id. */
 export function matchesRef(ref: string): Sql {
   if (ref.startsWith("ext:")) return sql`external_id = ${ref.slice(4)}`;
+  // Those that had to be given twice name nobody.
+  if (ref.startsWith("cust_")) return sql`short_id = ${ref} and short_id_unique`;
   const id = canonicalUuid(ref);
   return id === undefined ? sql`false` : sql`id = ${id}`;
 }

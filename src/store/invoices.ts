@@ -28,7 +28,7 @@ const FEE_COLUMNS: Sql = sql`id, invoice_id, fee_type, charge_id, billable_metri
 
 export type FeeRow = Fee & { readonly invoice_id: string };
 /** With the link to pay of its own, if it has one. */
-export type InvoiceRow = Omit<Invoice, "payment_url"> & {
+export type InvoiceRow = Omit<Invoice, "payment_url" | "customer_external_id"> & {
   readonly own_payment_url: string | null;
 };
 

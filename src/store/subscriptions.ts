@@ -42,10 +42,14 @@ export type SubscriptionRow = {
   readonly created_at: Date;
 };
 
-/** With what its invoices and webhooks say about customer and plan. */
-export type BilledSubscription = SubscriptionRow & {
+/** With the names that people know customer and plan by. */
+export type NamedSubscription = SubscriptionRow & {
   readonly plan_code: string;
   readonly customer_external_id: string;
+};
+
+/** With what its invoices and webhooks say about customer and plan. */
+export type BilledSubscription = NamedSubscription & {
   readonly customer_name: string;
   readonly customer_email: string;
 };
@@ -56,8 +60,16 @@ const COLUMNS: Sql = sql`s.id, s.external_id, s.customer_id, s.plan_id, s.status
   s.scheduled_plan_id, s.in_trial, s.trial_ends_at, s.ends_at, s.advance, s.levels, s.metadata,
   s.terminated_at, s.set_aside_reason, s.created_at`;
 
-export const BILLED_COLUMNS: Sql = sql`${COLUMNS}, p.code as plan_code,
-  c.external_id as customer_external_id, c.name as customer_name, c.email as customer_email`;
+const NAMED_COLUMNS: Sql = sql`${COLUMNS}, p.code as plan_code,
+  c.external_id as customer_external_id`;
+/** Outer joins, so that counting a list need not look at customers and plans at all. */
+function namedTable(project: ProjectId): Sql {
+  return sql`subscriptions s
+      left join customers c on c.project_id = ${project} and c.id = s.customer_id
+      left join plans p on p.project_id = ${project} and p.id = s.plan_id`;
+}
+
+export const BILLED_COLUMNS: Sql = sql`${NAMED_COLUMNS}, c.name as customer_name, c.email as customer_email`;
 /** Each table by the project itself: a cluster that had to follow it would ask all nodes. */
 export function billedTable(project: ProjectId): Sql {
   return sql`subscriptions s
@@ -80,9 +92,9 @@ function refCondition(ref: string): Sql {
 }
 
 export function get(db: Queryable, project: ProjectId, ref: string) {
-  return db.maybeOne<SubscriptionRow>(sql`
-    select ${COLUMNS}
-      from subscriptions s
+  return db.maybeOne<NamedSubscription>(sql`
+    select ${NAMED_COLUMNS}
+      from ${namedTable(project)}
      where s.project_id = ${project} and ${refCondition(ref)}
      order by ${LIVE} desc, s.id desc
      limit 1`);
@@ -141,11 +153,11 @@ export function list(
   if (filter.billing_error) {
     where.push(sql`(s.set_aside_reason is not null) = ${filter.billing_error === "1"}`);
   }
-  return page<SubscriptionRow>(
+  return page<NamedSubscription>(
     db,
     {
-      columns: COLUMNS,
-      from: sql`subscriptions s`,
+      columns: NAMED_COLUMNS,
+      from: namedTable(project),
       where,
       project: sql`s.project_id`,
       order: [{ column: sql`s.id`, type: sql`uuid` }],

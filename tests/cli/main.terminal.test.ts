@@ -1,13 +1,9 @@
 // The tool in a real pseudo-terminal: what somebody who sits there sees.
 
-import { spawn, spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeCustomer, makePlan, makeSubscription } from "../support/records.ts";
 import { type Shell, startShell } from "./support.ts";
-
-const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-const HAS_SCRIPT = spawnSync("script", ["--version"]).status === 0;
+import { HAS_SCRIPT, inTerminal, toolLine } from "./terminal.ts";
 
 let shell: Shell;
 beforeAll(async () => {
@@ -40,11 +36,7 @@ function screenOf(typed: string): string {
 
 /** Types the answer once the question has been drawn; resolves to the screen just before it. */
 async function asked(args: readonly string[], question: string, answer: string): Promise<string> {
-  const words = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(" ");
-  const child = spawn("script", ["-qec", words, "/dev/null"], {
-    cwd: shell.folder,
-    env: { PATH: process.env.PATH ?? "", TERM: "xterm", COLUMNS: "80", ...shell.env },
-  });
+  const child = inTerminal(shell, toolLine(args));
   let seen = "";
   const before = await new Promise<string>((resolve, reject) => {
     child.once("error", reject);

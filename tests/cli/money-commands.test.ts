@@ -190,7 +190,7 @@ Nothing was stored.
 
 test("invoices show discount and tax where there are some, in lists and previews", async () => {
   const bare = await ok("invoices", "list", "--customer", "acme", "--limit", "1");
-  expect(bare).toMatch(/^NUMBER +STATUS +TAX +TOTAL +DUE /);
+  expect(bare).toMatch(/^NUMBER +CUSTOMER +STATUS +TAX +TOTAL +DUE /);
   const { coupon } = await json("coupons", "get", "welcome");
   await shell.app.post(`/v1/coupons/${coupon.id}/apply`, { customer_id: "ext:acme" });
   await ok("subscriptions", "create", "--customer", "acme", "--plan", "pro", "--external-id", "s");

@@ -59,6 +59,7 @@ export function invoiceOf({ fees = [usage("API calls")], invoice }: Variation): 
     payment_status: "pending",
     invoice_type: "subscription",
     customer_id: "00000000-0000-7000-8000-000000000003",
+    customer_external_id: "acme",
     subscription_id: null,
     currency: fees[0]?.amount_currency ?? "USD",
     subtotal_cents: total_cents,

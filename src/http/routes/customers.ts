@@ -14,7 +14,7 @@ import { point, type Route, read, write } from "../route.ts";
 import { byCaller } from "../views.ts";
 
 const tag = "Customers";
-const params = { id: "UUID, or ext:<external_id>." };
+const params = { id: "UUID, ext:<external_id>, or short_id." };
 
 /** Whose tax another owes has a number with the tax office. */
 function refuseExemption({ tax_exemption, tax_id }: Pick<Customer, "tax_exemption" | "tax_id">) {
