@@ -1,12 +1,13 @@
-// The portal's views, for its JSON and its page: cached in the database for 30 days, computed one
-// at a time for a customer and within limits, because strangers may ask for them.
+// The portal's views, computed within limits, because strangers may ask for them. For the API they
+// are cached in the database for 30 days; the pages for people are computed anew.
 
 import type { Context } from "../context.ts";
 import { DAY_MS } from "../domain/dates.ts";
 import { refuse } from "../errors.ts";
 import { canonicalUuid } from "../ids.ts";
 import { readPortal } from "../operations/read-portal.ts";
-import { PORTAL_SHAPE, type PortalPage } from "../schema/portal.ts";
+import { type PortalShown, readPortalPage } from "../operations/read-portal-page.ts";
+import { PORTAL_SHAPE } from "../schema/portal.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { isLinkGood } from "./portal-links.ts";
@@ -20,16 +21,14 @@ const PER_ADDRESS = { burst: 1_000, per_minute: 60 };
 const PER_CUSTOMER = { burst: 2, per_minute: 2 * 60 };
 /** Refreshes of all customers: twenty a second. */
 const PER_PROCESS = { burst: 20, per_minute: 20 * 60 };
+/** Pages of one customer, which several people may read at once: two a second, after twenty. */
+const PAGES_PER_CUSTOMER = { burst: 20, per_minute: 2 * 60 };
+/** Pages of all customers: thirty a second. */
+const PAGES_PER_PROCESS = { burst: 60, per_minute: 30 * 60 };
 
 const noLimit = () => {};
 
-type Computed = {
-  readonly project: ProjectId;
-  /** The time it is in the project. */
-  readonly now: Date;
-  readonly body: string;
-  readonly page: PortalPage;
-};
+type Computed = { readonly body: string };
 
 /** What a visitor brings: the customer's id and, in a signed link, the access to it. */
 export type Visit = {
@@ -39,13 +38,17 @@ export type Visit = {
 
 type Known = portal.Found & { readonly id: string; readonly now: Date };
 export type PortalView = Computed & { readonly cache: "hit" | "miss" };
+export type PortalVisit = PortalShown & { readonly project: ProjectId };
 
 export class PortalCache {
   readonly #context: Context;
   readonly #computing = new SingleFlight<Computed>();
+  readonly #showing = new SingleFlight<PortalVisit>();
   readonly #perAddress = new RateLimit(PER_ADDRESS);
   readonly #perCustomer = new RateLimit(PER_CUSTOMER);
   readonly #perProcess = new RateLimit(PER_PROCESS);
+  readonly #pagesPerCustomer = new RateLimit(PAGES_PER_CUSTOMER);
+  readonly #pagesPerProcess = new RateLimit(PAGES_PER_PROCESS);
 
   constructor(context: Context) {
     this.#context = context;
@@ -73,15 +76,38 @@ export class PortalCache {
   async read(visit: Visit, refresh: boolean): Promise<PortalView> {
     if (refresh) return this.#refresh(visit);
     const found = await this.find(visit);
-    const { project_id: project, now, body, page, generated_at } = found;
+    const { now, body, page, generated_at } = found;
     const isOurs = page?.shape === PORTAL_SHAPE;
-    if (body !== null && page !== null && generated_at !== null && isOurs) {
+    if (body !== null && generated_at !== null && isOurs) {
       const age_ms = now.getTime() - generated_at.getTime();
-      if (age_ms < LIFETIME_MS) return { project, now, body, page, cache: "hit" };
+      if (age_ms < LIFETIME_MS) return { body, cache: "hit" };
     }
     // Fresh, because a computation that is under way may have begun before what dropped the view.
     const view = await this.#computing.fresh(found.id, noLimit, () => this.#compute(found));
     return { ...view, cache: "miss" };
+  }
+
+  /**
+   * The page for people, computed anew: what was paid a moment ago is paid on it. It is not kept,
+   * so what the API answers stays as it is. Those who ask at once share it.
+   */
+  show(visit: Visit): Promise<PortalVisit> {
+    const key = `${visit.customerId} ${visit.access ?? ""}`;
+    return this.#showing.fresh(key, noLimit, async () => {
+      const { id, project_id: project, now } = await this.enter(visit);
+      const db = this.#context.db.forProject(project);
+      const shown = await db.snapshot((tx) => readPortalPage(tx, project, id, now));
+      if (shown === undefined) throw refuse("not_found", "No customer has this id.");
+      return { ...shown, project };
+    });
+  }
+
+  /** The customer, for a page of whose data is read anew: 429 when that is asked too often. */
+  async enter(visit: Visit): Promise<Known> {
+    const found = await this.find(visit);
+    this.#pagesPerCustomer.take(found.id);
+    this.#pagesPerProcess.take("all");
+    return found;
   }
 
   /**
@@ -106,9 +132,10 @@ export class PortalCache {
     const db = this.#context.db.forProject(project);
     const read = await db.snapshot((tx) => readPortal(tx, project, id, now));
     if (read === undefined) throw refuse("not_found", "No customer has this id.");
-    const { page, drops } = read;
+    const { drops } = read;
     const body = JSON.stringify(read.portal);
+    const page = { shape: PORTAL_SHAPE };
     await db.tx((tx) => portal.keep(tx, project, id, { body, page, generated_at: now, drops }));
-    return { project, now, body, page };
+    return { body };
   }
 }

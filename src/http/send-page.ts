@@ -16,6 +16,7 @@ export function sendPage(page: Page, status = 200, headers: HeaderFields = {}): 
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${hash}'`,
+    `img-src ${page.icon === undefined ? "'self'" : "data:"}`,
     ...(page.script === undefined ? [] : ["script-src 'self'"]),
     "form-action 'self'",
     "base-uri 'none'",

@@ -5,8 +5,8 @@ import { maskedEmail } from "../domain/email-mask.ts";
 import { isLive } from "../domain/lifecycle.ts";
 import { shownEnd } from "../domain/periods.ts";
 import { listOf } from "../domain/price-lists.ts";
-import type { Invoice } from "../schema/invoices.ts";
-import { PORTAL_SHAPE, type Portal, type PortalPage } from "../schema/portal.ts";
+import type { Customer } from "../schema/customers.ts";
+import type { Portal, PortalPage } from "../schema/portal.ts";
 import * as creditNotes from "../store/credit-notes.ts";
 import * as customers from "../store/customers.ts";
 import { matchesCustomer } from "../store/customers.ts";
@@ -24,22 +24,34 @@ import { shownInvoice } from "./shown-invoice.ts";
 export const PORTAL_ROWS_MAX = 50;
 const NEWEST = { limit: PORTAL_ROWS_MAX, offset: 0, count: false };
 
+/** The view, and what the page is made of beside it. */
+export type PortalFound = {
+  readonly portal: Portal;
+  readonly drops: portal.Drops;
+  readonly customer: Customer;
+  readonly subscriptions: readonly subscriptions.SubscriptionRow[];
+  /** Undefined without a subscription. */
+  readonly terms: Terms | undefined;
+  readonly page: Omit<PortalPage, "next" | "open">;
+};
+
 /** Needs a snapshot, so that everything is of one instant. */
 export async function readPortal(
   db: Queryable,
   project: ProjectId,
   customer_id: string,
   now: Date,
-): Promise<{ portal: Portal; page: PortalPage; drops: portal.Drops } | undefined> {
+): Promise<PortalFound | undefined> {
   const drops = await portal.countDrops(db, project, customer_id);
   const customer = await customers.get(db, project, customer_id);
   if (customer === undefined) return undefined;
   const { id, short_id, name, currency } = customer;
   const mine = await subscriptions.list(db, project, { customer_id }, NEWEST);
-  const shown = await withUsage(db, project, mine.rows, now);
+  const terms = mine.rows.length === 0 ? undefined : await loadTerms(db, project, mine.rows);
+  const shown = terms === undefined ? [] : await withUsage(db, project, mine.rows, terms, now);
   const filter = { customer: matchesCustomer(project, customer_id) };
   const { rows: bills } = await invoices.list(db, project, filter, NEWEST);
-  const payments = await portal.listPayments(db, project, customer_id, PORTAL_ROWS_MAX);
+  const payments = await portal.listPayments(db, project, customer_id, NEWEST);
   const due = await portal.listDue(db, project, customer_id);
   const { rows: notes } = await creditNotes.list(db, project, { customer_id: id }, NEWEST);
   const money = await loadWallets(db, project, customer_id, now);
@@ -49,8 +61,8 @@ export async function readPortal(
     portal: {
       customer: { id, short_id, name, email: maskedEmail(customer.email), currency },
       subscriptions: shown.map(({ subscription }) => subscription),
-      invoices: bills.map((bill) => portalInvoice(shownInvoice(bill))),
-      payments,
+      invoices: bills.map(portalInvoice),
+      payments: payments.rows.map(portalPayment),
       credit_notes: notes.map(portalCreditNote),
       wallets: money.wallets,
       // Spec gap: the totals are of the customer's currency; the page adds those of others.
@@ -61,19 +73,19 @@ export async function readPortal(
       },
       generated_at: now,
     },
+    drops,
+    customer,
+    subscriptions: mine.rows,
+    terms,
     page: {
-      shape: PORTAL_SHAPE,
       days: Object.assign({}, ...shown.map(({ days }) => days)) as PortalPage["days"],
       titles: Object.fromEntries(
         shown.map(({ subscription, titles }) => [subscription.id, titles]),
       ),
       due,
-      credit: money.wallets
-        .filter(({ balance_cents }) => balance_cents > 0)
-        .map(({ currency, balance_cents }) => ({ currency, balance_cents })),
       prepaid: money.prepaid,
+      has_more_subscriptions: mine.has_more,
     },
-    drops,
   };
 }
 
@@ -103,11 +115,10 @@ async function withUsage(
   db: Queryable,
   project: ProjectId,
   rows: readonly subscriptions.SubscriptionRow[],
+  terms: Terms,
   now: Date,
 ): Promise<Shown[]> {
-  if (rows.length === 0) return [];
   const live = rows.filter(({ status }) => isLive(status));
-  const terms = await loadTerms(db, project, rows);
   const used = await chargesUsed(db, project, live, terms, now);
   return [...live, ...rows.filter(({ status }) => !isLive(status))].map((row) =>
     shownSubscription(row, terms, used.get(row.id) ?? []),
@@ -151,7 +162,8 @@ function shownSubscription(
 }
 
 /** Field by field, so that a field that is added to invoices is not made public by itself. */
-function portalInvoice(invoice: Invoice): Portal["invoices"][number] {
+export function portalInvoice(row: invoices.ShownRow): Portal["invoices"][number] {
+  const invoice = shownInvoice(row);
   return {
     id: invoice.id,
     number: invoice.number,
@@ -175,8 +187,21 @@ function portalInvoice(invoice: Invoice): Portal["invoices"][number] {
   };
 }
 
+export function portalPayment(row: portal.ShownPayment): Portal["payments"][number] {
+  return {
+    id: row.id,
+    invoice_number: row.invoice_number,
+    amount_cents: row.amount_cents,
+    refunded_cents: row.refunded_cents,
+    currency: row.currency,
+    provider: row.provider,
+    status: row.status,
+    paid_at: row.paid_at,
+  };
+}
+
 /** Without what was noted beside it. */
-function portalCreditNote(row: creditNotes.CreditNoteRow): Portal["credit_notes"][number] {
+export function portalCreditNote(row: creditNotes.CreditNoteRow): Portal["credit_notes"][number] {
   return {
     id: row.id,
     number: row.number,

@@ -2,6 +2,9 @@
 
 import { Html, html } from "./html.ts";
 
+/** Where our own icon is. */
+export const ICON_PATH = "/favicon.svg";
+
 export type Page = {
   readonly title: string;
   /**
@@ -10,11 +13,13 @@ export type Page = {
    */
   readonly style: string;
   readonly body: Html;
+  /** The URL of its icon; that of dues where none is given. */
+  readonly icon?: string;
   /** The path of a script on our own server. */
   readonly script?: string;
 };
 
-export function renderPage({ title, style, body, script }: Page): Html {
+export function renderPage({ title, style, body, script, icon = ICON_PATH }: Page): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -23,6 +28,7 @@ export function renderPage({ title, style, body, script }: Page): Html {
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
+<link rel="icon" href="${icon}" type="image/svg+xml">
 <style>${new Html(style)}</style>
 ${script !== undefined && html`<script src="${script}" defer></script>`}
 </head>

@@ -150,7 +150,7 @@ export type Portal = Static<typeof Portal>;
 
 /** A view as it is stored, as JSON: its times are text. */
 export type StoredPortal = Jsonified<Portal>;
-type Jsonified<T> = T extends Date
+export type Jsonified<T> = T extends Date
   ? string
   : T extends readonly (infer Each)[]
     ? Jsonified<Each>[]
@@ -159,24 +159,53 @@ type Jsonified<T> = T extends Date
       : T;
 
 /** Of what a cached view holds: one of another shape, from another version, is computed anew. */
-export const PORTAL_SHAPE = 2;
+export const PORTAL_SHAPE = 3;
+export type PortalShape = { readonly shape?: number };
 
-/** What the page shows and the API does not: the days behind a bar, and sums by currency. */
+/** What the page shows and the API does not. */
 export type PortalPage = {
-  readonly shape?: number;
+  /** The days behind each chart, by subscription, metric and dimensions. */
   readonly days: Readonly<
     Record<string, readonly { readonly date: string; readonly units: string }[]>
   >;
-  /** By subscription: what its usage is called, line by line. Absent in views from before it. */
-  readonly titles?: Readonly<Record<string, readonly string[]>>;
+  /** By subscription: what its usage is called, line by line. */
+  readonly titles: Readonly<Record<string, readonly string[]>>;
+  /** By subscription: its next invoice, where there will be one and it can be told. */
+  readonly next: Readonly<Record<string, NextInvoice>>;
   readonly due: readonly {
     readonly currency: string;
     readonly outstanding_cents: number;
     readonly overdue_cents: number;
   }[];
-  readonly credit: readonly { readonly currency: string; readonly balance_cents: number }[];
+  /** What is to be paid, the longest due first. */
+  readonly open: StoredPortal["invoices"];
   /** Currencies in which money was granted or is watched: others have only what was overpaid. */
-  readonly prepaid?: readonly string[];
+  readonly prepaid: readonly string[];
+  readonly has_more_subscriptions: boolean;
+};
+
+export type NextInvoice = {
+  readonly currency: string;
+  readonly issuing_date: string;
+  readonly total_cents: number;
+  readonly tax_cents: number;
+  /** What is on it beside the plan's price and usage. */
+  readonly fixed: readonly {
+    readonly title: string;
+    readonly details: readonly string[];
+    readonly units: string;
+    readonly rate: string;
+    readonly amount: string;
+  }[];
+};
+
+/** How many rows of a list a page of the portal shows; the rest is on further pages. */
+export const PORTAL_LISTS = { invoices: 25, payments: 10, "credit-notes": 10 } as const;
+export type PortalListKind = keyof typeof PORTAL_LISTS;
+/** One page of one list. */
+export type PortalList = Pick<StoredPortal, "invoices" | "payments" | "credit_notes"> & {
+  readonly customer: { readonly id: string; readonly name: string };
+  readonly has_more: boolean;
 };
 
 export const Purged = Type.Object({ purged: Type.Boolean(), customer_id: Uuid });

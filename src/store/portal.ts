@@ -2,11 +2,12 @@
 // was dropped since its computation began.
 
 import { customerPrefixOf } from "../ids.ts";
-import type { PortalPage } from "../schema/portal.ts";
+import type { PortalPage, PortalShape } from "../schema/portal.ts";
 import type { Settings } from "../schema/settings.ts";
 import { DATABASE_NOW, type Db, type Queryable, type Tx } from "./db.ts";
 import type { Binding } from "./keys.ts";
 import { NUMBER } from "./numbers.ts";
+import { type PageRequest, page } from "./page.ts";
 import { columnsOf, rowsOf } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -21,7 +22,7 @@ export type Found = {
   readonly links_version: number;
   readonly frozen_at: Date | null;
   readonly body: string | null;
-  readonly page: PortalPage | null;
+  readonly page: PortalShape | null;
   readonly generated_at: Date | null;
 };
 
@@ -90,7 +91,7 @@ export function countDrops(db: Queryable, project: ProjectId, customer_id: strin
 
 export type View = {
   readonly body: string;
-  readonly page: PortalPage;
+  readonly page: PortalShape;
   readonly generated_at: Date;
   readonly drops: Drops;
 };
@@ -257,15 +258,25 @@ export type ShownPayment = {
   readonly paid_at: Date;
 };
 
-export function listPayments(db: Queryable, project: ProjectId, customer_id: string, max: number) {
-  return db.many<ShownPayment>(sql`
-    select p.id, ${NUMBER} as invoice_number, p.amount_cents, p.refunded_cents, p.currency,
-           p.provider, p.status, p.paid_at
-      from payments p
-      join invoices i on i.project_id = ${project} and i.id = p.invoice_id
-     where p.project_id = ${project} and p.customer_id = ${customer_id}
-     order by p.id desc
-     limit ${max}`);
+export function listPayments(
+  db: Queryable,
+  project: ProjectId,
+  customer_id: string,
+  request: PageRequest,
+) {
+  return page<ShownPayment>(
+    db,
+    {
+      columns: sql`p.id, ${NUMBER} as invoice_number, p.amount_cents, p.refunded_cents, p.currency,
+        p.provider, p.status, p.paid_at`,
+      from: sql`payments p
+      join invoices i on i.project_id = ${project} and i.id = p.invoice_id`,
+      where: [sql`p.project_id = ${project}`, sql`p.customer_id = ${customer_id}`],
+      project: sql`p.project_id`,
+      order: [{ column: sql`p.id`, type: sql`uuid` }],
+    },
+    request,
+  );
 }
 
 export type Due = PortalPage["due"][number];

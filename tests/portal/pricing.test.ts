@@ -55,7 +55,8 @@ describe("how a subscription runs", () => {
     const { shown, card } = await started({});
     expect(shown).toMatchObject({ trial_ends_at: null, ends_at: null, status: "active" });
     expect(card).toBe(
-      "Pro Active $28.00 per month Current period: 25 Jan 2026 – 31 Jan 2026 · acme",
+      "Pro Active $28.00 per month Current period: 25 Jan 2026 – 31 Jan 2026 · acme " +
+        "Next invoice, on 1 Feb 2026 about $6.32",
     );
   });
 

@@ -4,9 +4,11 @@ import Type from "typebox";
 import { Refusal, refuse } from "../../errors.ts";
 import { canonicalUuid } from "../../ids.ts";
 import { emit } from "../../operations/emit.ts";
-import { PORTAL_SCRIPT, renderPortal, renderPortalError } from "../../pages/portal/page.ts";
+import { readPortalList } from "../../operations/read-portal-page.ts";
+import { PORTAL_SCRIPT, renderPortalError } from "../../pages/portal/frame.ts";
+import { renderPortal, renderPortalList } from "../../pages/portal/page.ts";
 import { OneOf } from "../../schema/common.ts";
-import { Portal, Purged, PurgedAll, type StoredPortal } from "../../schema/portal.ts";
+import { Portal, type PortalListKind, Purged, PurgedAll } from "../../schema/portal.ts";
 import type { Tx } from "../../store/db.ts";
 import * as portal from "../../store/portal.ts";
 import * as settingsStore from "../../store/settings.ts";
@@ -27,13 +29,15 @@ export const Access = Type.Optional(
     description: "Of a signed link: needed where the setting portal_access is signed.",
   }),
 );
+const LIST_KINDS = ["invoices", "payments", "credit-notes"] as const;
 const query = Type.Object({
   access: Access,
   refresh: Type.Optional(OneOf(["0", "1"], "1 bypasses the kept view and computes a new one.")),
 });
 
 export function portalRoutes(views: PortalCache): Route[] {
-  return [portalData(views), purgeOne, purgeAll, portalPage(views), portalScript];
+  const lists = LIST_KINDS.map((kind) => portalList(views, kind));
+  return [portalData(views), purgeOne, purgeAll, portalPage(views), ...lists, portalScript];
 }
 
 function portalData(views: PortalCache): Route {
@@ -128,31 +132,71 @@ async function logPurge(
   await emit(tx, project, [fact], byCaller(actor), now);
 }
 
+/** A page for people, which is no part of the API. */
+const shown = {
+  method: "GET",
+  tag,
+  scope: "public",
+  project: "none",
+  reply: [200, null],
+  hidden: true,
+  errors: ["limit_exceeded", "rate_limited", "unavailable"],
+} as const;
+
 function portalPage(views: PortalCache): Route {
   return read({
-    method: "GET",
+    ...shown,
     path: "/portal/:customerId",
     id: "getPortalPage",
-    errors: ["limit_exceeded", "rate_limited", "unavailable"],
-    tag,
     summary: "The portal as a page for people",
-    scope: "public",
-    project: "none",
     params,
+    // Links from before the page was always computed anew have refresh=1; it means nothing now.
     query,
-    reply: [200, null],
-    hidden: true,
     async handle({ db, params, query, request }) {
       return answeringPeople(request, async () => {
         views.admit(request.ip);
         const { access } = query;
-        const { body, page, project, now } = await views.read(
-          { customerId: params.customerId, access },
-          query.refresh === "1",
-        );
-        const data = JSON.parse(body) as StoredPortal;
+        const { portal, page, project } = await views.show({
+          customerId: params.customerId,
+          access,
+        });
         const issuer = await settingsStore.get(db, project);
-        return sendPage(renderPortal({ portal: data, page, issuer, access, now }));
+        return sendPage(renderPortal({ portal, page, issuer, access }));
+      });
+    },
+  });
+}
+
+const LIST_IDS = {
+  invoices: "getPortalInvoicesPage",
+  payments: "getPortalPaymentsPage",
+  "credit-notes": "getPortalCreditNotesPage",
+} as const satisfies Record<PortalListKind, string>;
+
+function portalList(views: PortalCache, kind: PortalListKind): Route {
+  return read({
+    ...shown,
+    path: `/portal/:customerId/${kind}`,
+    id: LIST_IDS[kind],
+    summary: "A list of the portal as a page for people",
+    params,
+    query: Type.Object({
+      access: Access,
+      page: Type.Optional(Type.String({ pattern: "^[1-9][0-9]{0,2}$" })),
+    }),
+    async handle({ db, params, query, request }) {
+      return answeringPeople(request, async () => {
+        views.admit(request.ip);
+        const { access, page = "1" } = query;
+        const number = Number(page);
+        const visit = { customerId: params.customerId, access };
+        const { id, project_id: project } = await views.enter(visit);
+        const list = await db
+          .forProject(project)
+          .snapshot((tx) => readPortalList(tx, project, id, kind, number));
+        if (list === undefined) throw refuse("not_found", "No customer has this id.");
+        const issuer = await settingsStore.get(db, project);
+        return sendPage(renderPortalList({ list, kind, number, issuer, access }));
       });
     },
   });

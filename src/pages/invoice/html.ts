@@ -2,6 +2,7 @@
 
 import type { DocumentList, InvoiceDocument } from "../../domain/documents.ts";
 import { type Html, html } from "../html.ts";
+import { initialOf, letterIcon } from "../icon.ts";
 import { type Page, textColorOn } from "../page.ts";
 
 export const PAPER_SIZES = ["a4", "letter"] as const;
@@ -18,12 +19,13 @@ export function renderInvoice(
   const { kind, issuer, customer, facts, lines, totals, state, memo, tax_note, note } = document;
   return {
     title: `${kind} ${document.number} – ${issuer.name}`,
+    icon: letterIcon(issuer.name, issuer.color),
     style: styleOf(document, size),
     body: html`<nav aria-label="Document">${
       links.back !== undefined && html`<a href="${links.back}">All invoices</a>`
     }<a href="${links.pdf}" download="${document.number}.pdf">Download PDF</a>${payButton(document, "Pay")}</nav>
 <main>
-<header><div class="who"><span class="logo" aria-hidden="true">${initial(
+<header><div class="who"><span class="logo" aria-hidden="true">${initialOf(
       issuer.name,
     )}</span><div><b><bdi>${issuer.name}</bdi></b>${issuer.lines.map(
       (line) => html`<span dir="auto">${line}</span>`,
@@ -89,11 +91,6 @@ ${parts.map(
   ({ text, amount }, i) =>
     html`<tr class="part ${i === parts.length - 1 && "last"}"><td colspan="3">${text}</td><td class="n">${amount}</td></tr>\n`,
 )}`;
-}
-
-function initial(name: string): string {
-  const [first = "•"] = name.trim();
-  return first.toUpperCase();
 }
 
 /** What only some documents have is styled only on those: the others stay byte for byte. */

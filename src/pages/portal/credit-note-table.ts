@@ -3,6 +3,7 @@
 import { formatDate, formatMoney } from "../../domain/documents-format.ts";
 import type { StoredPortal } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";
+import { type Frame, linkTo } from "./frame.ts";
 
 type CreditNote = StoredPortal["credit_notes"][number];
 
@@ -20,19 +21,18 @@ function whereItWent(note: CreditNote): string {
     .join(", ");
 }
 
-/** `query` is what links carry on. */
-export function creditNoteTable({ customer, credit_notes }: StoredPortal, query: string): Html {
+export function creditNoteTable(frame: Frame, credit_notes: readonly CreditNote[]): Html {
   const rows = credit_notes.map(
-    (note) => html`<tr><th scope="row"><a href="/portal/${customer.id}/credit-notes/${
-      note.number
-    }${query}">${note.number}</a></th>
+    (note) => html`<tr><th scope="row"><a href="${linkTo(
+      frame,
+      `/credit-notes/${note.number}`,
+    )}">${note.number}</a></th>
 <td class="wide">${formatDate(note.issuing_date)}</td>
 <td class="wide"><span class="narrow">For </span>${note.invoice_number}</td>
 <td class="went">${whereItWent(note)}</td>
 <td class="amount">${formatMoney(note.total_cents, note.currency)}</td></tr>`,
   );
-  return html`<h2>Credit notes</h2>
-<div class="card scroll"><table><caption class="hide">Credit notes, newest first</caption>
+  return html`<div class="card scroll"><table><caption class="hide">Credit notes, newest first</caption>
 <thead><tr><th scope="col">Number</th><th scope="col">Issued</th><th scope="col">Invoice</th>
 <th scope="col">Settled</th><th scope="col" class="amount">Total</th></tr></thead>
 <tbody>${rows}</tbody></table></div>

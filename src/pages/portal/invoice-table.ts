@@ -3,6 +3,7 @@
 import { formatDate, formatMoney } from "../../domain/documents-format.ts";
 import type { StoredPortal } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";
+import { type Frame, linkTo } from "./frame.ts";
 
 type Invoice = StoredPortal["invoices"][number];
 
@@ -35,16 +36,16 @@ function partsOf({ discount_cents, tax_cents, currency }: Invoice): Html | false
   }</small>`;
 }
 
-/** `query` is what links carry on. */
-export function invoiceTable({ customer, invoices }: StoredPortal, query: string): Html {
+export function invoiceTable(frame: Frame, invoices: readonly Invoice[]): Html {
   const isPayable = invoices.some(({ payment_url }) => payment_url !== null);
   const rows = invoices.map((invoice) => {
     const [state, tone] = invoiceState(invoice);
     const open = invoice.amount_due_cents > 0;
     const partly = open && invoice.amount_due_cents !== invoice.total_cents;
-    return html`<tr><th scope="row"><a href="/portal/${customer.id}/invoices/${
-      invoice.number
-    }${query}">${invoice.number}</a>${
+    return html`<tr><th scope="row"><a href="${linkTo(
+      frame,
+      `/invoices/${invoice.number}`,
+    )}">${invoice.number}</a>${
       invoice.invoice_type === "top_up" && html`<small>Top-up</small>`
     }</th>
 <td class="wide">${formatDate(invoice.issuing_date)}</td>
@@ -66,10 +67,16 @@ ${
 <tbody>${rows}</tbody></table></div>`;
 }
 
-function payCell({ payment_url, number, amount_due_cents, currency }: Invoice): Html {
-  if (payment_url === null) return html`<td class="broad"></td>`;
+function payCell(invoice: Invoice): Html {
+  const button = payButton(invoice);
+  return button === false ? html`<td class="broad"></td>` : html`<td class="pay">${button}</td>`;
+}
+
+export function payButton(invoice: Invoice): Html | false {
+  const { payment_url, number, amount_due_cents, currency } = invoice;
+  if (payment_url === null) return false;
   const amount = formatMoney(amount_due_cents, currency);
-  return html`<td class="pay"><a class="button pay" href="${payment_url}" rel="noreferrer">Pay<span class="narrow"> ${
+  return html`<a class="button pay" href="${payment_url}" rel="noreferrer">Pay<span class="narrow"> ${
     amount
-  }</span><span class="hide"> invoice ${number}</span></a></td>`;
+  }</span><span class="hide"> invoice ${number}</span></a>`;
 }

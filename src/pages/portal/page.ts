@@ -1,206 +1,128 @@
-// The customer portal as a page: amounts due, subscriptions with usage, invoices, payments and
-// credit notes. It works without a script; the only one shows that a refresh is under way.
+// The customer portal as pages: what is due and how to pay it, subscriptions with usage, invoices,
+// payments and credit notes; and each of those lists, page by page. They work without a script.
 
-import { DAY_MS } from "../../domain/dates.ts";
-import { formatDate, formatInstant, formatMoney } from "../../domain/documents-format.ts";
-import type { ErrorCode } from "../../errors.ts";
-import type { PortalPage, StoredPortal } from "../../schema/portal.ts";
-import type { Settings } from "../../schema/settings.ts";
+import type { PortalList, PortalListKind, PortalPage, StoredPortal } from "../../schema/portal.ts";
+import { PORTAL_LISTS } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../page.ts";
 import { creditNoteTable } from "./credit-note-table.ts";
+import { dueCard } from "./due-card.ts";
+import { empty, type Frame, framed, linkTo } from "./frame.ts";
 import { hasMoney, invoiceTable } from "./invoice-table.ts";
-import { MONEY_STYLE, portalStyle } from "./style.ts";
+import { isRefunded, paymentTable } from "./payment-table.ts";
+import { MONEY_STYLE } from "./style.ts";
 import { subscriptionCard } from "./subscription-card.ts";
 
-const SCRIPT_PATH = "/portal-assets/refresh.js";
-const DEFAULT_COLOR = "#3347c4";
+/** Those behind them are folded. */
+const CARDS_MAX = 5;
 
-export type PortalPageInput = {
+export type PortalPageInput = Omit<Frame, "customer"> & {
   readonly portal: StoredPortal;
   readonly page: PortalPage;
-  readonly issuer: Settings;
-  /** Of the signed link that was followed; the page's own links carry it on. */
-  readonly access: string | undefined;
-  readonly now: Date;
 };
 
-export function renderPortal(input: PortalPageInput): Page {
-  const { portal, issuer } = input;
-  return {
-    title: `Billing – ${issuer.name}`,
-    style: `${portalStyle(issuer.logo_color)}${usesMoney(input) ? MONEY_STYLE : ""}`,
-    script: SCRIPT_PATH,
-    body: html`<a class="skip" href="#main">Skip to content</a>
-<div class="wrap">
-<header>
-<span class="logo" aria-hidden="true">${initial(issuer.name)}</span>
-<div><h1><bdi>${issuer.name}</bdi></h1>
-<p>Billing for <bdi>${portal.customer.name}</bdi></p></div>
-</header>
-<main id="main">
-${summary(input)}
+export function renderPortal({ portal, page, issuer, access }: PortalPageInput): Page {
+  const frame = { issuer, access, customer: portal.customer };
+  const { invoices, payments, credit_notes } = portal;
+  const isPrepaid = page.prepaid.length > 0;
+  return framed(frame, {
+    more_style: isPrepaid || usesMoney(portal) ? MONEY_STYLE : "",
+    main: html`${dueCard({ ...frame, portal, page })}
 <h2>Subscriptions</h2>
-${
-  portal.subscriptions.length === 0
-    ? empty("No subscription yet. What you subscribe to appears here.")
-    : portal.subscriptions.map((each) => subscriptionCard(each, input.page, portal.generated_at))
-}
+${subscriptions(portal, page)}
 <h2>Invoices</h2>
 ${
-  portal.invoices.length === 0
+  invoices.length === 0
     ? empty("No invoice yet. Each one appears here on the day it is issued.")
-    : invoiceTable(portal, queryOf(input))
+    : firstPage(frame, "invoices", portal)
 }
-${portal.credit_notes.length > 0 && creditNoteTable(portal, queryOf(input))}<h2>Payments</h2>
-${portal.payments.length === 0 ? empty("No payment yet.") : paymentTable(portal.payments)}
-</main>
-${footer(issuer)}
-</div>`,
-  };
+${credit_notes.length > 0 && html`<h2>Credit notes</h2>\n${firstPage(frame, "credit-notes", portal)}`}<h2>Payments</h2>
+${payments.length === 0 ? empty("No payment yet.") : firstPage(frame, "payments", portal)}`,
+  });
 }
 
-const ERROR_TEXTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
-  not_found: [
-    "This page does not exist",
-    "The link may be incomplete. Ask whoever sent it to you for a new one.",
-  ],
-  rate_limited: ["One moment, please", "There were many requests just now. Try again shortly."],
+export type PortalListInput = Omit<Frame, "customer"> & {
+  readonly list: PortalList;
+  readonly kind: PortalListKind;
+  /** Counts from 1. */
+  readonly number: number;
 };
 
-/** `path` is the page that was asked for. */
-export function renderPortalError(code: ErrorCode, path: string): Page {
-  const [title, text] = ERROR_TEXTS[code] ?? [
-    "This page is not available just now",
-    "Nothing is wrong with your account. Please try again in a few minutes.",
-  ];
-  return {
-    title,
-    style: portalStyle(DEFAULT_COLOR),
-    body: html`<main class="wrap"><div class="fault" role="alert"><h1>${title}</h1>
-<p>${text}</p>${
-      code !== "not_found" && html`<a class="button" href="${path}">Try again</a>`
-    }</div></main>`,
-  };
-}
-
-/** Shows that the refresh is under way, and disables the button until it is done. */
-export const PORTAL_SCRIPT = `"use strict";
-for (const form of document.querySelectorAll("form")) {
-  form.addEventListener("submit", () => {
-    const button = form.querySelector("button");
-    button.setAttribute("aria-busy", "true");
-    button.disabled = true;
-    button.textContent = "Refreshing…";
+export function renderPortalList({ list, kind, number, issuer, access }: PortalListInput): Page {
+  const frame = { issuer, access, customer: list.customer };
+  const { words, rowsOf } = LISTS[kind];
+  return framed(frame, {
+    more_style: usesMoney(list) ? MONEY_STYLE : "",
+    main: html`<p class="back"><a href="${linkTo(frame, "")}">All of your billing</a></p>
+<h2>${words.charAt(0).toUpperCase() + words.slice(1)}, page ${number}</h2>
+${rowsOf(list) === 0 ? empty(`There are no older ${words}.`) : LISTS[kind].table(frame, list)}
+${pageLinks(frame, kind, number, list.has_more)}`,
   });
 }
-// A refreshed page is an ordinary one: reloading it should not compute it again.
-const shown = new URL(location.href);
-if (shown.searchParams.has("refresh")) {
-  shown.searchParams.delete("refresh");
-  history.replaceState(null, "", shown);
+
+type Lists = Pick<StoredPortal, "invoices" | "payments" | "credit_notes">;
+
+const LISTS: Readonly<
+  Record<
+    PortalListKind,
+    {
+      readonly words: string;
+      readonly rowsOf: (lists: Lists) => number;
+      readonly table: (frame: Frame, lists: Lists) => Html;
+    }
+  >
+> = {
+  invoices: {
+    words: "invoices",
+    rowsOf: ({ invoices }) => invoices.length,
+    table: (frame, { invoices }) => invoiceTable(frame, invoices.slice(0, PORTAL_LISTS.invoices)),
+  },
+  payments: {
+    words: "payments",
+    rowsOf: ({ payments }) => payments.length,
+    table: (_, { payments }) => paymentTable(payments.slice(0, PORTAL_LISTS.payments)),
+  },
+  "credit-notes": {
+    words: "credit notes",
+    rowsOf: ({ credit_notes }) => credit_notes.length,
+    table: (frame, { credit_notes }) =>
+      creditNoteTable(frame, credit_notes.slice(0, PORTAL_LISTS["credit-notes"])),
+  },
+};
+
+function firstPage(frame: Frame, kind: PortalListKind, portal: StoredPortal): Html {
+  const { rowsOf, table } = LISTS[kind];
+  const has_more = rowsOf(portal) > PORTAL_LISTS[kind];
+  return html`${table(frame, portal)}${pageLinks(frame, kind, 1, has_more)}`;
 }
-addEventListener("pageshow", (event) => {
-  if (event.persisted) location.reload();
-});
-`;
+
+function pageLinks(frame: Frame, kind: PortalListKind, at: number, has_more: boolean): Html {
+  const { words } = LISTS[kind];
+  if (at === 1 && !has_more) return html``;
+  const linkOf = (page: number) =>
+    page === 1 ? linkTo(frame, "") : linkTo(frame, `/${kind}`, { page: String(page) });
+  return html`<nav class="pages" aria-label="Pages of ${words}">${
+    at > 1 && html`<a class="button" href="${linkOf(at - 1)}">Newer ${words}</a>`
+  }${has_more && html`<a class="button older" href="${linkOf(at + 1)}">Older ${words}</a>`}</nav>`;
+}
+
+function subscriptions({ subscriptions: all, generated_at }: StoredPortal, page: PortalPage) {
+  if (all.length === 0) return empty("No subscription yet. What you subscribe to appears here.");
+  const card = (each: (typeof all)[number], i: number) =>
+    subscriptionCard(each, page, { as_of: generated_at, is_folded: i >= CARDS_MAX });
+  const cards = all.map(card);
+  const folded = cards.slice(CARDS_MAX);
+  const words =
+    folded.length === 1 ? "One more subscription" : `${folded.length} more subscriptions`;
+  return html`${cards.slice(0, CARDS_MAX)}${
+    folded.length > 0 && html`<details class="more"><summary>${words}</summary>${folded}</details>`
+  }${
+    page.has_more_subscriptions &&
+    html`<p class="soft">These are the newest ${all.length}. Others are not shown here.</p>`
+  }`;
+}
 
 /** Whether it shows what a project without taxes, coupons, notes and grants has not. */
-function usesMoney({ portal, page }: PortalPageInput): boolean {
-  const { credit_notes, invoices, payments } = portal;
-  const isPrepaid = page.prepaid !== undefined && page.prepaid.length > 0;
-  const isRefunded = payments.some(({ refunded_cents }) => refunded_cents > 0);
-  return isPrepaid || isRefunded || credit_notes.length > 0 || invoices.some(hasMoney);
-}
-
-/** What links of a page carry on. */
-function queryOf({ access }: PortalPageInput): string {
-  return access === undefined ? "" : `?access=${encodeURIComponent(access)}`;
-}
-
-function initial(name: string): string {
-  const [first = "•"] = name.trim();
-  return first.toUpperCase();
-}
-
-function summary({ portal, page, access, now }: PortalPageInput): Html {
-  const { totals, generated_at } = portal;
-  const none = [{ currency: totals.currency, outstanding_cents: 0, overdue_cents: 0 }];
-  const due = page.due.length === 0 ? none : page.due;
-  const overdue = due.filter(({ overdue_cents }) => overdue_cents > 0);
-  const { prepaid = [] } = page;
-  const credit = portal.wallets.filter(
-    ({ currency, balance_cents }) => balance_cents > 0 || prepaid.includes(currency),
-  );
-  const days = Math.floor((now.getTime() - new Date(generated_at).getTime()) / DAY_MS);
-  return html`<section class="card due" aria-label="What is due">
-<dl>
-<div><dt>Amount due</dt><dd>${amounts(due, "outstanding_cents")}</dd></div>
-${
-  overdue.length > 0 &&
-  html`<div><dt>Of this overdue</dt><dd class="bad">${amounts(overdue, "overdue_cents")}</dd></div>`
-}
-${
-  credit.length > 0 &&
-  html`<div><dt>Your credit</dt><dd>${amounts(credit, "balance_cents")}</dd>${credit
-    .filter(({ currency }) => prepaid.includes(currency))
-    .map((wallet) => html`<dd class="left">${leftWords(wallet)}</dd>`)}</div>`
-}
-</dl>
-<div class="asof"><span>As of <time datetime="${generated_at}">${formatInstant(generated_at)}</time>
-</span><form method="get"><input type="hidden" name="refresh" value="1">${
-    access !== undefined && html`<input type="hidden" name="access" value="${access}">`
-  }
-<button type="submit">Refresh</button></form></div>
-</section>
-${
-  days >= 1 &&
-  html`<p class="note" role="status">This view is ${
-    days === 1 ? "a day" : `${days} days`
-  } old. Refresh it to see what has happened since.</p>`
-}`;
-}
-
-/** What the open periods will take of a wallet, as far as they have come. */
-function leftWords({ currency, running_cents, available_cents }: StoredPortal["wallets"][number]) {
-  if (running_cents === 0) return "";
-  const used = formatMoney(running_cents, currency);
-  if (available_cents >= 0) {
-    return `${formatMoney(available_cents, currency)} left after ${used} not yet invoiced`;
-  }
-  return `${used} not yet invoiced: ${formatMoney(-available_cents, currency)} more than you have`;
-}
-
-function amounts<K extends string>(
-  sums: readonly ({ readonly currency: string } & Readonly<Record<K, number>>)[],
-  key: K,
-): (string | Html)[] {
-  return sums.map((sum, i) => {
-    const text = formatMoney(sum[key], sum.currency);
-    return i === 0 ? text : html`<small>${text}</small>`;
-  });
-}
-
-function paymentTable(payments: StoredPortal["payments"]): Html {
-  const rows = payments.map(
-    (payment) => html`<tr><th scope="row">${formatDate(payment.paid_at)}</th>
-<td class="wide"><span class="narrow">For </span>${payment.invoice_number}</td><td class="wide"><bdi>${payment.provider}</bdi></td>
-<td class="amount">${formatMoney(payment.amount_cents, payment.currency)}${
-      payment.refunded_cents > 0 &&
-      html`<small>${formatMoney(payment.refunded_cents, payment.currency)} refunded</small>`
-    }</td></tr>`,
-  );
-  return html`<div class="card scroll"><table><caption class="hide">Payments, newest first</caption>
-<thead><tr><th scope="col">Paid</th><th scope="col">Invoice</th><th scope="col">By</th>
-<th scope="col" class="amount">Amount</th></tr></thead><tbody>${rows}</tbody></table></div>`;
-}
-
-function empty(text: string): Html {
-  return html`<div class="card"><p class="none">${text}</p></div>`;
-}
-
-function footer({ name, address, tax_id }: Settings): Html {
-  return html`<footer><p><bdi>${name}</bdi></p>${address !== "" && html`<p>${address}</p>`}${
-    tax_id !== "" && html`<p>Tax number <bdi>${tax_id}</bdi></p>`
-  }</footer>`;
+function usesMoney({ credit_notes, invoices, payments }: Lists): boolean {
+  return credit_notes.length > 0 || invoices.some(hasMoney) || payments.some(isRefunded);
 }

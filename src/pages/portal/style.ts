@@ -42,8 +42,25 @@ font-variant-numeric:tabular-nums}
 .asof{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem .8rem;margin:0;color:var(--soft);
 font-size:.875rem}
 .asof form{margin:0;flex:none}
-.note{margin:.9rem 0 0;padding:.6rem .9rem;border-radius:10px;background:var(--warn-bg);
-color:var(--warn);font-size:.9375rem}
+.topay{flex-basis:100%;border-top:1px solid var(--line);padding-top:.35rem}
+.topay ul{list-style:none;margin:0;padding:0}
+.topay li{display:flex;flex-wrap:wrap;align-items:center;gap:.2rem 1rem;padding:.5rem 0}
+.topay li>a:first-child{font-weight:600}
+.topay li b{margin-left:auto;font-weight:600;font-variant-numeric:tabular-nums}
+.topay .when{color:var(--soft);font-size:.9063rem}
+.topay .when.bad{color:var(--bad)}
+.topay h2{margin:1rem 0 .2rem;font-size:.9375rem}
+.topay p{margin:.2rem 0 0;font-size:.9375rem}
+.how{white-space:pre-line}
+.soft{color:var(--soft);font-size:.9063rem}
+.pages{display:flex;justify-content:space-between;gap:1rem;margin-top:.9rem}
+.pages .older{margin-left:auto}
+.back{margin:0;font-size:.9375rem}
+.more{margin-top:.9rem}
+.more summary{font-weight:600;cursor:pointer;padding:.85rem 1.4rem;background:var(--card);
+border:1px solid var(--line);border-radius:14px}
+.more summary:hover{border-color:var(--soft)}
+.more .card{margin-top:.9rem}
 button,.button{font:inherit;font-size:.875rem;font-weight:600;color:var(--ink);background:var(--card);
 border:1px solid var(--line);border-radius:9px;padding:.45rem .9rem;min-height:2.4rem;cursor:pointer;
 text-decoration:none;display:inline-flex;align-items:center;white-space:nowrap}
@@ -63,6 +80,8 @@ h3 .pill{margin-left:.45rem;vertical-align:.12em}
 .usage li{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,14rem) 7.5rem;gap:.2rem 1.25rem;
 align-items:center;padding:.75rem 0;border-bottom:1px solid var(--line)}
 .usage.many li{grid-template-columns:minmax(0,1fr) auto;padding:.5rem 0}
+.usage .fixed .amount{grid-column:3}
+.usage.many .fixed .amount{grid-column:2}
 .usage b{font-weight:600;display:block}
 .usage span{color:var(--soft);font-size:.9063rem}
 .usage .amount,td.amount,th.amount{text-align:right;font-variant-numeric:tabular-nums}
@@ -75,6 +94,8 @@ svg .bar{fill:var(--brand)}
 font-variant-numeric:tabular-nums}
 .sum span{font-weight:400;color:var(--soft)}
 .sum b{font-weight:inherit;white-space:nowrap}
+.sum+.sum{margin-top:.35rem}
+.next span{color:inherit}
 .scroll{padding:.35rem 1.4rem}
 table{border-collapse:collapse;width:100%;font-size:.9375rem}
 th,td{text-align:left;padding:.7rem .9rem .7rem 0;border-top:1px solid var(--line);vertical-align:top;
@@ -95,6 +116,9 @@ footer p{margin:0;white-space:pre-line}
 .fault .button{margin-top:.5rem}
 @media(max-width:40rem){.usage li{grid-template-columns:minmax(0,1fr) auto}
 .usage .chart{grid-row:2;grid-column:1/-1}
+.usage .fixed .amount{grid-column:2}
+.topay li b{margin-left:0}.topay li>a:first-child{margin-right:auto}.topay .when{order:1}
+.more summary{padding:.85rem 1.1rem}
 thead{display:none}
 table,tbody,tr,td,tbody th{display:block;padding:0;border:0}
 tr{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:.15rem .9rem;padding:.85rem 0;

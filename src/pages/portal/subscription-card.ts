@@ -8,7 +8,7 @@ import {
   formatUnits,
 } from "../../domain/documents-format.ts";
 import { sumCents } from "../../domain/money.ts";
-import type { PortalPage, StoredPortal } from "../../schema/portal.ts";
+import type { NextInvoice, PortalPage, StoredPortal } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";
 import { usageChart } from "./usage-chart.ts";
 
@@ -34,17 +34,23 @@ const INTERVAL_NAMES = {
 /** A chart takes 5 KB; with more lines than this, the list alone is easier to read too. */
 const CHARTS_MAX = 12;
 
-/** `as_of` is when the view was computed. */
+type Shown = {
+  /** When the view was computed. */
+  readonly as_of: string;
+  /** Whether it is one of many that are folded away, which have no charts. */
+  readonly is_folded: boolean;
+};
+
 export function subscriptionCard(
   subscription: Subscription,
   page: PortalPage,
-  as_of: string,
+  { as_of, is_folded }: Shown,
 ): Html {
-  const { plan, usage, status } = subscription;
+  const { plan, status } = subscription;
   const in_trial = isInTrial(subscription, as_of);
   const [state, tone] = in_trial && status === "active" ? TRIAL : STATES[status];
-  const used = sumCents(usage.map(({ amount_cents }) => amount_cents));
   const runs = runWords(subscription, as_of);
+  const next = page.next[subscription.id];
   return html`<article class="card sub">
 <div class="top"><h3><bdi>${plan.name}</bdi><span class="pill ${tone}">${state}</span></h3>
 <p>${in_trial && "Then "}${priceWords(plan, in_trial)}</p></div>
@@ -53,17 +59,51 @@ ${runs.map((words) => html`<p class="run">${words}</p>`)}
     subscription.current_period_start,
     subscription.current_period_end,
   )} · <bdi>${subscription.external_id}</bdi></p>
-${
-  usage.length > 0 &&
-  status !== "pending" &&
-  html`<ul class="usage ${usage.length > CHARTS_MAX && "many"}">${usage.map((_, i) =>
-    usageLine(subscription, i, page),
-  )}</ul>
-<p class="sum"><span>${
-    in_trial ? "Usage so far, free in the trial" : "Usage so far this period"
-  }</span><b>${formatMoney(used, plan.amount_currency)}</b></p>`
+${status !== "pending" && billed(subscription, page, { in_trial, is_folded })}${
+  next !== undefined && nextLine(next)
 }
 </article>`;
+}
+
+/** What has been used so far, without what has not, and what is charged beside it. */
+function billed(
+  subscription: Subscription,
+  page: PortalPage,
+  { in_trial, is_folded }: { readonly in_trial: boolean; readonly is_folded: boolean },
+): Html | false {
+  const { usage, plan } = subscription;
+  const used = usage.flatMap((line, i) =>
+    line.units === "0" && line.amount_cents === 0 ? [] : [i],
+  );
+  const fixed = page.next[subscription.id]?.fixed ?? [];
+  const hasCharts = !is_folded && used.length <= CHARTS_MAX;
+  const sum = sumCents(usage.map(({ amount_cents }) => amount_cents));
+  const words = in_trial ? "Usage so far, free in the trial" : "Usage so far this period";
+  if (usage.length + fixed.length === 0) return false;
+  return html`${
+    used.length + fixed.length > 0 &&
+    html`<ul class="usage ${!hasCharts && "many"}">${used.map((i) =>
+      usageLine(subscription, i, page, hasCharts),
+    )}${fixed.map(fixedLine)}</ul>`
+  }${
+    usage.length > 0 &&
+    (used.length === 0
+      ? html`<p class="sum"><span>Nothing used yet this period</span></p>`
+      : html`<p class="sum"><span>${words}</span><b>${formatMoney(sum, plan.amount_currency)}</b></p>`)
+  }`;
+}
+
+function fixedLine({ title, details, units, rate, amount }: NextInvoice["fixed"][number]): Html {
+  const words = details[0] ?? (units === "1" || units === "" ? "" : `${units} × ${rate}`);
+  return html`<li class="fixed"><div><b><bdi>${title}</bdi></b>${
+    words !== "" && html`<span>${words}</span>`
+  }</div><span class="amount">${amount}</span></li>`;
+}
+
+function nextLine({ total_cents, tax_cents, currency, issuing_date }: NextInvoice): Html {
+  return html`<p class="sum next"><span>Next invoice, on ${formatDate(issuing_date)}${
+    tax_cents > 0 && ", with tax"
+  }</span><b>about ${formatMoney(total_cents, currency)}</b></p>`;
 }
 
 function priceWords(plan: Subscription["plan"], in_trial: boolean): string {
@@ -117,11 +157,16 @@ function isMidnight(instant: string): boolean {
   return instant.slice(11) === "00:00:00.000Z";
 }
 
-function usageLine(subscription: Subscription, i: number, page: PortalPage): Html {
+function usageLine(
+  subscription: Subscription,
+  i: number,
+  page: PortalPage,
+  hasChart: boolean,
+): Html {
   const used = subscription.usage[i];
   if (used === undefined) return html``;
   const { code, dimensions, units } = used;
-  const title = page.titles?.[subscription.id]?.[i] ?? used.name;
+  const title = page.titles[subscription.id]?.[i] ?? used.name;
   const key =
     dimensions === undefined ? code : `${code} ${JSON.stringify(Object.values(dimensions))}`;
   const days = page.days[`${subscription.id} ${key}`] ?? [];
@@ -129,7 +174,6 @@ function usageLine(subscription: Subscription, i: number, page: PortalPage): Htm
     start: subscription.current_period_start.slice(0, 10),
     end: subscription.current_period_end.slice(0, 10),
   };
-  const hasChart = subscription.usage.length <= CHARTS_MAX;
   return html`<li><div><b><bdi>${title}</bdi></b><span>${formatUnits(units)} used</span></div>
 ${hasChart && html`<div class="chart">${usageChart(days, period)}</div>`}
 <span class="amount">${formatMoney(used.amount_cents, subscription.plan.amount_currency)}</span></li>`;
