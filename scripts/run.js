@@ -237,9 +237,7 @@ function copyMigrations(target) {
 
 /** One install or build at a time. A lock whose process is gone is taken over. */
 async function locked(work) {
-  mkdirSync(dirname(LOCK), { recursive: true });
-  const mine = mkdtempSync(`${LOCK}-`);
-  writeFileSync(join(mine, "holder"), identityOf(process.pid));
+  const mine = makeLock();
   let told = false;
   // The folder appears under its final name with the number already in it, or not at all.
   while (!moved(mine, LOCK)) {
@@ -260,6 +258,22 @@ async function locked(work) {
     return await work();
   } finally {
     rmSync(LOCK, { recursive: true, force: true });
+  }
+}
+
+/** A lock of this process, under a name that nobody looks at yet. */
+function makeLock() {
+  try {
+    mkdirSync(dirname(LOCK), { recursive: true });
+    const mine = mkdtempSync(`${LOCK}-`);
+    writeFileSync(join(mine, "holder"), identityOf(process.pid));
+    return mine;
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].includes(error.code)) throw error;
+    throw new Failure(
+      `Packages must be installed and built here first, and ${root} cannot be written to ` +
+        `(${error.code}). Run "npm run build" once as who may write there, or use a copy.`,
+    );
   }
 }
 

@@ -44,7 +44,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     name: "BASE_URL",
     fallback: "http://HOST:PORT",
-    says: "How callers reach the service: printed at start and used in links.",
+    says: "How callers reach the service: printed at start and used in links. While HOST is every address (0.0.0.0 or ::), it is this machine's own unless you set it.",
   },
   {
     name: "DATABASE_URL",
@@ -104,14 +104,14 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
   if (secretKey !== undefined && secretKey.length < 32) {
     throw new ConfigError("SECRET_KEY must have at least 32 characters.");
   }
-  const base_url = baseUrl(env, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+  const base_url = baseUrl(env, urlAt(host, port));
   return Object.freeze({
     port,
     host,
     health_port: integer(env, "HEALTH_PORT", 0, 0, 65_535) || undefined,
     base_url,
     is_public: !isThisMachine(host) || !isThisMachine(new URL(base_url).hostname),
-    database_url: env.DATABASE_URL || undefined,
+    database_url: databaseUrl(env),
     data_folder: resolve(env.DUES_DATA || ".dues"),
     secret_key: secretKey,
     key_creation: oneOf(env, "KEY_CREATION", ["open", "bootstrap", "authenticated"] as const),
@@ -200,6 +200,35 @@ function baseUrl(env: NodeJS.ProcessEnv, fallback: string): string {
     );
   }
   return text.replace(/\/+$/, "");
+}
+
+/** What stands for every address of the machine, and the one by which it reaches itself. */
+const EVERY_ADDRESS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+export function isEveryAddress(host: string): boolean {
+  return Object.hasOwn(EVERY_ADDRESS, host);
+}
+
+/** How a service that listens there is reached, from this machine at least. */
+export function urlAt(host: string, port: number): string {
+  const address = EVERY_ADDRESS[host] ?? host;
+  return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
+}
+
+/** The value may hold a password, so no message repeats it. */
+function databaseUrl(env: NodeJS.ProcessEnv): string | undefined {
+  const text = env.DATABASE_URL || undefined;
+  if (text === undefined) return undefined;
+  const form = "DATABASE_URL must look like postgres://user:password@host:5432/database";
+  if (!/^postgres(ql)?:\/\//.test(text)) {
+    const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
+    throw new ConfigError(`${form}${scheme === undefined ? "." : `, not ${scheme}://….`}`);
+  }
+  // A socket is named without a host: postgres://user@/database?host=/run/postgresql
+  if (URL.canParse(text) || URL.canParse(text.replace("@/", "@socket/"))) return text;
+  throw new ConfigError(
+    `${form}. In user and password write / as %2F, ? as %3F, # as %23 and @ as %40.`,
+  );
 }
 
 function isThisMachine(host: string): boolean {

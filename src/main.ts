@@ -6,7 +6,7 @@ import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { ApiActivity } from "./api-activity.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { type Config, type Role, warningsOf } from "./config.ts";
+import { type Config, type Role, urlAt, warningsOf } from "./config.ts";
 import type { Context } from "./context.ts";
 import { examine } from "./doctor/examine.ts";
 import type { Finding } from "./doctor/finding.ts";
@@ -309,7 +309,8 @@ async function listen(context: Context, readiness: Readiness, role: Role) {
   const { config } = context;
   const server = httpServer(context, readiness, role);
   const address = await server.listen(config).catch(namePort(config.port));
-  const base_url = config.port === 0 ? address : config.base_url;
+  const base_url =
+    config.port === 0 ? urlAt(config.host, Number(new URL(address).port)) : config.base_url;
   return { server, base_url };
 }
 

@@ -31,7 +31,39 @@ test.each([
 
 test("without BASE_URL it is made of host and port", () => {
   expect(read({ HOST: "::1", PORT: "9000" }).base_url).toBe("http://[::1]:9000");
-  expect(read({ HOST: "0.0.0.0", PORT: "9000" }).base_url).toBe("http://0.0.0.0:9000");
+  expect(read({ HOST: "10.0.0.1", PORT: "9000" }).base_url).toBe("http://10.0.0.1:9000");
+});
+
+test("where every address is listened on, BASE_URL is one that can be opened", () => {
+  expect(read({ HOST: "0.0.0.0", PORT: "9000" }).base_url).toBe("http://127.0.0.1:9000");
+  expect(read({ HOST: "::", PORT: "9000" }).base_url).toBe("http://[::1]:9000");
+});
+
+test.each([
+  "postgres://user:pass@host:5432/dues",
+  "postgresql://host/dues?sslmode=require",
+  "postgres://user@/dues?host=%2Frun%2Fpostgresql",
+  "postgres://",
+])("DATABASE_URL %s is taken as it is", (DATABASE_URL) => {
+  expect(read({ DATABASE_URL }).database_url).toBe(DATABASE_URL);
+});
+
+test.each([
+  ["mysql://me:s3cret@x/dues", ", not mysql://…."],
+  ["s3cret", "."],
+  ["/run/postgresql s3cret", "."],
+  ["postgres://me:s3cret/@host/dues", ". In user and password write / as %2F, "],
+  ["postgres://me:s3cret@host:99999/dues", ". In user and password write"],
+])("DATABASE_URL %s is refused, and a password in it is not shown", (DATABASE_URL, words) => {
+  let said = "";
+  try {
+    read({ DATABASE_URL });
+  } catch (error) {
+    if (error instanceof ConfigError) said = error.message;
+  }
+  const form = "DATABASE_URL must look like postgres://user:password@host:5432/database";
+  expect(said.slice(0, form.length + words.length)).toBe(`${form}${words}`);
+  expect(said).not.toContain("s3cret");
 });
 
 test.each([

@@ -4,6 +4,7 @@ import { Command, Option } from "commander";
 import { systemClock } from "../clock.ts";
 import { type Config, type Role, readConfig } from "../config.ts";
 import type { Running, Store } from "../main.ts";
+import { banner } from "./banner.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { fields } from "./output.ts";
 
@@ -48,9 +49,8 @@ Examples:
       const { profileFile, serve } = await service();
       const running = await serve({ config, role: options.role, ...voices(io) });
       stopOnSignal(io, running);
-      // Beside one's own database what is printed is a log, which is kept and read by many.
-      const showsToken = config.database_url === undefined || io.terminal;
-      io.out(banner(profileFile(config), running, showsToken));
+      const profile_file = profileFile(config);
+      io.out(banner({ running, config, profile_file, is_terminal: io.terminal }));
     });
 }
 
@@ -73,36 +73,6 @@ function stopOnSignal(io: Io, running: Running): void {
   };
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-}
-
-/** What a start prints. */
-export function banner(profileFile: string, running: Running, showsToken: boolean): string {
-  const { base_url, profile, first } = running;
-  const rows: [string, string | undefined][] = [
-    ["Base URL", base_url],
-    ["Organization", profile?.organization_id],
-    ["Project", profile?.project_id],
-    ...(profile === undefined ? [] : [tokenRow(profile.token, { profileFile, first, showsToken })]),
-    ["API reference", `${base_url}/docs`],
-    ["Customer portal", `${base_url}/portal/<customer id>`],
-  ];
-  const lines = rows
-    .filter(([, value]) => value !== undefined)
-    .map(([label, value]) => `  ${label.padEnd(20)}${value}`);
-  return `\ndues is ready.\n\n${lines.join("\n")}\n\n`;
-}
-
-type TokenWords = {
-  readonly profileFile: string;
-  readonly first: boolean;
-  readonly showsToken: boolean;
-};
-
-function tokenRow(token: string, words: TokenWords): [string, string] {
-  if (!words.first) return ["Token", `kept in ${words.profileFile}`];
-  if (words.showsToken) return ["Token (shown once)", token];
-  const act = "dues init --org default --workspace default --project default";
-  return ["Token", `not shown, because this is no terminal: run ${act}`];
 }
 
 export function initCommand(io: Io): Command {

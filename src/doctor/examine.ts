@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { type DatabaseFacts, readFacts } from "../store/checks.ts";
+import { reasonOf } from "../store/connect.ts";
 import type { Connection } from "../store/db.ts";
 import { secretCheck } from "../store/installation.ts";
 import * as database from "./database-checks.ts";
@@ -102,12 +103,6 @@ async function factsOf(given: Surroundings): Promise<DatabaseFacts | { readonly 
   } catch (error) {
     return { why: reasonOf(error) };
   }
-}
-
-/** A host with several addresses fails with an error for each, and none for all. */
-function reasonOf(error: unknown): string {
-  const [first] = error instanceof AggregateError ? error.errors : [error];
-  return first instanceof Error ? first.message : String(first);
 }
 
 /** The key by itself, and whether it is the one of the database. */

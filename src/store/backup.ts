@@ -5,6 +5,7 @@ import type { Writable } from "node:stream";
 import pg from "pg";
 import { BackupError, BackupWriter, headerOf } from "./backup-format.ts";
 import { placeOf } from "./cluster-nodes.ts";
+import { connect } from "./connect.ts";
 import { copyOut } from "./copy.ts";
 import type { Connection } from "./db.ts";
 import { secretCheck } from "./installation.ts";
@@ -47,14 +48,7 @@ export async function takeBackup(
   target: Writable,
   options: BackupOptions,
 ): Promise<TakenBackup> {
-  const client = new pg.Client({
-    ...connection,
-    application_name: "dues backup",
-    keepAlive: true,
-  });
-  // When it breaks, the statement that waits for it fails by itself.
-  client.on("error", () => {});
-  await client.connect();
+  const client = await connect(connection, "dues backup");
   try {
     await client.query(SESSION);
     const place = await placeOf(client);

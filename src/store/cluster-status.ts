@@ -4,6 +4,7 @@
 
 import pg from "pg";
 import { listNodes, type Node, placeOf } from "./cluster-nodes.ts";
+import { reasonOf } from "./connect.ts";
 import type { Connection } from "./db.ts";
 import { listLocalFunctions, listLocalTables } from "./distribution.ts";
 import { askHealth, type Health } from "./node-health.ts";
@@ -76,12 +77,6 @@ export async function readStatus(connection: Connection): Promise<ClusterStatus>
   } finally {
     await client.end();
   }
-}
-
-/** A host with several addresses fails with an error for each, and none for all. */
-function reasonOf(error: unknown): string {
-  const [one] = error instanceof AggregateError ? error.errors : [error];
-  return one instanceof Error ? one.message : String(one);
 }
 
 async function readCluster(client: pg.Client, connection: Connection): Promise<Cluster> {

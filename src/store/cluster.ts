@@ -3,6 +3,7 @@
 
 import pg from "pg";
 import { askAllNodes, ClusterError, checkCoordinator, listNodes } from "./cluster-nodes.ts";
+import { connect } from "./connect.ts";
 import {
   API_CONNECTION_NAME,
   LISTEN_CONNECTION_NAME,
@@ -34,10 +35,7 @@ export async function distribute(
   connection: Connection,
   options: { readonly shards: number; readonly told: Told },
 ): Promise<Distribution> {
-  const client = new pg.Client({ ...connection, application_name: "dues cluster" });
-  // When it breaks, the statement that waits for it fails by itself.
-  client.on("error", () => {});
-  await client.connect();
+  const client = await connect(connection, "dues cluster");
   try {
     await checkServer(client);
     await checkCoordinator(client);

@@ -4,8 +4,9 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import { type Place, placeOf } from "./cluster-nodes.ts";
+import { connect } from "./connect.ts";
 import type { Connection } from "./db.ts";
 import { distributeLocal, prepareTransaction, releaseLocalRows } from "./distribution.ts";
 import { holdersOf, isInTheWay, LockOrder, locksOf, takeLocks } from "./migration-locks.ts";
@@ -52,10 +53,7 @@ export async function migrate(
   migrations?: readonly Migration[],
   patience: Patience = {},
 ): Promise<string[]> {
-  const client = new pg.Client({ ...connection, application_name: "dues migrate" });
-  // When it breaks, the statement that waits for it fails by itself.
-  client.on("error", () => {});
-  await client.connect();
+  const client = await connect(connection, "dues migrate");
   try {
     await checkServer(client);
     const files = migrations ?? (await listMigrations());

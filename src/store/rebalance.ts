@@ -1,9 +1,10 @@
 // `dues cluster rebalance`: has Citus move shards until the nodes carry alike, and tells how far it
 // is. The moves are a job of the cluster itself: it goes on without whoever watches it.
 
-import pg from "pg";
+import type pg from "pg";
 import { ClusterError, checkCoordinator, listNodes } from "./cluster-nodes.ts";
 import { lowWalLevels } from "./cluster-status.ts";
+import { connect } from "./connect.ts";
 import type { Connection } from "./db.ts";
 import { askHealth } from "./node-health.ts";
 
@@ -53,10 +54,7 @@ export async function rebalance(
   connection: Connection,
   { told, signal }: RebalanceOptions,
 ): Promise<Rebalance> {
-  const client = new pg.Client({ ...connection, application_name: "dues cluster" });
-  // When it breaks, the statement that waits for it fails by itself.
-  client.on("error", () => {});
-  await client.connect();
+  const client = await connect(connection, "dues cluster");
   try {
     await checkCoordinator(client);
     const running = await findRunning(client);

@@ -6,6 +6,7 @@ import pg from "pg";
 import { SESSION, type TableCount } from "./backup.ts";
 import { BackupError, type BackupHeader, type ReadTold, readTables } from "./backup-format.ts";
 import { placeOf } from "./cluster-nodes.ts";
+import { connect } from "./connect.ts";
 import { copyIn } from "./copy.ts";
 import type { Connection } from "./db.ts";
 import { dropKeysAndTriggers, prepareTransaction } from "./distribution.ts";
@@ -42,14 +43,7 @@ export async function loadBackup(
   file: string,
   options: RestoreOptions,
 ): Promise<Restored> {
-  const client = new pg.Client({
-    ...connection,
-    application_name: "dues restore",
-    keepAlive: true,
-  });
-  // When it breaks, the statement that waits for it fails by itself.
-  client.on("error", () => {});
-  await client.connect();
+  const client = await connect(connection, "dues restore");
   try {
     await checkServer(client);
     await client.query(SESSION);

@@ -1,7 +1,8 @@
 // What waits in a database that is held after a restore, and the end of the hold. An operator's
 // command with a connection of its own.
 
-import pg from "pg";
+import type pg from "pg";
+import { connect } from "./connect.ts";
 import type { Connection } from "./db.ts";
 import { codeOf } from "./failures.ts";
 import {
@@ -84,10 +85,7 @@ async function onClient<T>(
   connection: Connection,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ ...connection, application_name: "dues resume" });
-  // When it breaks, the statement that waits for it fails by itself.
-  client.on("error", () => {});
-  await client.connect();
+  const client = await connect(connection, "dues resume");
   try {
     return await work(client);
   } catch (error) {

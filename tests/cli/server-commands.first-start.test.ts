@@ -6,8 +6,6 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { banner } from "../../src/cli/server-commands.ts";
-import type { Running } from "../../src/main.ts";
 import { databaseUrl, testDatabase } from "../support/database.ts";
 import { ServiceProcess, startService } from "../support/processes.ts";
 import { type Shell, startShell } from "./support.ts";
@@ -43,16 +41,6 @@ test("where its output is kept, the first start on one's own database shows no t
     await service.signal("SIGTERM");
     await drop();
   }
-});
-
-test("on a terminal, and in the trial, the token is shown once", () => {
-  const token = "dues_0123456789012345678901234567890";
-  const ids = { organization_id: "o", workspace_id: "w", project_id: "p" };
-  const profile = { base_url: "http://x", ...ids, token };
-  const running: Running = { base_url: "http://x", profile, first: true, stop: async () => {} };
-  expect(banner("dev.json", running, true)).toMatch(/Token \(shown once\) +dues_0123/);
-  expect(banner("dev.json", { ...running, first: false }, true)).toContain("kept in dev.json");
-  expect(banner("dev.json", { ...running, profile: undefined }, true)).not.toContain("Token");
 });
 
 test("a live project is not taken for the sandbox that was asked for", async () => {
