@@ -28,7 +28,7 @@ const EVENTS = ["400", "250", "350"]
   .map((calls, i) =>
     JSON.stringify({
       transaction_id: `evt-${i + 1}`,
-      subscription_id: "ext:acme-pro",
+      subscription_id: "ext:acme-team",
       code: "api_calls",
       timestamp: `2026-01-10T${10 + i}:00:00Z`,
       properties: { calls },
@@ -54,7 +54,7 @@ const STORY = [
     [
       "dues clock freeze --at 2026-01-10",
       'dues customers create --external-id acme --name "Acme Ltd" --email billing@acme.test',
-      "dues subscriptions create --customer ext:acme --plan pro --external-id acme-pro --property seats=5",
+      "dues subscriptions create --customer ext:acme --plan team --external-id acme-team --property seats=5",
       "dues invoices list",
     ],
   ],
@@ -64,7 +64,7 @@ const STORY = [
     [
       "dues events import usage.ndjson",
       "dues events import usage.ndjson",
-      "dues usage ext:acme-pro",
+      "dues usage ext:acme-team",
     ],
   ],
   [
@@ -81,8 +81,8 @@ const STORY = [
     "## Another plan",
     "A preview shows what a change would bill: the period that it ends, then the new one.",
     [
-      "dues invoices preview ext:acme-pro --plan scale --at period_end",
-      "dues subscriptions change ext:acme-pro --plan scale --at period_end",
+      "dues invoices preview ext:acme-team --plan business --at period_end",
+      "dues subscriptions change ext:acme-team --plan business --at period_end",
     ],
   ],
 ];
