@@ -4,10 +4,20 @@
 import { networkInterfaces } from "node:os";
 import { relative } from "node:path";
 import { type Config, isEveryAddress, urlAt } from "../config.ts";
-import type { Running } from "../main.ts";
+
+type Account = {
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly token: string;
+};
 
 export type Start = {
-  readonly running: Running;
+  readonly running: {
+    readonly base_url: string;
+    readonly profile: Account | undefined;
+    /** Whether this start made the token. */
+    readonly first: boolean;
+  };
   readonly config: Config;
   readonly profile_file: string;
   /** Elsewhere what is printed is a log, which is kept and read by many. */
@@ -31,10 +41,8 @@ export function banner(start: Start): string {
   return `\ndues is ready.\n\n${lines.join("")}${below}\n`;
 }
 
-function accountRows(
-  start: Start,
-  { organization_id, project_id, token }: NonNullable<Running["profile"]>,
-): [string, string][] {
+function accountRows(start: Start, account: Account): [string, string][] {
+  const { organization_id, project_id, token } = account;
   return [["Organization", organization_id], ["Project", project_id], ...tokenRows(start, token)];
 }
 

@@ -1,22 +1,25 @@
-// What a start tells: the token and where it is kept, an address that can be opened, what to do next.
+// What a start tells: the token and where it is kept, an address that can be opened, the next step.
 
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { banner } from "../../src/cli/banner.ts";
+import { banner, type Start } from "../../src/cli/banner.ts";
 import { readConfig } from "../../src/config.ts";
-import type { Running } from "../../src/main.ts";
 
 const TOKEN = `dues_${"0123456789".repeat(4)}`;
 const ID = "01981e7a-0000-7000-8000-000000000001";
 const TRIAL = { DATABASE_URL: "", BASE_URL: "", HOST: "", PORT: "" };
 const OWN = { ...TRIAL, DATABASE_URL: "postgres://db.example.com/dues" };
 
-function shown(env: Record<string, string>, more: Partial<Running> = {}, is_terminal = true) {
+function shown(
+  env: Record<string, string>,
+  more: Partial<Start["running"]> = {},
+  is_terminal = true,
+) {
   const config = readConfig({ ...TRIAL, ...env });
   const { base_url } = config;
   const ids = { organization_id: ID, workspace_id: ID, project_id: ID };
   const profile = { base_url, ...ids, token: TOKEN };
-  const running = { base_url, profile, first: true, stop: async () => {}, ...more };
+  const running = { base_url, profile, first: true, ...more };
   return banner({ running, config, profile_file: resolve(".dues/dev.json"), is_terminal });
 }
 
