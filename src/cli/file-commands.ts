@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { command, needProject, remote, withConnection } from "./command.ts";
+import { dataExports } from "./csv-export.ts";
 import { AlreadyReported, CliError, EXIT, type Io, printJson } from "./io.ts";
 import type { ConnectionFlags } from "./profile.ts";
 import type { SyncFlags } from "./sync.ts";
@@ -78,10 +79,13 @@ function validateCommand(io: Io): Command {
 }
 
 function exportCommand(io: Io): Command {
-  return remote("export", "Write what the project is as a service.yaml.", [
+  const made = remote("export", "Write what the project is as a service.yaml.", [
     ["dues export > service.yaml", "syncing it changes nothing"],
     ["dues export --out service.yaml", "the same; an existing file is not overwritten"],
+    ["dues export invoices --csv", "or payments, or events: data for a spreadsheet"],
   ])
+    // So that flags behind the name of a subcommand are the subcommand's.
+    .enablePositionalOptions()
     .option("--out <file>", "write to this file")
     .option("--json", "print JSON")
     .action(
@@ -106,6 +110,8 @@ function exportCommand(io: Io): Command {
         },
       ),
     );
+  for (const each of dataExports(io)) made.addCommand(each);
+  return made;
 }
 
 function writeNew(file: string, text: string): void {

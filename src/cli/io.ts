@@ -1,7 +1,8 @@
 // What a command reads from and writes to, as a parameter so that tests can replace it; its errors
 // and exit codes.
 
-import type { Readable } from "node:stream";
+import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
 import type { ClientSettings } from "../config.ts";
 import { printable, visibleJson } from "./visible.ts";
 
@@ -10,6 +11,8 @@ export type Io = {
   out(text: string): void;
   err(text: string): void;
   readonly stdin: Readable;
+  /** For what is no text for people: bytes, files, a protocol. Text goes through `out`. */
+  readonly stdout: Writable;
   /** Whether a person can be asked: stdin and stderr are a terminal. */
   readonly interactive: boolean;
   /** Whether stderr is a terminal: progress is drawn there, else written line by line. */
@@ -81,4 +84,9 @@ export function guarded(io: Io): Io {
 /** `indent` 0 writes one line. */
 export function printJson(io: Io, value: unknown, indent = 2): void {
   io.out(`${visibleJson(JSON.stringify(value, null, indent))}\n`);
+}
+
+/** Writes as it is, and waits for whoever reads: what is written may be longer than memory. */
+export async function writeRaw(to: Writable, chunk: string | Uint8Array): Promise<void> {
+  if (!to.write(chunk)) await once(to, "drain");
 }

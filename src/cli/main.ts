@@ -38,6 +38,7 @@ const io = guarded({
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   stdin: process.stdin,
+  stdout: process.stdout,
   interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
   progress: process.stderr.isTTY === true,
   terminal: process.stdout.isTTY === true,

@@ -25,11 +25,16 @@ export function clean(value: string | number | boolean | null | undefined): stri
 
 /** 4900 USD is "49.00 USD", 4900 JPY "4900 JPY". */
 export function money(cents: number, currency: string): string {
+  return `${amountText(cents, currency)} ${currency}`;
+}
+
+/** 4900 is "49.00" in USD and "4900" in JPY. */
+export function amountText(cents: number, currency: string): string {
   const exponent = CURRENCIES[currency] ?? 2;
   const digits = String(Math.abs(cents)).padStart(exponent + 1, "0");
   const whole = digits.slice(0, digits.length - exponent);
   const rest = exponent === 0 ? "" : `.${digits.slice(-exponent)}`;
-  return `${cents < 0 ? "-" : ""}${whole}${rest} ${currency}`;
+  return `${cents < 0 ? "-" : ""}${whole}${rest}`;
 }
 
 const BYTE_UNITS = ["kB", "MB", "GB", "TB", "PB"];

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { guarded } from "../../src/cli/io.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -26,6 +26,8 @@ export type Given = {
   readonly input?: string;
   /** In process only: answers to questions, as if somebody sat there. */
   readonly answers?: readonly string[];
+  /** In process only: as if the output were a terminal. */
+  readonly terminal?: boolean;
   /** In process only: may throw, as a network does. */
   readonly onRequest?: (request: string) => void;
 };
@@ -98,9 +100,15 @@ export class Shell {
         err += text;
       },
       stdin: Readable.from([given.input ?? ""]),
+      stdout: new Writable({
+        write: (chunk: Buffer, _encoding, done) => {
+          out += String(chunk);
+          done();
+        },
+      }),
       interactive: given.answers !== undefined,
       progress: false,
-      terminal: false,
+      terminal: given.terminal === true,
       color: false,
       fetch: async (input, init) => {
         const request = `${init?.method} ${new URL(String(input)).pathname}`;

@@ -1,7 +1,7 @@
 // `dues webhooks listen`: what happens in a sandbox, forwarded to a receiver on this machine, and
 // the feed that it follows.
 
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Io } from "../../src/cli/io.ts";
@@ -42,6 +42,7 @@ async function start(terms: { forward?: string; events?: readonly string[] }) {
       said.err += text;
     },
     stdin: Readable.from([]),
+    stdout: new PassThrough(),
     interactive: false,
     progress: false,
     terminal: false,

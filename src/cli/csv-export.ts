@@ -1,0 +1,156 @@
+// `dues export invoices|payments|events`: a project's data as CSV, page by page, so that its size
+// does not matter. What a row looks like is in csv-tables.ts.
+
+import { createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
+import { finished } from "node:stream/promises";
+import type { Command } from "commander";
+import type { Dues } from "../client/dues.ts";
+import { monotonicMs } from "../clock.ts";
+import { calendarDate, remote, withConnection } from "./command.ts";
+import {
+  exportedEvents,
+  exportedInvoices,
+  exportedPayments,
+  type Span,
+  type Table,
+} from "./csv-tables.ts";
+import { csvLine } from "./csv-write.ts";
+import { CliError, type Io, writeRaw } from "./io.ts";
+import { plural } from "./output.ts";
+import type { ConnectionFlags } from "./profile.ts";
+import { pathRef } from "./refs.ts";
+import { CLEAR_LINE } from "./visible.ts";
+
+type Flags = ConnectionFlags &
+  Span & {
+    readonly csv?: boolean;
+    readonly output?: string;
+    readonly force?: boolean;
+    readonly bom?: boolean;
+    readonly customer?: string;
+    readonly subscription?: string;
+  };
+
+type What = { readonly name: string; readonly says: string; readonly days: string };
+
+export function dataExports(io: Io): Command[] {
+  return [
+    exporting(
+      io,
+      { name: "invoices", says: "Invoices as CSV, newest first.", days: "issued" },
+      (dues, flags) => exportedInvoices(dues, flags, customerOf(flags)),
+    ).option("--customer <customer>", "of this customer only"),
+    exporting(
+      io,
+      { name: "payments", says: "Payments as CSV, newest first.", days: "paid" },
+      (dues, flags) => exportedPayments(dues, flags, customerOf(flags)),
+    ).option("--customer <customer>", "of this customer only"),
+    exporting(
+      io,
+      { name: "events", says: "Usage events as CSV, by subscription.", days: "used" },
+      (dues, flags) => exportedEvents(dues, flags, flags.subscription),
+    ).option("--subscription <subscription>", "of this subscription only"),
+  ];
+}
+
+function customerOf({ customer }: Flags) {
+  return customer === undefined ? {} : { customer_id: pathRef(customer) };
+}
+
+function exporting(
+  io: Io,
+  { name, says, days }: What,
+  read: (dues: Dues, flags: Flags) => Table,
+): Command {
+  return remote(name, says, [
+    [`dues export ${name} --csv > ${name}.csv`, "all of them"],
+    [`dues export ${name} --csv --from 2027-01-01 --to 2027-03-31 -o q1.csv`, "a quarter"],
+  ])
+    .option("--csv", "as CSV, which is the default")
+    .option("--from <date>", `${days} on this day (UTC) or later`, calendarDate)
+    .option("--to <date>", `${days} on this day or earlier`, calendarDate)
+    .option("-o, --output <file>", "write to this file, with a word on how far it is")
+    .option("--force", "overwrite the file")
+    .option("--bom", "begin with a byte order mark, by which Excel knows UTF-8")
+    .addHelpText(
+      "after",
+      `
+Amounts are given twice: in the smallest currency unit (total_cents) and as a decimal (total). A text
+that a spreadsheet would take for a formula has an apostrophe in front.`,
+    )
+    .action(
+      withConnection<Flags>(io, async ({ dues }, flags) => {
+        const table = read(dues, flags);
+        if (flags.output !== undefined) return intoFile(io, name, table, flags, flags.output);
+        const put = (text: string) =>
+          io.terminal
+            ? Promise.resolve(io.out(text.replaceAll("\r", "")))
+            : writeRaw(io.stdout, text);
+        await writeTable(table, flags, put, () => {});
+      }),
+    );
+}
+
+async function writeTable(
+  table: Table,
+  { bom }: Flags,
+  put: (text: string) => Promise<void>,
+  seen: (rows: number) => void,
+): Promise<number> {
+  let rows = 0;
+  await put(`${bom ? "\ufeff" : ""}${csvLine(table.columns)}`);
+  for await (const page of table.pages) {
+    await put(page.map(csvLine).join(""));
+    rows += page.length;
+    seen(rows);
+  }
+  return rows;
+}
+
+/** Under another name until it is whole: a run that was cut short leaves no half file. */
+async function intoFile(
+  io: Io,
+  name: string,
+  table: Table,
+  flags: Flags,
+  file: string,
+): Promise<void> {
+  if (!flags.force && existsSync(file)) {
+    throw new CliError("failed", `${file} is there already.`, "--force overwrites it.");
+  }
+  const draft = `${file}.part`;
+  const stream = createWriteStream(draft, { mode: 0o600 });
+  const opened = finished(stream);
+  // Its failure is thrown below; until then it must not count as unhandled.
+  opened.catch(() => {});
+  try {
+    const failed = opened.then(() => new Promise<never>(() => {}));
+    const put = (text: string) => Promise.race([writeRaw(stream, text), failed]);
+    const count = await writeTable(table, flags, put, progressOn(io, name));
+    stream.end();
+    await opened;
+    renameSync(draft, file);
+    io.err(`${io.progress ? CLEAR_LINE : ""}${plural(count, name.slice(0, -1))} in ${file}.\n`);
+  } catch (error) {
+    stream.destroy();
+    rmSync(draft, { force: true });
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    throw new CliError("failed", `${file} was not written: ${(error as Error).message}`);
+  }
+}
+
+const DRAW_MS = 100;
+const LINE_MS = 5_000;
+
+function progressOn(io: Io, name: string): (rows: number) => void {
+  const start = monotonicMs();
+  let shown = start;
+  return (rows) => {
+    const now = monotonicMs();
+    if (now - shown < (io.progress ? DRAW_MS : LINE_MS)) return;
+    shown = now;
+    const rate = Math.round((rows * 1000) / Math.max(now - start, 1));
+    const text = `${rows} ${name}, ${rate}/s`;
+    io.err(io.progress ? `${CLEAR_LINE}${text}` : `${text}\n`);
+  };
+}
