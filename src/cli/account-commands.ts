@@ -1,9 +1,9 @@
 // The commands about the token in use: login, logout, whoami and keys; and `open`, for a browser.
 
-import { spawn } from "node:child_process";
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
 import type { CreateKeyBody } from "../client/types.ts";
+import { openInBrowser } from "./browser.ts";
 import { command, remote, withConnection } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { fields } from "./output.ts";
@@ -183,11 +183,6 @@ async function tokenId({ dues }: Connection, ref: string): Promise<string> {
   return only.id;
 }
 
-const OPENERS: Readonly<Record<string, readonly string[]>> = {
-  darwin: ["open"],
-  win32: ["cmd", "/c", "start", ""],
-};
-
 function openCommand(io: Io): Command {
   return remote("open", "Open the service's pages in a browser.", [
     ["dues open", "the API reference"],
@@ -198,11 +193,6 @@ function openCommand(io: Io): Command {
       const { profile } = await connect(io, flags);
       const url = `${profile.base_url}/docs`;
       io.out(`${url}\n`);
-      if (flags.print) return;
-      const [program = "xdg-open", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
-      const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
-      // Without a browser the printed address is enough.
-      child.on("error", () => {});
-      child.unref();
+      if (!flags.print) openInBrowser(url);
     });
 }

@@ -1,5 +1,5 @@
-// The commands that do something with one record: create customers, start, change and end
-// subscriptions, apply add-ons, record payments, preview and void invoices.
+// The commands that do something with one record: start, change and end subscriptions, apply
+// add-ons, record payments, preview and void invoices.
 
 import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
@@ -39,27 +39,6 @@ function actionCommand<F extends Flags, Answer extends object = object>(
       io.out(await text(io, answer));
     }),
   );
-}
-
-export function customerActions(io: Io): Command[] {
-  type Create = Flags & { externalId: string; name: string; email?: string; currency?: string };
-  const create = remote("create", "Create a customer.", [
-    ['dues customers create --external-id acme --name "Acme Ltd" --email billing@acme.test', ""],
-  ])
-    .requiredOption("--external-id <id>", "your own identifier of the customer")
-    .requiredOption("--name <name>", "name")
-    .option("--email <email>", "address for bills")
-    .option("--currency <code>", "ISO-4217 code; the project's by default");
-  return [
-    actionCommand<Create>(io, create, (dues, { externalId, name, email, currency }) =>
-      dues.createCustomer({
-        external_id: externalId,
-        name,
-        ...(email !== undefined && { email }),
-        ...(currency !== undefined && { currency }),
-      }),
-    ),
-  ];
 }
 
 type CreateFlags = Flags & {
@@ -144,6 +123,39 @@ function changeSubscription(io: Io): Command {
   );
 }
 
+type UpdateFlags = Flags & {
+  readonly property?: Record<string, unknown>;
+  readonly endsAt?: string;
+  readonly trialDays?: number;
+};
+
+function updateSubscription(io: Io): Command {
+  const made = remote("update", "Change a subscription's properties, trial or end.", [
+    ["dues subscriptions update ext:acme-pro --property seats=8", "the others stay as they are"],
+    ["dues subscriptions update ext:acme-pro --ends-at 2027-07-01", "it terminates then"],
+    ["dues subscriptions update ext:acme-pro --ends-at never", "it goes on"],
+  ])
+    .argument("<subscription>", "id, or ext:<external_id>")
+    .option("--property <name=value>", "a property; may be given again", property)
+    .option("--ends-at <instant>", "a date or a timestamp, or never", (text) => {
+      return text === "never" ? text : instant(text);
+    })
+    .option("--trial-days <days>", "of a trial that runs", wholeNumber(0, TRIAL_DAYS_MAX));
+  return actionCommand<UpdateFlags>(io, made, async (dues, flags, ref = "") => {
+    const body = {
+      ...(flags.property !== undefined && { properties: flags.property }),
+      ...(flags.endsAt !== undefined && {
+        ends_at: flags.endsAt === "never" ? null : flags.endsAt,
+      }),
+      ...(flags.trialDays !== undefined && { trial_days: flags.trialDays }),
+    };
+    if (Object.keys(body).length === 0) {
+      throw new CliError("usage", "What should change?", "For example: --property seats=8");
+    }
+    return dues.updateSubscription(pathRef(ref), body);
+  });
+}
+
 export function subscriptionActions(io: Io): Command[] {
   const move = (
     name: string,
@@ -167,6 +179,7 @@ export function subscriptionActions(io: Io): Command[] {
   ).option("--no-invoice", "without a final invoice");
   return [
     createSubscription(io),
+    updateSubscription(io),
     changeSubscription(io),
     move(
       "suspend",

@@ -95,14 +95,14 @@ class Lookup<Found> {
   }
 }
 
-type Named<Row> = Row & { readonly customer: string; readonly customer_name: string };
+type Named<Row> = Row & { readonly customer_name: string };
 
 const INVOICE: Columns<Named<Invoice>> = [
   ["number", (row) => row.number],
   ["status", (row) => row.status],
   ["payment_status", (row) => row.payment_status],
   ["invoice_type", (row) => row.invoice_type],
-  ["customer_external_id", (row) => row.customer],
+  ["customer_external_id", (row) => row.customer_external_id],
   ["customer_name", (row) => row.customer_name],
   ["issuing_date", (row) => row.issuing_date],
   ["due_date", (row) => row.due_date],
@@ -132,7 +132,7 @@ export function exportedInvoices(
   span: Span,
   filter: { readonly customer_id?: string },
 ): Table {
-  const names = new Lookup(async (id: string) => (await dues.getCustomer(id)).customer);
+  const names = new Lookup(async (id: string) => (await dues.getCustomer(id)).customer.name);
   async function* pages() {
     const rows = dues.invoices.all({ ...filter, limit: PAGE });
     // Newest first, and none is issued for a day after it was made: the days before end it.
@@ -140,8 +140,7 @@ export function exportedInvoices(
     for await (const page of pagesOf(rows, ({ issuing_date }) => isIn(issuing_date, span), ends)) {
       const customers = await names.all(page.map(({ customer_id }) => customer_id));
       yield page.map((row) => {
-        const { external_id = "", name = "" } = customers.get(row.customer_id) ?? {};
-        return { ...row, customer: external_id, customer_name: name };
+        return { ...row, customer_name: customers.get(row.customer_id) ?? "" };
       });
     }
   }

@@ -1,8 +1,9 @@
-// Usage events: list them, look one up, import a file of them.
+// Usage events: list them, look one up, send one, import a file of them.
 
+import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import type { UsageEvent } from "../client/types.ts";
-import { remote, wholeNumber, withConnection } from "./command.ts";
+import { instant, property, remote, wholeNumber, withConnection } from "./command.ts";
 import { AlreadyReported, type Io, printJson } from "./io.ts";
 import { getCommand, listCommand } from "./list-commands.ts";
 import type { ConnectionFlags } from "./profile.ts";
@@ -11,7 +12,7 @@ import { pathRef } from "./refs.ts";
 const BATCH = 2_000;
 
 export function eventCommands(io: Io): Command[] {
-  return [listEvents(io), getEvent(io), importCommand(io)];
+  return [listEvents(io), getEvent(io), sendCommand(io), importCommand(io)];
 }
 
 function listEvents(io: Io): Command {
@@ -55,6 +56,52 @@ function getEvent(io: Io): Command {
     example: "evt-1",
   };
   return getCommand(io, what, (dues, ref) => dues.getEvent(ref));
+}
+
+type SendOptions = ConnectionFlags & {
+  readonly json?: boolean;
+  readonly subscription: string;
+  readonly code: string;
+  readonly value?: string;
+  readonly property?: Record<string, unknown>;
+  readonly timestamp?: string;
+  readonly transactionId?: string;
+};
+
+function sendCommand(io: Io): Command {
+  const ref = "--subscription ext:acme-pro --code";
+  return remote("send", "Send one usage event.", [
+    [`dues events send ${ref} calls --property n=400`, "now, under an id of its own"],
+    [`dues events send ${ref} calls --property n=1 --transaction-id t-1`, "counts once"],
+  ])
+    .requiredOption("--subscription <subscription>", "id, or ext:<external_id>")
+    .requiredOption("--code <metric>", "code of the metric")
+    .option("--value <value>", "the value, where the metric takes no property")
+    .option("--property <name=value>", "a property; may be given again", property)
+    .option("--timestamp <instant>", "when it was; now by default", instant)
+    .option("--transaction-id <id>", "an id of your own: sent again it is not counted again")
+    .option("--json", "print JSON")
+    .action(
+      withConnection<SendOptions>(io, async ({ dues }, flags) => {
+        const { value, timestamp, transactionId: transaction_id = randomUUID() } = flags;
+        const answer = await dues.sendEvent({
+          transaction_id,
+          subscription_id: pathRef(flags.subscription),
+          code: flags.code,
+          ...(value !== undefined && { value }),
+          ...(timestamp !== undefined && { timestamp }),
+          ...(flags.property !== undefined && { properties: flags.property }),
+        });
+        if (flags.json) return printJson(io, { ...answer, transaction_id });
+        const known = answer.duplicate ? "was known before" : "is stored";
+        io.out(`${transaction_id} ${known}.\n`);
+        if (answer.warning !== undefined) {
+          io.err(
+            `It is not billed: ${answer.warning}. dues events get ${transaction_id} tells more.\n`,
+          );
+        }
+      }),
+    );
 }
 
 type ImportOptions = ConnectionFlags & {

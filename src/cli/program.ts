@@ -6,19 +6,24 @@ import { CLIENT_SETTINGS } from "../config.ts";
 import { accountCommands, keyCommands } from "./account-commands.ts";
 import {
   addOnActions,
-  customerActions,
   invoiceActions,
   paymentActions,
   subscriptionActions,
   usageCommand,
 } from "./action-commands.ts";
+import { analyticsCommand } from "./analytics-command.ts";
+import { apiCommand } from "./api-command.ts";
 import { clockCommand } from "./clock-commands.ts";
 import { group } from "./command.ts";
 import { completionCommand } from "./completion.ts";
+import { creditsCommand, customerActions } from "./customer-commands.ts";
+import { creditNotePdfCommand, invoicePdfCommand } from "./document-commands.ts";
 import { eventCommands } from "./event-commands.ts";
 import { fileCommands } from "./file-commands.ts";
 import { AlreadyReported, CliError, EXIT, EXIT_WORDS, type Io } from "./io.ts";
 import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./list-commands.ts";
+import { logCommand } from "./log-command.ts";
+import { mcpCommand } from "./mcp-command.ts";
 import {
   couponReads,
   creditCommand,
@@ -27,7 +32,10 @@ import {
   grantReads,
   taxReads,
 } from "./money-commands.ts";
+import { portalCommand } from "./portal-command.ts";
 import { addOnReads, catalogReads, metricReads, planReads } from "./price-commands.ts";
+import { projectCommands } from "./project-commands.ts";
+import { settingsCommand } from "./settings-commands.ts";
 import { visible } from "./visible.ts";
 import { webhookCommands } from "./webhook-commands.ts";
 
@@ -53,13 +61,18 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
       ...invoiceReads(io),
       ...invoiceActions(io),
       creditCommand(io),
+      invoicePdfCommand(io),
     ]),
     group("payments", "Money that arrived.", [...paymentReads(io), ...paymentActions(io)]),
-    group("credit-notes", "What was taken back of invoices.", creditNoteReads(io)),
+    group("credit-notes", "What was taken back of invoices.", [
+      ...creditNoteReads(io),
+      creditNotePdfCommand(io),
+    ]),
     group("grants", "Money that customers have: credit and prepaid.", [
       ...grantReads(io),
       ...grantActions(io),
     ]),
+    creditsCommand(io),
     group("plans", "What customers subscribe to.", planReads(io)),
     group("metrics", "What is measured.", metricReads(io)),
     group("catalog", "Priced products.", catalogReads(io)),
@@ -69,9 +82,16 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
     group("events", "Usage events.", eventCommands(io)),
     usageCommand(io),
     group("webhooks", "Endpoints that are told of events.", webhookCommands(io)),
+    logCommand(io),
+    analyticsCommand(io),
+    portalCommand(io),
+    settingsCommand(io),
     clockCommand(io),
     ...accountCommands(io),
+    group("projects", "The organization's projects.", projectCommands(io)),
     group("keys", "The organization's tokens.", keyCommands(io)),
+    apiCommand(io),
+    mcpCommand(io),
     completionCommand(io, () => program),
   ];
   for (const each of all) program.addCommand(each);

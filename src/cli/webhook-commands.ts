@@ -1,27 +1,179 @@
-// `dues webhooks list` and `listen`. Endpoints are declared in service.yaml.
+// `dues webhooks`: endpoints, what was sent to them and came of it, and sending again. Endpoints
+// are declared in service.yaml.
 
 import type { Command } from "commander";
-import type { WebhookEndpoint } from "../client/types.ts";
-import type { Io } from "./io.ts";
+import type { Dues } from "../client/dues.ts";
+import type {
+  ListWebhookDeliveriesQuery,
+  WebhookDelivery,
+  WebhookEndpoint,
+} from "../client/types.ts";
+import { instant, remote, withConnection } from "./command.ts";
+import { CliError, type Io, printJson } from "./io.ts";
 import { listCommand } from "./list-commands.ts";
+import { plural } from "./output.ts";
+import { type ConnectionFlags, isUuid } from "./profile.ts";
 import { listenCommand } from "./webhooks-listen.ts";
+
+type Flags = ConnectionFlags & { readonly json?: boolean };
 
 export function webhookCommands(io: Io): Command[] {
   return [
-    listCommand<WebhookEndpoint>(io, {
-      name: "webhooks",
-      many: "webhook_endpoints",
-      says: "List webhook endpoints.",
-      examples: [["dues webhooks list", ""]],
-      filters: [],
-      columns: [
-        { title: "URL", cut: true, of: (row) => row.url },
-        { title: "ENABLED", of: (row) => (row.enabled === 1 ? "yes" : "no") },
-        { title: "EVENTS", cut: true, of: (row) => row.events.join(", ") },
-        { title: "ID", drop: 1, of: (row) => row.id },
-      ],
-      read: async (dues) => (await dues.listWebhooks()).webhook_endpoints,
-    }),
+    listEndpoints(io),
+    listDeliveries(io),
+    testCommand(io),
+    replayCommand(io),
+    redeliverCommand(io),
+    rotateCommand(io),
     listenCommand(io),
   ];
+}
+
+function listEndpoints(io: Io): Command {
+  return listCommand<WebhookEndpoint>(io, {
+    name: "webhooks",
+    many: "webhook_endpoints",
+    says: "List webhook endpoints.",
+    examples: [["dues webhooks list", ""]],
+    filters: [],
+    columns: [
+      { title: "URL", cut: true, of: (row) => row.url },
+      { title: "ENABLED", of: (row) => (row.enabled === 1 ? "yes" : "no") },
+      { title: "EVENTS", cut: true, of: (row) => row.events.join(", ") },
+      { title: "ID", drop: 1, of: (row) => row.id },
+    ],
+    read: async (dues) => (await dues.listWebhooks()).webhook_endpoints,
+  });
+}
+
+function listDeliveries(io: Io): Command {
+  const list = listCommand<WebhookDelivery>(io, {
+    name: "webhooks",
+    many: "webhook_deliveries",
+    says: "List attempts to deliver, newest first: what was answered, and when it is tried again.",
+    examples: [
+      ["dues webhooks deliveries --status failed", ""],
+      ["dues webhooks deliveries --endpoint https://example.com/dues", "of one endpoint"],
+    ],
+    filters: [
+      { flag: "--endpoint <endpoint>", says: "of this endpoint; id or URL" },
+      { flag: "--status <status>", says: "only these", choices: ["delivered", "failed"] },
+      { flag: "--event <code>", says: "of this event" },
+    ],
+    columns: [
+      { title: "AT", of: (row) => row.created_at.slice(0, 19) },
+      { title: "EVENT", of: (row) => row.event },
+      { title: "TRY", right: true, of: (row) => row.attempt },
+      { title: "STATUS", of: (row) => row.status },
+      { title: "ANSWER", of: (row) => row.http_status ?? row.error },
+      {
+        ...{ title: "AGAIN AT", where_set: true, drop: 2 },
+        of: (row) => row.next_retry_at?.slice(0, 19),
+      },
+      { title: "ID", drop: 1, of: (row) => row.id },
+    ],
+    async read(dues, { endpoint, status, event }, page) {
+      return deliveriesOf(dues, {
+        ...page,
+        ...(typeof endpoint === "string" && { endpoint_id: await endpointId(dues, endpoint) }),
+        ...(typeof status === "string" && { status: status as WebhookDelivery["status"] }),
+        ...(typeof event === "string" && { event }),
+      });
+    },
+  });
+  return list.name("deliveries");
+}
+
+async function* deliveriesOf(
+  dues: Dues,
+  query: ListWebhookDeliveriesQuery,
+): AsyncGenerator<WebhookDelivery> {
+  let paging: { cursor?: string } = {};
+  for (;;) {
+    const page = await dues.listWebhookDeliveries({ ...query, ...paging });
+    yield* page.webhook_deliveries;
+    if (!page.has_more || page.cursor === null) return;
+    paging = { cursor: page.cursor };
+  }
+}
+
+const ENDPOINT = "id or URL of the endpoint";
+
+function testCommand(io: Io): Command {
+  return remote("test", "Send a test message to an endpoint.", [
+    [
+      "dues webhooks test https://example.com/dues",
+      "dues webhooks deliveries shows what came of it",
+    ],
+  ])
+    .argument("<endpoint>", ENDPOINT)
+    .option("--json", "print JSON")
+    .action(
+      withConnection<Flags>(io, async ({ dues }, flags, ref = "") => {
+        const id = await endpointId(dues, ref);
+        const answer = await dues.testWebhook(id);
+        if (flags.json) return printJson(io, answer);
+        io.out(
+          `A test message is on its way.\nWhat came of it: dues webhooks deliveries --endpoint ${id}\n`,
+        );
+      }),
+    );
+}
+
+function replayCommand(io: Io): Command {
+  return remote("replay", "Send an endpoint everything again since an instant.", [
+    ["dues webhooks replay https://example.com/dues --since 2027-01-01", "under the old ids"],
+  ])
+    .argument("<endpoint>", ENDPOINT)
+    .requiredOption("--since <instant>", "a date or a timestamp", instant)
+    .option("--json", "print JSON")
+    .action(
+      withConnection<Flags & { since: string }>(io, async ({ dues }, flags, ref = "") => {
+        const answer = await dues.replayWebhook(await endpointId(dues, ref), {
+          since: flags.since,
+        });
+        if (flags.json) return printJson(io, answer);
+        io.out(`${plural(answer.queued, "message")} will be sent again.\n`);
+      }),
+    );
+}
+
+function redeliverCommand(io: Io): Command {
+  return remote("redeliver", "Send one message again.", [
+    ["dues webhooks redeliver <id>", "the id of any attempt: dues webhooks deliveries"],
+  ])
+    .argument("<delivery>", "id of an attempt")
+    .option("--json", "print JSON")
+    .action(
+      withConnection<Flags>(io, async ({ dues }, flags, ref = "") => {
+        const answer = await dues.redeliverWebhookDelivery(ref);
+        if (flags.json) return printJson(io, answer);
+        io.out("The message will be sent again.\n");
+      }),
+    );
+}
+
+function rotateCommand(io: Io): Command {
+  return remote("rotate", "Give an endpoint a new secret. Both sign for 24 hours.", [
+    ["dues webhooks rotate https://example.com/dues", "the new secret is shown once"],
+  ])
+    .argument("<endpoint>", ENDPOINT)
+    .option("--json", "print JSON")
+    .action(
+      withConnection<Flags>(io, async ({ dues }, flags, ref = "") => {
+        const answer = await dues.rotateWebhookSecret(await endpointId(dues, ref));
+        if (flags.json) return printJson(io, answer);
+        io.out(`${answer.webhook_endpoint.secret}\n`);
+        io.err("Keep it: it is not shown again. The old one signs for 24 more hours.\n");
+      }),
+    );
+}
+
+async function endpointId(dues: Dues, ref: string): Promise<string> {
+  if (isUuid(ref)) return ref;
+  const { webhook_endpoints } = await dues.listWebhooks();
+  const [only, another] = webhook_endpoints.filter(({ url }) => url === ref);
+  if (only !== undefined && another === undefined) return only.id;
+  const fault = only === undefined ? "There is no endpoint" : "Several endpoints are at";
+  throw new CliError("failed", `${fault} ${ref}.`, "dues webhooks list shows what there is.");
 }

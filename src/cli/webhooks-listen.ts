@@ -8,10 +8,10 @@ import type { Dues } from "../client/dues.ts";
 import type { WebhookMessage } from "../client/types.ts";
 import { monotonicMs, wallMs } from "../clock.ts";
 import { remote, withConnection } from "./command.ts";
+import { pause, untilStopped } from "./follow.ts";
 import { CliError, type Io } from "./io.ts";
 import type { ConnectionFlags } from "./profile.ts";
 
-const POLL_MS = 500;
 const ANSWER_MS = 10_000;
 const PAGE = 1_000;
 
@@ -40,17 +40,7 @@ subscribed to. Ctrl-C ends it.`,
     )
     .action(
       withConnection<Flags>(io, async ({ dues }, flags) => {
-        const abort = new AbortController();
-        const stop = () => abort.abort();
-        process.once("SIGINT", stop);
-        process.once("SIGTERM", stop);
-        const terms = await termsOf(flags, abort.signal);
-        try {
-          await listen(io, dues, terms);
-        } finally {
-          process.off("SIGINT", stop);
-          process.off("SIGTERM", stop);
-        }
+        await untilStopped(async (signal) => listen(io, dues, await termsOf(flags, signal)));
       }),
     );
 }
@@ -130,16 +120,4 @@ async function post(url: string, secret: string, message: WebhookMessage): Promi
     const reason = cause instanceof Error ? cause.message : (error as Error).message;
     return `  -> failed: ${reason || "no connection"}`;
   }
-}
-
-function pause(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, POLL_MS);
-    signal.addEventListener("abort", done, { once: true });
-    function done() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }
