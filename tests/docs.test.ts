@@ -95,6 +95,7 @@ describe("prose", () => {
   const files = [
     "README.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "CHANGELOG.md",
     ...readdirSync(fileOf("docs")).map((name) => `docs/${name}`),
     ...readdirSync(fileOf("docs/decisions")).map((name) => `docs/decisions/${name}`),
