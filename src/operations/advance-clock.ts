@@ -49,7 +49,7 @@ export async function freezeClock(
         at,
       );
     });
-    return report(at, []);
+    return report(at, [], 0);
   }
   if (at < now) {
     throw refuse(
@@ -108,7 +108,7 @@ async function travel(
     const payload = { from: now, to };
     await emit(tx, project, [{ type: "clock.advanced", resource_id: project, payload }], by, to);
   });
-  return report(to, moves);
+  return report(to, moves, await subscriptions.countFailed(db, project));
 }
 
 /** Usage since the last move may have made wallets low. */
@@ -176,7 +176,7 @@ async function nextDunning(db: Queryable, project: ProjectId, to: Date): Promise
   return day === null ? null : startOfDay(day);
 }
 
-function report(now: Date, moves: readonly Moved[]): ClockReport {
+function report(now: Date, moves: readonly Moved[], billing_failed_count: number): ClockReport {
   const facts = moves.flatMap(({ at, facts }) =>
     facts.filter(isLogged).map((fact) => ({ fact, at })),
   );
@@ -185,6 +185,7 @@ function report(now: Date, moves: readonly Moved[]): ClockReport {
     periods_closed: moves.reduce((sum, { closed }) => sum + closed, 0),
     invoices_created: facts.filter(({ fact }) => fact.type === "invoice.created").length,
     dunning_steps: facts.filter(({ fact }) => fact.type === "dunning.step_fired").length,
+    billing_failed_count,
     events: facts.map(({ fact, at }) => ({
       event: fact.webhook?.event ?? fact.type,
       at,

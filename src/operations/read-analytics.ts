@@ -7,6 +7,7 @@ import { normalisedMonthly } from "../domain/pricing.ts";
 import type { Analytics } from "../schema/analytics.ts";
 import * as analytics from "../store/analytics.ts";
 import type { Queryable } from "../store/db.ts";
+import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 
 const REVENUE_DAYS = 30;
@@ -58,6 +59,7 @@ export async function readAnalytics(
   const main = by_currency.find(({ currency }) => currency === settings.default_currency);
   if (main === undefined) throw new Error("The default currency is always among them.");
   return {
+    billing_failed_count: await subscriptions.countFailed(db, project),
     active_subscriptions: recurring.reduce((sum, { count }) => sum + count, 0),
     ...main,
     top_plans,

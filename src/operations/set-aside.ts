@@ -1,11 +1,12 @@
-// Subscriptions whose period cannot be closed are set aside with the reason, told once, and tried
-// again after a minute; the others go on.
+// Subscriptions whose period cannot be closed are set aside with the reason, told, and tried again
+// after a minute; the others go on.
 
 import type { Tx } from "../store/db.ts";
 import * as openPeriods from "../store/open-periods.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { emit, type Fact, SCHEDULER } from "./emit.ts";
+import { billingFailed } from "./subscription-facts.ts";
 
 export type SetAside = { readonly id: string; readonly reason: string };
 
@@ -21,23 +22,21 @@ export type CloseReport = {
 };
 
 /** A decision that could not be made, while others of its batch could. */
-export type Failed = SetAside & { readonly is_known: boolean; readonly error: unknown };
+export type Failed = SetAside & {
+  readonly subscription: subscriptions.BilledSubscription;
+  readonly error: unknown;
+};
 
 /** Collects what cannot be decided, so that the rest of the batch is. */
 export class Attempts {
   readonly failed: Failed[] = [];
 
   /** Undefined when the decision failed. */
-  decide<T>(
-    subscription: Pick<subscriptions.SubscriptionRow, "id" | "set_aside_reason">,
-    decision: () => T,
-  ): T | undefined {
+  decide<T>(subscription: subscriptions.BilledSubscription, decision: () => T): T | undefined {
     try {
       return decision();
     } catch (error) {
-      const reason = reasonOf(error);
-      const { id, set_aside_reason } = subscription;
-      this.failed.push({ id, reason, is_known: set_aside_reason === reason, error });
+      this.failed.push({ id: subscription.id, reason: reasonOf(error), subscription, error });
       return undefined;
     }
   }
@@ -46,8 +45,10 @@ export class Attempts {
 /** Returns those that are to be told, and the facts that tell them. */
 export async function recordFailed(tx: Tx, project: ProjectId, failed: readonly Failed[]) {
   for (const { id, reason } of failed) await openPeriods.setAside(tx, project, id, reason);
-  const set_aside = failed.filter(({ is_known }) => !is_known);
-  return { set_aside, facts: set_aside.map(wasSetAside) };
+  const set_aside = failed.filter(
+    ({ subscription, reason }) => subscription.set_aside_reason !== reason,
+  );
+  return { set_aside, facts: set_aside.flatMap(factsOf) };
 }
 
 /**
@@ -63,10 +64,10 @@ export async function setAside(
 ): Promise<SetAside | undefined> {
   const subscription = await subscriptions.lock(tx, project, id);
   if (subscription === undefined) return undefined;
-  const found = { id, reason: reasonOf(error) };
+  const found = { id, reason: reasonOf(error), subscription };
   await openPeriods.setAside(tx, project, id, found.reason);
   if (subscription.set_aside_reason === found.reason) return undefined;
-  await emit(tx, project, [wasSetAside(found)], SCHEDULER, now);
+  await emit(tx, project, factsOf(found), SCHEDULER, now);
   return found;
 }
 
@@ -75,6 +76,10 @@ function reasonOf(error: unknown): string {
   return reason.slice(0, openPeriods.SET_ASIDE_REASON_MAX);
 }
 
-function wasSetAside({ id, reason }: SetAside): Fact {
-  return { type: "subscription.set_aside", resource_id: id, payload: { reason } };
+/** The log has every new reason; that it cannot be billed is told once, until it could be again. */
+function factsOf({ id, reason, subscription }: Omit<Failed, "error">): Fact[] {
+  const fact: Fact = { type: "subscription.set_aside", resource_id: id, payload: { reason } };
+  return subscription.set_aside_reason === null
+    ? [fact, billingFailed(subscription, reason)]
+    : [fact];
 }

@@ -52,6 +52,12 @@ export function planChanged(subscription: Told, previous_plan_code: string): Fac
   return told("subscription.plan_changed", subscription, payload, { previous_plan_code });
 }
 
+/** Its period is over and cannot be billed, or it cannot be started. */
+export function billingFailed(subscription: Told, reason: string): Fact {
+  const { external_id } = subscription;
+  return told("subscription.billing_failed", subscription, { external_id, reason }, { reason });
+}
+
 /** `subscription` is as it is in the new period. */
 export function periodRenewed(
   subscription: Told,

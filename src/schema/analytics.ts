@@ -21,6 +21,10 @@ const money = {
 export const Analytics = Type.Object(
   {
     active_subscriptions: Type.Integer(),
+    billing_failed_count: Type.Integer({
+      description:
+        "Subscriptions whose period is over and cannot be billed: GET /v1/subscriptions?billing_error=1.",
+    }),
     mrr_cents: Cents,
     outstanding_invoice_count: Type.Integer(),
     outstanding_total_cents: Cents,

@@ -50,6 +50,7 @@ export const EVENT_TYPES = [
   "subscription.canceled",
   "subscription.period_renewed",
   "subscription.set_aside",
+  "subscription.billing_failed",
   "tax.created",
   "tax.updated",
   "tax.archived",

@@ -18,6 +18,10 @@ export const ClockReport = Type.Object(
     periods_closed: Type.Integer(),
     invoices_created: Type.Integer(),
     dunning_steps: Type.Integer(),
+    billing_failed_count: Type.Integer({
+      description:
+        "Subscriptions that cannot be billed as it stands: GET /v1/subscriptions?billing_error=1.",
+    }),
     events: Type.Array(Type.Object({ event: Type.String(), at: Timestamp, resource_id: Uuid })),
   },
   { title: "ClockReport" },

@@ -20,6 +20,7 @@ export const WEBHOOK_EVENTS = [
   "credit_note.created",
   "payment.refunded",
   "wallet.balance_low",
+  "subscription.billing_failed",
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 

@@ -130,8 +130,18 @@ export async function lockAll(tx: Tx, project: ProjectId, ids: readonly string[]
        for no key update`);
 }
 
+/** Those that live and cannot be billed; there is an index of them alone. */
+export async function countFailed(db: Queryable, project: ProjectId): Promise<number> {
+  const { count } = await db.one<{ count: number }>(sql`
+    select count(*) as count
+      from subscriptions s
+     where s.project_id = ${project} and s.set_aside_reason is not null and ${LIVE}`);
+  return count;
+}
+
 export type SubscriptionFilter = {
   readonly customer_id?: string;
+  readonly customer?: Sql;
   readonly status?: string;
   readonly plan_id?: string;
   readonly external_id?: string;
@@ -147,12 +157,13 @@ export function list(
 ) {
   const where: Sql[] = [sql`s.project_id = ${project}`];
   if (filter.customer_id) where.push(sql`s.customer_id = ${filter.customer_id}`);
+  if (filter.customer) where.push(filter.customer);
   if (filter.status) where.push(sql`s.status = ${filter.status}`);
   if (filter.plan_id) where.push(sql`s.plan_id = ${filter.plan_id}`);
   if (filter.external_id) where.push(sql`s.external_id = ${filter.external_id}`);
-  if (filter.billing_error) {
-    where.push(sql`(s.set_aside_reason is not null) = ${filter.billing_error === "1"}`);
-  }
+  // Written out, so that the index of those that are set aside serves it.
+  if (filter.billing_error === "1") where.push(sql`s.set_aside_reason is not null`);
+  if (filter.billing_error === "0") where.push(sql`s.set_aside_reason is null`);
   return page<NamedSubscription>(
     db,
     {

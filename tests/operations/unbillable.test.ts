@@ -51,8 +51,10 @@ test("does not hold up its customer's money", async () => {
 });
 
 test("is billed as soon as the property is there", async () => {
+  expect((await story.get("/v1/analytics")).billing_failed_count).toBe(1);
   await story.patch(`/v1/subscriptions/${subscription.id}`, { properties: { seats: "2" } });
   await app.runWorkers();
+  expect((await story.get("/v1/analytics")).billing_failed_count).toBe(0);
   const found = await story.get(`/v1/subscriptions/${subscription.id}`);
   expect(found.subscription.billing_error).toBeNull();
   const { invoices } = await story.get(`/v1/invoices?subscription_id=${subscription.id}`);

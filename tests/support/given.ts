@@ -12,6 +12,7 @@ const TOLD = [
   "subscription.started",
   "subscription.trial_ended",
   "subscription.plan_changed",
+  "subscription.billing_failed",
   "add_on.applied",
   "dunning.step_fired",
   "credit_note.created",

@@ -115,6 +115,7 @@ const CATALOGUE: Record<string, Parts> = {
     invoice: INVOICE,
     customer: CUSTOMER,
   },
+  "subscription.billing_failed": { ...SUBSCRIPTION, reason: "text" },
   "wallet.balance_low": {
     wallet: [
       ...["customer_id", "currency", "balance_cents", "running_cents", "available_cents"],
@@ -151,6 +152,7 @@ const OF_CHANGES = [
   "subscription.trial_ended",
   "subscription.plan_changed",
   "subscription.terminated",
+  "subscription.billing_failed",
 ];
 /** Told of a third, in which money is given back. */
 const OF_CREDIT = [
@@ -196,7 +198,7 @@ beforeAll(async () => {
   await receiver.until(EXPECTED);
 });
 
-/** Starts later, with a trial; changes its plan; ends. Returns the endpoint's secret. */
+/** Starts later, with a trial; changes its plan; ends; another cannot be billed. */
 async function playChanges(): Promise<string> {
   const other = await sandbox(app, "2026-03-01");
   const endpoint = { url: receiver.url(), events: OF_CHANGES };
@@ -207,6 +209,10 @@ async function playChanges(): Promise<string> {
   await other.travelTo("2026-03-10");
   await other.patch(`/v1/subscriptions/${id}`, { plan_id: pro.id });
   await other.post(`/v1/subscriptions/${id}/terminate`);
+  await other.subscribe({ plan: lite });
+  const seats = flatFee({ amount_override_cents: 100, seats: true });
+  await other.patch(`/v1/plans/${lite.id}`, { charges: [seats] });
+  await other.travelTo("2026-05-01");
   return webhook_endpoint.secret;
 }
 

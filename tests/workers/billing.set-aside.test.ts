@@ -30,8 +30,9 @@ async function closeTwice(): Promise<void> {
   }
 }
 
-const told = async (id: string) =>
-  (await project.log("subscription.set_aside")).filter(({ resource_id }) => resource_id === id);
+const told = async (id: string, type = "subscription.set_aside") =>
+  (await project.log(type)).filter(({ resource_id }) => resource_id === id);
+const FAILED = "subscription.billing_failed";
 
 async function subscribed() {
   const plan = await project.plan({
@@ -48,6 +49,7 @@ test("a reason of any length, found while the invoice was worked out", async () 
      where project_id = ${project.project_id} and id = ${id}`);
   await closeTwice();
   expect(await told(id)).toHaveLength(1);
+  expect(await told(id, FAILED)).toHaveLength(1);
   expect((await project.subscription(id)).billing_error).toHaveLength(500);
 });
 
@@ -62,5 +64,33 @@ test("a reason that the database gave when the close was written", async () => {
      where project_id = ${project.project_id} and id = ${id}`);
   await closeTwice();
   expect(await told(id)).toHaveLength(1);
+  expect(await told(id, FAILED)).toHaveLength(1);
   expect((await project.subscription(id)).billing_error).toContain("duplicate key");
+});
+
+/** Such as no call would take: the plan began to ask for seats later. */
+async function setSeats(id: string, seats: string): Promise<void> {
+  await app.context.db.run(sql`
+    update subscriptions
+       set properties = jsonb_build_object('seats', ${seats}::text), set_aside_until = null
+     where project_id = ${project.project_id} and id = ${id}`);
+}
+
+test("another reason is logged, and that it fails is not told again until it was billed", async () => {
+  const { id } = await subscribed();
+  await setSeats(id, "many");
+  await closeTwice();
+  await setSeats(id, "more");
+  await closeTwice();
+  expect(await told(id)).toHaveLength(2);
+  expect(await told(id, FAILED)).toMatchObject([{ payload: { reason: expect.any(String) } }]);
+
+  await setSeats(id, "2");
+  await app.runWorkers();
+  expect((await project.subscription(id)).billing_error).toBeNull();
+  await setSeats(id, "again");
+  const report = await project.travelTo("2025-03-01");
+  expect(report.billing_failed_count).toBe(1);
+  expect((await project.get("/v1/analytics")).billing_failed_count).toBe(1);
+  expect(await told(id, FAILED)).toHaveLength(2);
 });

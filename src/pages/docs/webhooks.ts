@@ -74,6 +74,10 @@ export const EVENT_WORDS: Readonly<Record<WebhookEvent, Told>> = {
     when: "What is available has fallen below the wallet's threshold. Again only after it was not.",
     data: "`wallet`, `customer`",
   },
+  "subscription.billing_failed": {
+    when: "Its period is over and cannot be billed, for `reason`; it is tried again until it can be. Once for each time that it begins.",
+    data: "`subscription`, `customer`, `reason`",
+  },
 };
 
 /** The body of a change of plan, field by field as it is sent. */
