@@ -5,12 +5,13 @@ import { Ajv, type ErrorObject } from "ajv";
 import { parseTimestamp } from "../domain/dates.ts";
 import { CURRENCIES } from "../schema/currencies.ts";
 import { fieldName, knownFields, pointerSteps } from "../schema/fault-words.ts";
+import { nearest } from "../schema/nearest.ts";
 import { type FileCharge, type FileMetric, ServiceFile } from "../schema/service-file.ts";
 import type { FileCoupon, FileSettings } from "../schema/service-file-money.ts";
 import { parsedUrl } from "../schema/urls.ts";
 import { checkCharge, checkMetric, checkPrices, type Tell } from "./check-charges.ts";
 import { checkCoupon, checkSettings } from "./check-money.ts";
-import { hintFor, messageFor, nearest } from "./fault-words.ts";
+import { hintFor, messageFor } from "./fault-words.ts";
 import { type Fault, type Parsed, type Path, readYaml } from "./read-yaml.ts";
 
 export type CheckedFile = { readonly file: ServiceFile; readonly source: Parsed };
@@ -26,6 +27,7 @@ const ajv = new Ajv({
 });
 ajv.addFormat("currency", (text: string) => Object.hasOwn(CURRENCIES, text));
 ajv.addFormat("timestamp", (text: string) => parseTimestamp(text) !== undefined);
+ajv.addKeyword("x-must");
 ajv.addKeyword({
   keyword: "x-max-bytes",
   type: "object",

@@ -70,6 +70,11 @@ async function reportText(io: Io, report: ClockReport): Promise<string> {
     plural(invoices_created, "invoice"),
     plural(dunning_steps, "dunning step"),
   ];
-  const head = `It is ${clock.now} now: ${counts.join(", ")}.\n`;
+  const failed = report.billing_failed_count;
+  const unbilled =
+    failed === 0
+      ? ""
+      : `${plural(failed, "subscription")} cannot be billed: dues subscriptions list --billing-error\n`;
+  const head = `It is ${clock.now} now: ${counts.join(", ")}.\n${unbilled}`;
   return events.length === 0 ? head : head + (await tableText(io, EVENT_COLUMNS, events));
 }

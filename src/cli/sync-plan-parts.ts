@@ -22,8 +22,8 @@ import type {
   UpsertTaxBody,
 } from "../client/types.ts";
 import { canonicalJson } from "../schema/canonical-json.ts";
+import { nearest } from "../schema/nearest.ts";
 import type { ServiceFile } from "../schema/service-file.ts";
-import { nearest } from "./fault-words.ts";
 
 export type PresentEndpoint = {
   readonly id: string;

@@ -579,6 +579,7 @@ export type CreateSubscriptionBody = {
 };
 
 export type ListSubscriptionsQuery = PageQuery & {
+  /** UUID, or ext:<external_id>. */
   readonly customer_id?: string | undefined;
   readonly plan_id?: string | undefined;
   readonly external_id?: string | undefined;
@@ -962,13 +963,24 @@ export type Payment = {
 };
 
 export type RecordPaymentBody = {
+  /** The invoice that the money is for. */
   readonly invoice_id: string;
+  /** What was received, in the smallest currency unit. */
   readonly amount_cents: number;
-  readonly currency: Currency;
+  /** The invoice's currency. */
+  readonly currency: string;
+  /** Who took the money: stripe, bank_transfer, cash. */
   readonly provider: string;
+  /**
+   * The provider's id of this payment: the same one again is not recorded twice. For
+   * cash or a transfer, the number of the receipt or bank entry.
+   */
   readonly provider_payment_id: string;
+  /** When the money came; now by default. */
   readonly paid_at?: string;
+  /** A note that is kept with it. */
   readonly reference?: string | null;
+  /** Take more than is due; the rest becomes credit. */
   readonly allow_overpayment?: boolean;
 };
 
@@ -1291,6 +1303,11 @@ export type SetWalletBody = {
 
 export type Analytics = {
   readonly active_subscriptions: number;
+  /**
+   * Subscriptions whose period is over and cannot be billed: GET
+   * /v1/subscriptions?billing_error=1.
+   */
+  readonly billing_failed_count: number;
   readonly mrr_cents: Cents;
   readonly outstanding_invoice_count: number;
   readonly outstanding_total_cents: Cents;
@@ -1366,6 +1383,7 @@ export type CreateWebhookBody = {
     | "credit_note.created"
     | "payment.refunded"
     | "wallet.balance_low"
+    | "subscription.billing_failed"
   )[];
 };
 
@@ -1392,6 +1410,7 @@ export type UpdateWebhookBody = {
     | "credit_note.created"
     | "payment.refunded"
     | "wallet.balance_low"
+    | "subscription.billing_failed"
   )[];
   /** true or 1, false or 0. */
   readonly enabled?: true | false | 1 | 0;
@@ -1480,6 +1499,11 @@ export type ClockReport = {
   readonly periods_closed: number;
   readonly invoices_created: number;
   readonly dunning_steps: number;
+  /**
+   * Subscriptions that cannot be billed as it stands: GET
+   * /v1/subscriptions?billing_error=1.
+   */
+  readonly billing_failed_count: number;
   readonly events: readonly {
     readonly event: string;
     readonly at: string;
@@ -1734,6 +1758,8 @@ export type McpServerInfo = {
   readonly transport: string;
   readonly endpoint: string;
   readonly methods: readonly string[];
+  /** For agents that read mcpServers; put a token in place of <API_KEY>. */
+  readonly client_config: Readonly<Record<string, unknown>>;
   readonly tools: readonly {
     readonly name: string;
     readonly description: string;

@@ -154,6 +154,8 @@ type Shape = {
   /** What the body of success is where it is no JSON; the first unless another is asked for. */
   readonly produces?: readonly ("text/html" | "application/pdf" | "application/xml")[];
   readonly body_max?: number;
+  /** Tells which keys of a body are known, where `body` leaves a part of it to the handler. */
+  readonly body_fields?: TSchema;
   /** The body is handed over as bytes: the route speaks a protocol with parse errors of its own. */
   readonly unparsed?: true;
   /** A body may be left out altogether. */

@@ -8,6 +8,7 @@ import { type Refusal, refuse, UnknownOutcome } from "../errors.ts";
 import type { Queryable } from "../store/db.ts";
 import { type Actor, type Admission, type Gate, timeOf } from "./auth.ts";
 import { keyOf, once } from "./idempotency.ts";
+import { type FindIgnored, IGNORED_FIELDS, ignoredFinder } from "./ignored-fields.ts";
 import { Load } from "./load.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { asRefusal, envelope, JSON_TYPE, noteAnswer } from "./responses.ts";
@@ -24,15 +25,17 @@ import {
   type RunRoute,
   type WriteCall,
 } from "./route.ts";
-import { type Check, checker, checkPathText, checkQueryText } from "./validation.ts";
+import { type Check, checker, checkPathText, checkQueryText, namesChecker } from "./validation.ts";
 
 type Serialize = (record: unknown) => string;
 
 /** What is made of a route once, when it is first called. */
 type Prepared = {
   readonly limit: RateLimit | undefined;
+  readonly checkNames: ((query: RouteRequest["query"]) => void) | undefined;
   readonly checkQuery: Check | undefined;
   readonly checkBody: Check | undefined;
+  readonly findIgnored: FindIgnored | undefined;
   readonly serializers: ReadonlyMap<number, Serialize>;
 };
 
@@ -47,6 +50,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
     let body: RequestBody | undefined;
     let running: ReturnType<Load["start"]> | undefined;
     let isAnswered = true;
+    let ignored: string | undefined;
     try {
       if (!route.always) load.admit();
       if (waitsForConnection(route)) context.db.admit?.();
@@ -56,6 +60,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
       body = await request.readBody(route);
       // From here on: how slowly a body comes is not the service's doing.
       running = load.start();
+      ignored = prepared.findIgnored?.(body.json);
       check(route, prepared, request, body);
       response = await respond({ context, gate, run }, { route, prepared, request, caller, body });
     } catch (error) {
@@ -67,6 +72,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
       if (running !== undefined) load.end(running, isAnswered);
       body?.release?.();
     }
+    if (ignored !== undefined) response = withHeader(response, IGNORED_FIELDS, ignored);
     noteAnswer(context, {
       request_id: request.id,
       method: route.method,
@@ -228,6 +234,10 @@ function render({ route, prepared, request }: Running, answer: Answer): RouteRes
   return responseOf(status, new Content(JSON_TYPE, serialize(body)), headers, request.id);
 }
 
+function withHeader(response: RouteResponse, name: string, value: string): RouteResponse {
+  return { ...response, headers: { ...response.headers, [name]: value } };
+}
+
 /** Answers carry tokens, secrets and amounts: kept by nobody on the way, and taken for no page. */
 const UNCACHED = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
@@ -245,6 +255,7 @@ function responseOf(
 function check(route: Route, prepared: Prepared, request: RouteRequest, body: RequestBody): void {
   checkPathText(request.params);
   checkQueryText(request.query);
+  prepared.checkNames?.(request.query);
   prepared.checkQuery?.(request.query);
   if (body.bytes !== undefined || (route.body_optional && body.json === undefined)) return;
   prepared.checkBody?.(body.json);
@@ -267,14 +278,26 @@ function compile(route: Route, limit: RateLimit | undefined): Prepared {
   const replies = Object.entries({ ...route.also, [route.reply[0]]: route.reply[1] });
   return {
     limit,
+    checkNames: namesOf(route),
     checkQuery: route.query && checker(route.query, "query"),
     checkBody: route.body && checker(route.body, "body"),
+    findIgnored: route.body && ignoredFinder(route.body_fields ?? route.body),
     serializers: new Map(
       replies.flatMap(([status, schema]) =>
         schema === null ? [] : [[Number(status), fastJsonStringify(schema)]],
       ),
     ),
   };
+}
+
+/** Of lists that are answered as a whole and need no paging. */
+const PAGING = ["limit", "offset", "all", "count"];
+
+/** Pages for people are opened by links to which mail programs add names of their own. */
+function namesOf({ path, method, query }: Route): Prepared["checkNames"] {
+  if (!path.startsWith("/v1/")) return undefined;
+  const { properties = {} } = (query ?? {}) as { properties?: object };
+  return namesChecker("parameter", Object.keys(properties), method === "GET" ? PAGING : []);
 }
 
 type TokenLimits = Readonly<Record<"reads" | "writes" | "events", RateLimit | undefined>>;

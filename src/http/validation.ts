@@ -7,6 +7,7 @@ import { parseTimestamp } from "../domain/dates.ts";
 import { type ErrorDetail, refuse } from "../errors.ts";
 import { CURRENCIES } from "../schema/currencies.ts";
 import { fieldName, pointerSteps, wordsFor } from "../schema/fault-words.ts";
+import { nearest } from "../schema/nearest.ts";
 import { isPlainText } from "./json.ts";
 
 const DETAILS_MAX = 20;
@@ -35,6 +36,7 @@ function makeAjv(allErrors: boolean): Ajv {
   ajv.addFormat("date", isCalendarDate);
   ajv.addFormat("timestamp", (text: string) => parseTimestamp(text) !== undefined);
   ajv.addFormat("currency", (text: string) => Object.hasOwn(CURRENCIES, text));
+  ajv.addKeyword("x-must");
   ajv.addKeyword({
     keyword: "x-max-bytes",
     type: "object",
@@ -96,6 +98,29 @@ export function checker(schema: TSchema, where: "body" | "query"): Check {
       .slice(0, DETAILS_MAX)
       .map(detailOf);
     throw refuse("validation_error", summary(details), { details });
+  };
+}
+
+const NAME_SHOWN_MAX = 64;
+
+/** Refuses what is not among the known names: a misspelled filter would return everything. */
+export function namesChecker(
+  kind: "parameter" | "argument",
+  known: readonly string[],
+  taken: readonly string[] = [],
+): (given: Readonly<Record<string, unknown>>) => void {
+  const names = new Set([...known, ...taken]);
+  return (given) => {
+    for (const name in given) {
+      if (names.has(name)) continue;
+      const near = nearest(name, known);
+      const all = known.length === 0 ? "There are none here." : `There are ${known.join(", ")}.`;
+      const hint = near === undefined ? all : `Did you mean ${near}?`;
+      const message = `There is no ${kind} ${name.slice(0, NAME_SHOWN_MAX)}. ${hint}`;
+      throw refuse("validation_error", message, {
+        details: [{ field: name.slice(0, NAME_SHOWN_MAX), code: "unknown", message }],
+      });
+    }
   };
 }
 

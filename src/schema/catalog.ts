@@ -3,7 +3,12 @@
 import Type, { type Static } from "typebox";
 import { AmountCents, Currency, FreeObject, Nullable, Timestamp, Uuid } from "./common.ts";
 
-export const CatalogCode = Type.String({ pattern: "^[a-z0-9._-]+$", minLength: 1, maxLength: 64 });
+export const CatalogCode = Type.String({
+  pattern: "^[a-z0-9._-]+$",
+  "x-must": "have only lower-case letters, digits, dots, hyphens and underscores",
+  minLength: 1,
+  maxLength: 64,
+});
 
 export const CatalogItem = Type.Object(
   {

@@ -2,6 +2,8 @@
 
 import Type, { type Static, type TSchema } from "typebox";
 
+// Where a pattern is not told by its format, `x-must` says beside it what a value must do, for
+// whoever sent another one: "email must be an e-mail address."
 export const UUID_PATTERN = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 /** Rates and quantities: no sign, exponent, NaN or Infinity. */
 export const DECIMAL_PATTERN = "^\\d{1,15}(\\.\\d{1,12})?$";
@@ -19,8 +21,13 @@ export const Reference = Type.String({
   minLength: 1,
   maxLength: TEXT_MAX,
   pattern: "^[^\\u0000-\\u001f\\u007f]+$",
+  "x-must": "have no control characters",
 });
-export const Email = Type.String({ maxLength: TEXT_MAX, pattern: "^$|^[^@\\s]+@[^@\\s]+$" });
+export const Email = Type.String({
+  maxLength: TEXT_MAX,
+  pattern: "^$|^[^@\\s]+@[^@\\s]+$",
+  "x-must": "be an e-mail address",
+});
 export const Currency = Type.String({
   format: "currency",
   pattern: "^[A-Z]{3}$",
@@ -28,6 +35,7 @@ export const Currency = Type.String({
 });
 export const Country = Type.String({
   pattern: "^([A-Z]{2})?$",
+  "x-must": "be two capital letters of ISO 3166-1 such as DE, or empty",
   description: "Two letters of ISO 3166-1, or empty.",
 });
 export const CENTS_WORDS = "Integer number of the smallest currency unit.";
@@ -39,6 +47,14 @@ export const AmountCents = Type.Integer({
 /** Totals are sums, so they may be larger than one amount; credit makes some negative. */
 export const Cents = Type.Integer({ description: CENTS_WORDS });
 export const DecimalText = Type.String({ pattern: DECIMAL_PATTERN });
+
+/** Of a filter: a customer by either of its ids. */
+export const CustomerRef = Type.String({
+  maxLength: 260,
+  pattern: `${UUID_PATTERN}|^ext:.+$`,
+  "x-must": "be a UUID, or ext:<external_id>",
+  description: "UUID, or ext:<external_id>.",
+});
 
 /** What the service answers: ISO 8601 UTC with milliseconds. Rows carry a `Date`. */
 export const Timestamp = Type.Unsafe<Date>({ type: "string", format: "date-time" });
@@ -87,10 +103,18 @@ export function Wrapped<K extends string, T extends TSchema>(name: K, schema: T)
 /** Query of every list: pagination rules 1 to 5. Numbers are read from text in http/paging.ts. */
 export const PageQuery = {
   limit: Type.Optional(
-    Type.String({ pattern: "^\\d{1,9}$", description: "Page size, 1 to 1000; 10 by default." }),
+    Type.String({
+      pattern: "^\\d{1,9}$",
+      "x-must": "be a whole number from 1 to 1000",
+      description: "Page size, 1 to 1000; 10 by default.",
+    }),
   ),
   offset: Type.Optional(
-    Type.String({ pattern: "^\\d{1,9}$", description: "Skips this many records." }),
+    Type.String({
+      pattern: "^\\d{1,9}$",
+      "x-must": "be a whole number of 0 or more",
+      description: "Skips this many records.",
+    }),
   ),
   all: Type.Optional(OneOf(["0", "1"], "1 returns up to 1000 records.")),
   count: Type.Optional(OneOf(["0", "1"], "1 adds total_count.")),

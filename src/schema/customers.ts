@@ -23,7 +23,7 @@ export const TAX_EXEMPTIONS = ["exempt", "reverse_charge"] as const;
 export const Customer = Type.Object(
   {
     id: Uuid,
-    short_id: Type.String({ pattern: "^cust_[0-9a-z]{4}$" }),
+    short_id: Type.String({ pattern: "^cust_[0-9a-z]{4}$", "x-must": "be such as cust_x7k2" }),
     external_id: Type.String(),
     name: Type.String(),
     email: Type.String(),

@@ -72,15 +72,15 @@ function typeNames(type: unknown): string {
   return names.join(" or ");
 }
 
+/** A pattern itself says nothing to most readers. */
 function patternWords({ params, parentSchema }: SchemaFault): string {
-  const { format, description } = (parentSchema ?? {}) as { format?: string; description?: string };
+  const { format, "x-must": must } = (parentSchema ?? {}) as { format?: string; "x-must"?: string };
+  if (must !== undefined) return `must ${must}`;
   if (format !== undefined) return formatWords(format);
-  if (description !== undefined) return `must look like: ${description}`;
-  const pattern = String(params.pattern);
-  if (pattern.includes("\\d{1,15}")) {
+  if (String(params.pattern).includes("\\d{1,15}")) {
     return "must be a plain decimal string such as 12.50, with at most 15 digits before and 12 after the point";
   }
-  return `must match ${pattern}`;
+  return "is not of the right form";
 }
 
 function formatWords(format: string): string {

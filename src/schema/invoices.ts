@@ -247,7 +247,13 @@ export const InvoicePatch = Type.Object(
     po_number: Type.Optional(Type.String({ maxLength: 255 })),
     metadata: Type.Optional(Metadata),
     payment_url: Type.Optional(
-      Nullable(Type.String({ maxLength: 2_048, pattern: "^https://[^\\s]+$" })),
+      Nullable(
+        Type.String({
+          maxLength: 2_048,
+          pattern: "^https://[^\\s]+$",
+          "x-must": "begin with https:// and have no spaces",
+        }),
+      ),
     ),
   },
   { "x-at-least-one": true },

@@ -43,6 +43,11 @@ export const McpInfo = Type.Object(
     transport: Type.String(),
     endpoint: Type.String(),
     methods: Type.Array(Type.String()),
+    client_config: Type.Unsafe<Record<string, unknown>>({
+      type: "object",
+      additionalProperties: true,
+      description: "For agents that read mcpServers; put a token in place of <API_KEY>.",
+    }),
     tools: Type.Array(
       Type.Object({
         name: Type.String(),

@@ -22,7 +22,10 @@ export const FIELD_REQUIRED: readonly AggregationType[] = [
 /** What a level that lasts is measured in: unit-hours, or the average of the period. */
 export const WEIGHTS = ["hour", "period"] as const;
 export const DIMENSIONS_MAX = 4;
-export const DIMENSION_PATTERN = "^[A-Za-z0-9_.-]{1,64}$";
+export const Dimension = Type.String({
+  pattern: "^[A-Za-z0-9_.-]{1,64}$",
+  "x-must": "have 1 to 64 letters, digits, dots, hyphens and underscores",
+});
 
 export const Metric = Type.Object(
   {
@@ -52,7 +55,7 @@ export const MetricCreate = Type.Object({
   ),
   field_name: Type.Optional(Nullable(Text)),
   dimensions: Type.Optional(
-    Type.Array(Type.String({ pattern: DIMENSION_PATTERN }), {
+    Type.Array(Dimension, {
       maxItems: DIMENSIONS_MAX,
       uniqueItems: true,
       description: "Event properties by which usage is kept apart, so that each can have a price.",

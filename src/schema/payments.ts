@@ -32,13 +32,30 @@ export const Payment = Type.Object(
 export type Payment = Static<typeof Payment>;
 
 export const PaymentCreate = Type.Object({
-  invoice_id: Uuid,
-  amount_cents: Type.Integer({ minimum: 1, maximum: AMOUNT_CENTS_MAX * 1000 }),
-  currency: Currency,
-  provider: Reference,
-  provider_payment_id: Reference,
-  paid_at: Type.Optional(TimestampInput),
-  reference: Type.Optional(Nullable(Text)),
-  allow_overpayment: Type.Optional(Type.Boolean()),
+  invoice_id: Type.String({ ...Uuid, description: "The invoice that the money is for." }),
+  amount_cents: Type.Integer({
+    minimum: 1,
+    maximum: AMOUNT_CENTS_MAX * 1000,
+    description: "What was received, in the smallest currency unit.",
+  }),
+  currency: Type.String({ ...Currency, description: "The invoice's currency." }),
+  provider: Type.String({
+    ...Reference,
+    description: "Who took the money: stripe, bank_transfer, cash.",
+  }),
+  provider_payment_id: Type.String({
+    ...Reference,
+    description:
+      "The provider's id of this payment: the same one again is not recorded twice. For cash or a transfer, the number of the receipt or bank entry.",
+  }),
+  paid_at: Type.Optional(
+    Type.String({ ...TimestampInput, description: "When the money came; now by default." }),
+  ),
+  reference: Type.Optional(
+    Nullable(Type.String({ ...Text, description: "A note that is kept with it." })),
+  ),
+  allow_overpayment: Type.Optional(
+    Type.Boolean({ description: "Take more than is due; the rest becomes credit." }),
+  ),
 });
 export type PaymentCreate = Static<typeof PaymentCreate>;

@@ -106,6 +106,7 @@ export const ChargeInput = Type.Object(
       Nullable(
         Type.String({
           pattern: QUANTITY_FROM_PATTERN,
+          "x-must": "be subscription_property.<property_name>",
           description: "subscription_property.<property_name>",
         }),
       ),

@@ -15,7 +15,7 @@ import {
   Text,
 } from "./common.ts";
 import { DUNNING_EVENTS } from "./dunning.ts";
-import { AGGREGATIONS, DIMENSION_PATTERN, DIMENSIONS_MAX, WEIGHTS } from "./metrics.ts";
+import { AGGREGATIONS, DIMENSIONS_MAX, Dimension, WEIGHTS } from "./metrics.ts";
 import {
   BASE_TIMINGS,
   CHARGE_MODELS,
@@ -29,7 +29,7 @@ import {
   TIERS_MAX,
 } from "./plans.ts";
 import { FileCoupon, FileSettings, FileTax, FileTaxCodes } from "./service-file-money.ts";
-import { SLUG_PATTERN } from "./tenants.ts";
+import { Slug } from "./tenants.ts";
 import { ENDPOINTS_MAX, WEBHOOK_EVENTS } from "./webhooks.ts";
 import { TRIAL_DAYS_MAX } from "./words.ts";
 
@@ -42,7 +42,7 @@ const Description = Type.Optional(
 );
 
 function slug(description: string) {
-  return Type.String({ pattern: SLUG_PATTERN, description });
+  return Type.String({ ...Slug, description });
 }
 
 export const FileCatalogItem = Type.Object(
@@ -75,7 +75,7 @@ export const FileMetric = Type.Object(
       ),
     ),
     dimensions: Type.Optional(
-      Type.Array(Type.String({ pattern: DIMENSION_PATTERN }), {
+      Type.Array(Dimension, {
         maxItems: DIMENSIONS_MAX,
         uniqueItems: true,
         description: "Event properties that keep usage apart, so that charges can have `prices`.",
@@ -208,6 +208,7 @@ export const FileCharge = Type.Object(
     quantity_from: Type.Optional(
       Type.String({
         pattern: QUANTITY_FROM_PATTERN,
+        "x-must": "be subscription_property.<property_name>",
         description: "flat_fee: subscription_property.<property_name>",
       }),
     ),

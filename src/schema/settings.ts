@@ -9,7 +9,10 @@ export const LATE_USAGE_PERIODS_MAX = 24;
 export const PORTAL_ACCESS = ["open", "signed"] as const;
 export const ADDRESS_MAX = 1_000;
 export const PAYMENT_INSTRUCTIONS_MAX = 2_000;
-const Prefix = Type.String({ pattern: "^[A-Z0-9]{1,8}$" });
+const Prefix = Type.String({
+  pattern: "^[A-Z0-9]{1,8}$",
+  "x-must": "be 1 to 8 capital letters or digits",
+});
 
 const fields = {
   name: Text,
@@ -33,7 +36,11 @@ const fields = {
     description: "How to pay otherwise, such as bank details, for whoever has something to pay.",
   }),
   support_email: Type.String({ ...Email, description: "Where customers ask about a bill." }),
-  logo_color: Type.String({ pattern: "^#[0-9a-fA-F]{6}$", description: "#rrggbb" }),
+  logo_color: Type.String({
+    pattern: "^#[0-9a-fA-F]{6}$",
+    "x-must": "be a colour such as #0b6e4f",
+    description: "#rrggbb",
+  }),
   net_payment_days: Type.Integer({ minimum: 0, maximum: NET_PAYMENT_DAYS_MAX }),
   default_currency: Currency,
   late_usage_periods: Type.Integer({

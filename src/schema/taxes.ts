@@ -8,6 +8,7 @@ export const TAX_CODES_MAX = 5;
 /** 0 to 100 with up to four decimals. */
 export const Percent = Type.String({
   pattern: "^(100(\\.0{1,4})?|\\d{1,2}(\\.\\d{1,4})?)$",
+  "x-must": "be a decimal from 0 to 100 such as 5.5, with at most four digits after the point",
   description: 'A decimal string from 0 to 100, such as "5.5".',
 });
 

@@ -4,7 +4,10 @@ import Type, { type Static } from "typebox";
 import { Currency, Nullable, OneOf, Text, Timestamp, Uuid } from "./common.ts";
 
 export const SLUG_PATTERN = "^[a-z0-9][a-z0-9-]{0,62}$";
-export const Slug = Type.String({ pattern: SLUG_PATTERN });
+export const Slug = Type.String({
+  pattern: SLUG_PATTERN,
+  "x-must": "have 1 to 63 lower-case letters, digits and hyphens, and not begin with a hyphen",
+});
 
 export type Organization = {
   id: string;

@@ -94,6 +94,12 @@ function parity({ customer, subscription, plan, invoice }: Tenant): [string, Bod
       { customer_id: customer.id },
       `/v1/subscriptions?customer_id=${customer.id}`,
     ],
+    [
+      "list_subscriptions",
+      { customer_id: `ext:${customer.external_id}` },
+      `/v1/subscriptions?customer_id=${customer.id}`,
+    ],
+    ["list_customers", { search: customer.name }, `/v1/customers?search=${customer.name}`],
     ["list_invoices", { status: "overdue", all: true }, "/v1/invoices?status=overdue&all=1"],
     ["list_payments", { invoice_id: invoice.id }, `/v1/payments?invoice_id=${invoice.id}`],
     ["list_plans", {}, "/v1/plans"],

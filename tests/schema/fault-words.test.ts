@@ -1,7 +1,9 @@
 // One set of words for what is wrong, and the few that a reader of files gets instead.
 
+import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { messageFor } from "../../src/cli/fault-words.ts";
+import { Email, PageQuery, Uuid } from "../../src/schema/common.ts";
 import { fieldName, pointerSteps, wordsFor } from "../../src/schema/fault-words.ts";
 
 test.each([
@@ -37,4 +39,38 @@ test("a field is named as in code", () => {
   expect(pointerSteps("/charges/0/a~1b~0c")).toEqual(["charges", "0", "a/b~c"]);
   expect(fieldName(["charges", 0, "properties", "0"])).toBe("charges[0].properties.0");
   expect(fieldName([])).toBe("");
+});
+
+type Shape = { readonly [keyword: string]: unknown };
+
+/** Every schema of a text with a pattern, wherever it stands. */
+function patterns(value: unknown, seen: Set<unknown> = new Set()): Shape[] {
+  if (typeof value !== "object" || value === null || seen.has(value)) return [];
+  seen.add(value);
+  const own = typeof (value as Shape).pattern === "string" ? [value as Shape] : [];
+  return [...own, ...Object.values(value).flatMap((each) => patterns(each, seen))];
+}
+
+test("no pattern is shown to whoever did not meet it", async () => {
+  const folder = new URL("../../src/schema/", import.meta.url);
+  const modules = await Promise.all(
+    readdirSync(folder).map((name) => import(new URL(name, folder).href) as Promise<object>),
+  );
+  const found = patterns(modules.map((each) => ({ ...each })));
+  expect(found.length).toBeGreaterThan(20);
+  const unsaid = found.filter((parentSchema) => {
+    const { pattern } = parentSchema;
+    return wordsFor({ keyword: "pattern", params: { pattern }, parentSchema }).startsWith("is not");
+  });
+  expect(unsaid).toEqual([]);
+});
+
+test.each([
+  [PageQuery.limit, "must be a whole number from 1 to 1000"],
+  [Email, "must be an e-mail address"],
+  [Uuid, "must be a UUID"],
+])("%j is told in words", (schema, words) => {
+  const { pattern } = schema as object as { pattern: string };
+  const fault = { keyword: "pattern", params: { pattern }, parentSchema: schema };
+  expect(wordsFor(fault)).toBe(words);
 });

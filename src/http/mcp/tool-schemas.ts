@@ -1,15 +1,35 @@
 // The schemas of tools, made from those of the routes they call.
 
 import type { TSchema } from "typebox";
+import { refuseField } from "../../errors.ts";
 import { type PlainSchema, standardSchema } from "../../schema/standard-schema.ts";
+import { namesChecker } from "../validation.ts";
 
 /** What a tool's caller would write as numbers and booleans is text in a query. */
 const TYPED: Readonly<Record<string, PlainSchema>> = {
-  limit: { type: "integer", minimum: 1, maximum: 1000 },
-  offset: { type: "integer", minimum: 0 },
-  all: { type: "boolean" },
-  count: { type: "boolean" },
-  archived: { type: "boolean" },
+  limit: {
+    type: "integer",
+    minimum: 1,
+    maximum: 1000,
+    description: "How many at most, 1 to 1000; 10 unless given.",
+  },
+  offset: { type: "integer", minimum: 0, description: "Skips this many records." },
+  all: { type: "boolean", description: "True returns up to 1000 records." },
+  count: { type: "boolean", description: "True adds total_count, of all that match." },
+  archived: { type: "boolean", description: "True lists archived ones too." },
+};
+
+/** Of filters whose routes say no more than their shape. */
+const WORDS: Readonly<Record<string, string>> = {
+  customer_id: "Only of this customer.",
+  plan_id: "Only on this plan, by its UUID.",
+  invoice_id: "Only of this invoice, by its UUID.",
+  status: "Only in this status.",
+  payment_status: "Only in this payment status.",
+  external_id: "Only of this name.",
+  subscription_id: "Only of this subscription, by its UUID.",
+  period_start: "Only whose period starts on this date or later.",
+  period_end: "Only whose period ends on this date or earlier.",
 };
 
 /** The filters and paging of a list route as arguments. */
@@ -18,18 +38,32 @@ export function argumentsOf(query: TSchema | undefined, leftOut: readonly string
   const kept = Object.entries(properties).filter(([name]) => !leftOut.includes(name));
   return {
     type: "object",
+    additionalProperties: false,
     properties: Object.fromEntries(
       kept.map(([name, shape]) => {
-        const { description } = shape as PlainSchema;
-        const typed = TYPED[name];
-        return [name, typed === undefined ? shape : { ...typed, ...describing(description) }];
+        const typed = TYPED[name] ?? (shape as PlainSchema);
+        const words = WORDS[name];
+        const isDescribed = typed.description !== undefined;
+        return [
+          name,
+          isDescribed || words === undefined ? typed : { ...typed, description: words },
+        ];
       }),
     ),
   };
 }
 
-function describing(description: unknown): PlainSchema {
-  return description === undefined ? {} : { description };
+/** Names that a tool does not have, and numbers that the route would take for its highest. */
+export function checkArguments(
+  schema: PlainSchema,
+  given: Readonly<Record<string, unknown>>,
+): void {
+  const properties = (schema.properties ?? {}) as Readonly<Record<string, PlainSchema>>;
+  namesChecker("argument", Object.keys(properties))(given);
+  const { minimum, maximum } = properties.limit ?? {};
+  if (typeof maximum !== "number" || Number(given.limit) <= maximum || !given.limit) return;
+  const message = `limit must be a whole number from ${minimum} to ${maximum}.`;
+  throw refuseField("limit", "maximum", message);
 }
 
 /** Arguments as a query: `true` is 1, numbers are text, and what is neither is refused there. */

@@ -204,6 +204,7 @@ function getWallet(route: Route): Tool {
         customer_id: { type: "string", description: "UUID, or ext:<external_id>." },
       },
       required: ["customer_id"],
+      additionalProperties: false,
     },
     outputSchema: outputOf(route),
     async run(call, { customer_id }) {
@@ -227,6 +228,7 @@ function recordPayment(route: Route): Tool {
     annotations: RECORD,
     inputSchema: {
       ...input,
+      additionalProperties: false,
       properties: {
         ...input.properties,
         dry_run: { type: "boolean", description: "Check and show the payment, record nothing." },
@@ -248,10 +250,20 @@ function outputOf(route: Route): PlainSchema {
   return standardSchema(route.reply[1] as TSchema);
 }
 
-function eitherOf(other: string): PlainSchema {
+const OTHER_WORDS = {
+  external_id: "Your own id of it.",
+  number: "Its number, such as INV-2026-0001.",
+  code: "Its code.",
+};
+
+function eitherOf(other: keyof typeof OTHER_WORDS): PlainSchema {
   return {
     type: "object",
-    properties: { id: { type: "string", format: "uuid" }, [other]: { type: "string" } },
+    additionalProperties: false,
+    properties: {
+      id: { type: "string", format: "uuid", description: "Its UUID." },
+      [other]: { type: "string", description: OTHER_WORDS[other] },
+    },
   };
 }
 

@@ -43,5 +43,6 @@ export class Schemas {
 
 /** Shown as it is where the standard has no keyword for it. */
 function ownKeyword(keyword: string, value: unknown): PlainSchema {
+  if (keyword === "x-must") return {};
   return keyword === "x-at-least-one" ? { minProperties: 1 } : { [keyword]: value };
 }

@@ -80,6 +80,7 @@ const postBatch = own({
   scope: "events",
   project: "required",
   body: EventBatch,
+  body_fields: Type.Object({ events: Type.Array(UsageEventInput) }),
   body_max: BATCH_BYTES_MAX,
   reply: [200, EventBatchResult],
   async handle({ db, settings, body, now }) {

@@ -8,6 +8,7 @@ import { McpInfo, RpcAnswer, RpcRequest } from "../../schema/mcp.ts";
 import { type Payment, PaymentCreate } from "../../schema/payments.ts";
 import { mayDo } from "../auth.ts";
 import { answerRpc, METHODS, PROTOCOL_VERSIONS } from "../mcp/protocol.ts";
+import { checkArguments } from "../mcp/tool-schemas.ts";
 import { type Arguments, callRoutes, type RestAnswer, type Tool, toolsOf } from "../mcp/tools.ts";
 import { JSON_TYPE } from "../responses.ts";
 import { type Call, Content, own, Reply, type Route, type RouteRequest, read } from "../route.ts";
@@ -75,7 +76,7 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
     scope: "read",
     project: "required",
     reply: [200, McpInfo],
-    async handle({ context, request }) {
+    async handle({ context, request, project }) {
       checkOrigin(context, request);
       // An MCP client asks for a stream of messages from the server: there is none.
       if (/^text\/event-stream\b/.test(request.headers.accept ?? "")) {
@@ -88,12 +89,21 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
         protocol_versions: [...PROTOCOL_VERSIONS],
         endpoint: `${context.config.base_url}/v1/mcp`,
         methods: [...METHODS],
+        client_config: clientConfig(context, project),
         tools: tools().map(({ name, description, scope }) => ({ name, description, scope })),
       };
     },
   });
 
   return [post, get];
+}
+
+/** As most agents take it; the token is the one thing that it does not know. */
+function clientConfig({ config }: Context, project: string) {
+  const headers = { Authorization: "Bearer <API_KEY>", "X-Project-Id": project };
+  return {
+    mcpServers: { dues: { type: "http", url: `${config.base_url}/v1/mcp`, headers } },
+  };
 }
 
 /** A page in somebody's browser must not reach a server on that somebody's machine. */
@@ -127,6 +137,7 @@ async function runTool(
   const dry = tool.name === "record_payment" && given.dry_run === true;
   let status = 500;
   try {
+    checkArguments(tool.inputSchema, given);
     const answer = dry ? await tryPayment(call, given) : await tool.run(callRoute, given);
     status = answer.status;
     return answer;

@@ -5,7 +5,7 @@ import { refuse } from "../../errors.ts";
 import { moveSubscription, patchSubscription } from "../../operations/change-subscription.ts";
 import { readUsage } from "../../operations/read-usage.ts";
 import { startSubscription } from "../../operations/start-subscription.ts";
-import { OneOf, Page, PageQuery, Uuid, Wrapped } from "../../schema/common.ts";
+import { CustomerRef, OneOf, Page, PageQuery, Uuid, Wrapped } from "../../schema/common.ts";
 import {
   Subscription,
   SubscriptionCreate,
@@ -14,6 +14,7 @@ import {
   Terminate,
 } from "../../schema/subscriptions.ts";
 import { SUBSCRIPTION_STATUSES } from "../../schema/words.ts";
+import { matchesCustomer } from "../../store/customers.ts";
 import * as subscriptions from "../../store/subscriptions.ts";
 import { pageOf } from "../paging.ts";
 import { point, type Route, read, write } from "../route.ts";
@@ -64,7 +65,7 @@ const list = read({
   project: "required",
   query: Type.Object({
     ...PageQuery,
-    customer_id: Type.Optional(Uuid),
+    customer_id: Type.Optional(CustomerRef),
     plan_id: Type.Optional(Uuid),
     external_id: Type.Optional(Type.String({ maxLength: 255 })),
     status: Type.Optional(OneOf(SUBSCRIPTION_STATUSES)),
@@ -72,7 +73,12 @@ const list = read({
   }),
   reply: [200, Page("subscriptions", Subscription)],
   async handle({ db, project, query }) {
-    const found = await subscriptions.list(db, project, query, pageOf(query));
+    const { customer_id, ...exact } = query;
+    const filter = {
+      ...exact,
+      ...(customer_id !== undefined && { customer: matchesCustomer(project, customer_id) }),
+    };
+    const found = await subscriptions.list(db, project, filter, pageOf(query));
     const { rows, has_more, total_count } = found;
     return { subscriptions: rows.map(subscriptionView), has_more, total_count };
   },
