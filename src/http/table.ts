@@ -3,6 +3,7 @@
 import type { Context } from "../context.ts";
 import { PdfMaker } from "./pdf-maker.ts";
 import { PortalCache } from "./portal-cache.ts";
+import type { Readiness } from "./readiness.ts";
 import type { Route } from "./route.ts";
 import { addOnRoutes } from "./routes/addons.ts";
 import { analyticsRoutes } from "./routes/analytics.ts";
@@ -17,6 +18,7 @@ import { dunningRoutes } from "./routes/dunning.ts";
 import { eInvoiceRoutes } from "./routes/e-invoices.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { grantRoutes } from "./routes/grants.ts";
+import { homeRoutes } from "./routes/home.ts";
 import { invoiceRoutes } from "./routes/invoices.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { mcpRoutes } from "./routes/mcp.ts";
@@ -27,7 +29,7 @@ import { portalRoutes } from "./routes/portal.ts";
 import { portalLinkRoutes } from "./routes/portal-links.ts";
 import { settingsRoutes } from "./routes/settings.ts";
 import { subscriptionRoutes } from "./routes/subscriptions.ts";
-import { type Readiness, systemRoutes } from "./routes/system.ts";
+import { systemRoutes } from "./routes/system.ts";
 import { taxRoutes } from "./routes/taxes.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
@@ -65,6 +67,6 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...billingEventRoutes,
     ...mcpRoutes(() => table),
   ];
-  table.push(...systemRoutes(readiness, () => table, hasHealthPort));
+  table.push(...homeRoutes(readiness), ...systemRoutes(readiness, () => table, hasHealthPort));
   return table;
 }

@@ -2,18 +2,15 @@
 
 import { createHash } from "node:crypto";
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
 import { renderDocs } from "../../pages/docs/reference.ts";
 import { STYLE } from "../../pages/docs/style.ts";
-import { appliedVersion, heldSince } from "../../store/installation.ts";
 import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { openApi } from "../openapi/document.ts";
+import { checkReady, type Readiness } from "../readiness.ts";
 import { JSON_TYPE } from "../responses.ts";
 import { Content, point, Reply, type Route, read } from "../route.ts";
-import { within } from "../within.ts";
 
 const tag = "System";
-const PING_MS = 1_000;
 const DOCS_STYLE = createHash("sha256").update(STYLE).digest("base64");
 const DOCS_CSP = [
   "default-src 'none'",
@@ -23,15 +20,6 @@ const DOCS_CSP = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
-
-export type Readiness = {
-  /** Set when the process has been told to stop. */
-  draining: boolean;
-  readonly schema_version: number;
-  readonly warnings: readonly string[];
-  /** Why the database has lately refused writes, though it answers. */
-  writeFault?(): string | undefined;
-};
 
 /** Where the API is, open to strangers: what is for the operator alone has a port of its own. */
 export function systemRoutes(
@@ -87,19 +75,8 @@ function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
       }),
     ],
     async handle({ db }) {
-      if (readiness.draining) throw refuse("unavailable", "The process is shutting down.");
       const { schema_version } = readiness;
-      const found = await answered(appliedVersion(db));
-      // A newer schema is no fault: a newer version has begun to replace this one, and what it adds
-      // does not change what this one uses (CONTRIBUTING, migrations).
-      if (found < schema_version) {
-        const message = `The schema is at ${found}, this process needs ${schema_version}.`;
-        throw refuse("unavailable", message);
-      }
-      const held = await answered(heldSince(db));
-      // Still 200: reads are answered, and what shares the disk fares no better.
-      const fault = readiness.writeFault?.();
-      const status = fault !== undefined ? "writes_fail" : held === null ? "ok" : "held";
+      const { status, fault } = await checkReady(db, readiness);
       if (warnings === undefined) return { status, schema_version };
       return { status, schema_version, warnings: [...(fault ? [fault] : []), ...warnings] };
     },
@@ -156,8 +133,4 @@ function referenceRoutes(table: () => readonly Route[]): Route[] {
     },
   });
   return [openapi, docs];
-}
-
-function answered<T>(work: Promise<T>): Promise<T> {
-  return within(PING_MS, work, refuse("unavailable", "The database does not answer."));
 }
