@@ -1,5 +1,5 @@
 // Amounts, units and dates as the text of documents: exact at any size, in the currency's own
-// decimals.
+// decimals, with a real minus sign where they are below zero.
 
 import { type Decimal, formatDecimal } from "./decimal.ts";
 import { exponentOf } from "./money.ts";
@@ -31,7 +31,7 @@ export function formatExact(cents: Decimal, currency: string): string {
 export function formatUnits(units: string): string {
   const [whole = "0", fraction] = units.split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+  return withMinus(fraction === undefined ? grouped : `${grouped}.${fraction}`);
 }
 
 /** `2025-01-31` as `31 Jan 2025`. */
@@ -59,5 +59,10 @@ function inCurrency(decimal: string, currency: string, places_max: number): stri
     maximumFractionDigits: Math.max(places, places_max),
   });
   // Text keeps every digit, where a number would be a binary float.
-  return format.format(decimal as `${number}`).replaceAll("\u00a0", " ");
+  return withMinus(format.format(decimal as `${number}`).replaceAll("\u00a0", " "));
+}
+
+/** A hyphen is easily overlooked before an amount, and read as a dash. */
+function withMinus(text: string): string {
+  return text.replace(/^-/, "\u2212");
 }

@@ -11,6 +11,7 @@ import {
 import { formatDate, formatMoney } from "./documents-format.ts";
 import { type DocumentLine, lineOf } from "./documents-lines.ts";
 import { taxRows } from "./documents-totals.ts";
+import { methodName } from "./payment-methods.ts";
 
 export type Note = Omit<CreditNote, "seller" | "buyer">;
 
@@ -54,6 +55,8 @@ export function creditNoteDocument(input: CreditNoteInput): InvoiceDocument {
     tax_note: invoice.tax_note,
     note: "",
     pay: undefined,
+    payment_instructions: "",
+    support_email: issuer.support_email,
     lists: [waysOf(input)],
     footer: issuer.footer,
   };
@@ -100,5 +103,5 @@ function waysOf({ note, refunds }: CreditNoteInput): DocumentList {
 }
 
 function paidOut(at: Date, amount: string, provider: string, reference: string): string {
-  return `${amount} paid out on ${formatDate(at.toISOString())} by ${provider}, ${reference}`;
+  return `${amount} paid out on ${formatDate(at.toISOString())} by ${methodName(provider)}, ${reference}`;
 }

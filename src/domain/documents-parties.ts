@@ -18,7 +18,8 @@ export function partyOf(party: Party): DocumentParty {
       ...(party.address ?? "").split(/\r?\n/).filter((line) => line.trim() !== ""),
       ...[placeOf(party), countryOf(party)].filter((line) => line !== ""),
       ...(isGiven(tax_id) ? [`Tax number ${tax_id}`] : []),
-      ...[email, external_id].filter(isGiven),
+      ...(isGiven(email) ? [email] : []),
+      ...(isGiven(external_id) ? [`Customer no. ${external_id}`] : []),
     ],
   };
 }

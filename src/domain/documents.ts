@@ -8,6 +8,7 @@ import { formatDate, formatMoney, formatPeriod } from "./documents-format.ts";
 import { type DocumentLine, type DocumentNames, lineOf, planNameOf } from "./documents-lines.ts";
 import { type DocumentParty, type Party, partyOf } from "./documents-parties.ts";
 import { type DocumentRow, taxName, totalsOf } from "./documents-totals.ts";
+import { methodName } from "./payment-methods.ts";
 
 export type DocumentInput = {
   /** As they are now: the document has the parties that the invoice keeps, if it keeps them. */
@@ -53,6 +54,10 @@ export type InvoiceDocument = {
   readonly tax_note: string;
   readonly note: string;
   readonly pay: { readonly label: string; readonly url: string } | undefined;
+  /** How it can be paid otherwise, in the project's words, while something is due; or "". */
+  readonly payment_instructions: string;
+  /** Where to ask about it; or "". */
+  readonly support_email: string;
   readonly lists: readonly DocumentList[];
   readonly footer: string;
 };
@@ -85,6 +90,8 @@ export function invoiceDocument(input: DocumentInput): InvoiceDocument {
     tax_note: invoice.tax_note,
     note: noteOf(invoice),
     pay: payOf(invoice),
+    payment_instructions: isOpen(invoice) ? issuer.payment_instructions : "",
+    support_email: issuer.support_email,
     lists: hasMoney
       ? [notesOf(input), paymentsOf(input)].filter(({ rows }) => rows.length > 0)
       : [],
@@ -160,7 +167,7 @@ function stateOf(invoice: InvoiceWithFees): InvoiceDocument["state"] {
     case "succeeded":
       return { label: "Paid", tone: "good" };
     case "voided":
-      return { label: "Void", tone: "mute" };
+      return { label: "Void", tone: "bad" };
     case "uncollectible":
       return { label: "Written off", tone: "mute" };
     case "overdue":
@@ -183,6 +190,10 @@ function noteOf(invoice: InvoiceWithFees): string {
     : `Please pay ${due} by ${date} and name ${invoice.number}.`;
 }
 
+function isOpen({ status, amount_due_cents }: InvoiceWithFees): boolean {
+  return (status === "outstanding" || status === "overdue") && amount_due_cents > 0;
+}
+
 function payOf({ payment_url, amount_due_cents, currency }: InvoiceWithFees) {
   if (payment_url === null) return undefined;
   return { label: `Pay ${formatMoney(amount_due_cents, currency)}`, url: payment_url };
@@ -202,7 +213,7 @@ function paymentsOf({ moved }: DocumentInput): DocumentList {
   const entries = [
     ...moved.payments.map(({ paid_at, provider, reference, ...payment }) => ({
       at: paid_at,
-      text: [provider, reference ?? payment.provider_payment_id].join(", "),
+      text: [methodName(provider), reference ?? payment.provider_payment_id].join(", "),
       amount: formatMoney(payment.amount_cents, payment.currency),
     })),
     ...moved.refunds.map(({ refunded_at, ...refund }) => refundEntry(refunded_at, refund)),
@@ -214,6 +225,6 @@ function paymentsOf({ moved }: DocumentInput): DocumentList {
 
 function refundEntry(at: Date, refund: Omit<Refund, "refunded_at">) {
   const { provider, provider_refund_id, amount_cents, currency } = refund;
-  const text = `Refund by ${provider}, ${provider_refund_id}`;
+  const text = `Refund by ${methodName(provider)}, ${provider_refund_id}`;
   return { at, text, amount: formatMoney(-amount_cents, currency) };
 }

@@ -55,15 +55,15 @@ describe("what a document says", () => {
     const from = found.indexOf("Subtotal | $56.30");
     expect(found.slice(from, from + 11)).toEqual([
       "Subtotal | $56.30",
-      "Welcome, 10 % | -$5.63",
+      "Welcome, 10 % | −$5.63",
       "VAT 5.5 % on $32.40 | $1.78",
       "VAT 20 % on $18.27 | $3.65",
       "Total | $56.10",
-      "Credit applied | -$10.00",
-      "Credit notes | -$3.00",
-      "Paid | -$45.00",
+      "Credit applied | −$10.00",
+      "Credit notes | −$3.00",
+      "Paid | −$45.00",
       "Overpaid, kept as credit | $2.00",
-      "Written off | -$0.10",
+      "Written off | −$0.10",
       "Amount due | $0.00",
     ]);
     const text = found.join("\n");
@@ -84,10 +84,10 @@ describe("what a document says", () => {
       ...{ amount_due_cents: 0, taxes: [{ ...VAT, taxable_cents: -450, tax_cents: -90 }] },
     };
     const found = linesOf(await pdf({ fees, invoice }));
-    const from = found.indexOf("Subtotal | -$5.00");
+    const from = found.indexOf("Subtotal | −$5.00");
     expect(found.slice(from, from + 4)).toEqual([
-      "Subtotal | -$5.00",
-      "VAT 20 % on -$4.50 | -$0.90",
+      "Subtotal | −$5.00",
+      "VAT 20 % on −$4.50 | −$0.90",
       "Added to your credit | $5.40",
       "Total | $0.00",
     ]);
@@ -163,7 +163,7 @@ describe("a credit note, through the API", () => {
       "Line 1 of $10.00 billed $6.00",
       "Subtotal $6.00 VAT 20 % on $6.00 $1.20 Total credited $7.20",
       `Set off against ${invoice.number} $3.00 Refund, $0.50 to be paid out $2.00`,
-      "$1.50 paid out on 1 Jan 2026 by bank, refund-",
+      "$1.50 paid out on 1 Jan 2026 by Bank, refund-",
       "Added to your credit $2.20",
     ]) {
       expect(words(body)).toContain(part);
@@ -171,7 +171,7 @@ describe("a credit note, through the API", () => {
     const pdf = await project.call("GET", url, undefined, { accept: "application/pdf" });
     expect(pdf.headers["content-disposition"]).toContain(`${made.number}.pdf`);
     const shown = await project.call("GET", `/v1/invoices/${invoice.id}/document`);
-    expect(words(shown.body)).toContain(`Credit notes 1 Jan 2026 ${made.number} -$7.20`);
+    expect(words(shown.body)).toContain(`Credit notes 1 Jan 2026 ${made.number} −$7.20`);
     expect(words(shown.body)).toContain("Payments 1 Jan 2026");
   });
 

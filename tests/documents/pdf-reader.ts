@@ -33,6 +33,46 @@ export function linesOf(bytes: Buffer): string[] {
   return lines.map(({ text }) => text.join(" | "));
 }
 
+/**
+ * What is read out of a tagged PDF, in its order: headings, paragraphs and links with their text,
+ * and rows of tables with their cells.
+ */
+export function readAloud(bytes: Buffer): string[] {
+  const objects = objectsOf(bytes.toString("latin1"));
+  const all = [...objects.values()];
+  const tree = objects.get(
+    refIn(all.find((body) => /\/Type \/Catalog/.test(body)) ?? "", "StructTreeRoot"),
+  );
+  const [, root = ""] = /\/K \[(\d+) 0 R\]/.exec(tree ?? "") ?? [];
+  const marked = (page: string, mcid: string): string => {
+    const body = objects.get(page) ?? "";
+    const content = streamOf(objects.get(refIn(body, "Contents")) ?? "");
+    const block = new RegExp(`/MCID ${mcid}\\n>> BDC\\n([\\s\\S]*?)EMC`).exec(content)?.[1] ?? "";
+    return drawn(block, fontsOf(body, objects))
+      .map(({ text }) => text)
+      .join("");
+  };
+  const walk = (id: string): { type: string; text: string; kids: string[] } => {
+    const body = objects.get(id) ?? "";
+    const [, type = ""] = /\/S \/(\w+)/.exec(body) ?? [];
+    const [, list = ""] = /\/K \[([\s\S]*?)\]\n/.exec(body) ?? [];
+    const texts: string[] = [];
+    const kids: string[] = [];
+    for (const [token] of list.matchAll(/\d+ 0 R|<<[\s\S]*?>>|\d+/g)) {
+      if (token.startsWith("<<")) {
+        const [, mcid] = /\/MCID (\d+)/.exec(token) ?? [];
+        if (mcid !== undefined) texts.push(marked(refIn(token, "Pg"), mcid));
+      } else if (token.endsWith("R")) {
+        const kid = walk(token.split(" ")[0] ?? "");
+        if (type === "TR") texts.push(kid.text);
+        else kids.push(...(kid.text === "" ? kid.kids : [`${kid.type} ${kid.text}`]));
+      } else texts.push(marked(refIn(body, "Pg"), token));
+    }
+    return { type, text: texts.join(type === "TR" ? " | " : " "), kids };
+  };
+  return walk(root).kids;
+}
+
 function objectsOf(text: string): Objects {
   const found = new Map<string, string>();
   for (const [, id = "", body = ""] of text.matchAll(/(\d+) 0 obj\n([\s\S]*?)\nendobj/g)) {

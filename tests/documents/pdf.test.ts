@@ -28,7 +28,7 @@ describe("what it says", () => {
       "Blue Harbour Shipping | Issued | 1 Feb 2025",
       "billing@blue.test",
       "Due | 15 Feb 2025",
-      "cus-1029",
+      "Customer no. cus-1029",
       "Period | 10 Jan 2025 – 31 Jan 2025",
       "Description | Units | Price | Amount",
       "API calls | 430.5 | $0.25 | $107.63",
@@ -111,12 +111,12 @@ describe("what it says", () => {
     expect(found.slice(from + 1, -2)).toEqual([
       "Professional | 1 | $31.00 | $22.00",
       "22 of 31 days",
-      "Adjustment: Calls | -20 | $0.25 | -$5.00",
+      "Adjustment: Calls | −20 | $0.25 | −$5.00",
       "Late usage of 1 Dec 2024 – 31 Dec 2024: 120",
       "billed, 100 used",
       "Total | $17.00",
-      "Credit applied | -$3.00",
-      "Paid | -$10.00",
+      "Credit applied | −$3.00",
+      "Paid | −$10.00",
       "Amount due | $4.00",
     ]);
     expect(found).toContain("Partly paid");
@@ -128,7 +128,7 @@ describe("what it says", () => {
     const found = await lines({ fees, invoice: { ...invoice, amount_due_cents: 0 } });
     expect(found).toEqual(
       expect.arrayContaining([
-        "Subtotal | -$5.00",
+        "Subtotal | −$5.00",
         "Added to your credit | $5.00",
         "Total | $0.00",
         "Amount due | $0.00",
@@ -139,6 +139,7 @@ describe("what it says", () => {
   test.each([
     ["succeeded", "Paid", "Nothing is left to pay. Thank you."],
     ["voided", "Void", "This invoice is void. Nothing is to be paid."],
+    ["voided", "VOID", "This invoice is void. Nothing is to be paid."],
     [
       "overdue",
       "Overdue",

@@ -1,5 +1,6 @@
 // A project that uses no taxes, coupons, credit notes and the like keeps its documents, byte for
-// byte. The digests are those of the code from before there were any.
+// byte. The digests are of documents looked at when PDFs were tagged, customers' numbers labelled
+// and voids stamped: who changes one on purpose looks again.
 
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
@@ -67,17 +68,17 @@ const tiered: Variation = {
 };
 
 test.each<[string, Variation, string, string]>([
-  ["one fee", {}, "8562848da5b8f47e", "f311cef0c1d3e6dd"],
-  ["one fee, its parties kept", kept, "8562848da5b8f47e", "f311cef0c1d3e6dd"],
-  ["overpaid", overpaid, "36d4b71a44ecc9e6", "cccf202d3d3dd507"],
-  ["80 fees, credit and a payment", many, "f3a6647516d0ad30", "0f6e7bb39aea1b88"],
+  ["one fee", {}, "17db1f5db55519ec", "aa859f67ad7aeacf"],
+  ["one fee, its parties kept", kept, "17db1f5db55519ec", "aa859f67ad7aeacf"],
+  ["overpaid", overpaid, "587a3d5357e8fb82", "15354d899740a071"],
+  ["80 fees, credit and a payment", many, "2cb66379ca5041a7", "1ac63ad49f04c06a"],
   [
     "void",
     { invoice: { status: "voided", amount_due_cents: 0 } },
-    "d4c125cb46b90330",
-    "9e795a2813f3c59d",
+    "5e91d8a95c5aae6b",
+    "93cabca81a69b350",
   ],
-  ["tiers", tiered, "6a569ca3c053f10d", "effe579b0440d9bf"],
+  ["tiers", tiered, "97c7e7d8701524ce", "a49f1fc9d6351965"],
 ])("%s", async (_, variation, html, pdf) => {
   const document = documentOf(variation);
   const page = renderPage(renderInvoice(document, "a4", { pdf: "/p.pdf", back: "/" })).text;

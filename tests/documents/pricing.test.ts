@@ -87,17 +87,17 @@ describe("how an amount comes about", () => {
       `Adjustment: API requests | ${late}: 120 billed, 150 used | 30 |  | $1.50`,
       "0 to 100: 100 × $0.10 + $5.00 | $15.00",
       "Above 100: 50 × $0.05 | $2.50",
-      "Billed before, INV-2026-0001 | -$16.00",
-      `Adjustment: Exports | ${late}: 100 billed, 101 used | 1 |  | -$49.50`,
+      "Billed before, INV-2026-0001 | −$16.00",
+      `Adjustment: Exports | ${late}: 100 billed, 101 used | 1 |  | −$49.50`,
       "Above 100, all units: 101 × $0.50 | $50.50",
-      "Billed before, INV-2026-0001 | -$100.00",
+      "Billed before, INV-2026-0001 | −$100.00",
       `Adjustment: Mails | ${late}: 1,250 billed, 1,650 used | 400 |  | $20.00`,
       "1,000 free, 7 packages of 100 at $5.00 | $35.00",
-      "Billed before, INV-2026-0001 | -$15.00",
+      "Billed before, INV-2026-0001 | −$15.00",
       `Adjustment: Tokens, model large, kind output | ${late}: 120 billed, 130 used | Corrects INV-2026-0001 | 10 | $0.10 | $1.00`,
       `Adjustment: Scale | ${late} |  |  | $27.00`,
       "Minimum of $400.00, $196.69 counted | $203.31",
-      "Billed before, INV-2026-0001 | -$176.31",
+      "Billed before, INV-2026-0001 | −$176.31",
     ]);
   });
 
@@ -115,9 +115,9 @@ describe("how an amount comes about", () => {
 
   test("days given back of what was billed in advance, by which invoice", async () => {
     expect(await rows(story.ended)).toEqual([
-      "Adjustment: Flat rate | Days given back, 1 Mar 2026 – 10 Mar 2026 |  |  | -$21.00",
+      "Adjustment: Flat rate | Days given back, 1 Mar 2026 – 10 Mar 2026 |  |  | −$21.00",
       "10 of 31 days of $31.00 | $10.00",
-      "Billed in advance, INV-2026-0003 | -$31.00",
+      "Billed in advance, INV-2026-0003 | −$31.00",
     ]);
   });
 
@@ -245,12 +245,12 @@ describe("as a PDF", () => {
       ]),
     );
     const ended = linesOf(await pdfOf(story.ended));
-    const from = ended.indexOf("Adjustment: Flat rate | -$21.00");
+    const from = ended.indexOf("Adjustment: Flat rate | −$21.00");
     expect(ended.slice(from, from + 4)).toEqual([
-      "Adjustment: Flat rate | -$21.00",
+      "Adjustment: Flat rate | −$21.00",
       "Days given back, 1 Mar 2026 – 10 Mar 2026",
       "10 of 31 days of $31.00 | $10.00",
-      "Billed in advance, INV-2026-0003 | -$31.00",
+      "Billed in advance, INV-2026-0003 | −$31.00",
     ]);
   });
 

@@ -30,6 +30,7 @@ function documentOf(number: string): InvoiceDocument {
     lines: [line, line],
     totals: [{ label: "Amount due", amount, strong: true }],
     ...{ tax_note: "", note: "", pay: undefined, lists: [], footer: "" },
+    ...{ payment_instructions: "", support_email: "" },
   };
 }
 

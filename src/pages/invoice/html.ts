@@ -24,7 +24,7 @@ export function renderInvoice(
     body: html`<nav aria-label="Document">${
       links.back !== undefined && html`<a href="${links.back}">All invoices</a>`
     }<a href="${links.pdf}" download="${document.number}.pdf">Download PDF</a>${payButton(document, "Pay")}</nav>
-<main>
+<main class="${isVoid(document) && "void"}">
 <header><div class="who"><span class="logo" aria-hidden="true">${initialOf(
       issuer.name,
     )}</span><div><b><bdi>${issuer.name}</bdi></b>${issuer.lines.map(
@@ -48,7 +48,7 @@ ${memo !== "" && html`<p class="memo" dir="auto">${memo}</p>\n`}<table>${tableHe
     )}</dl>
 ${tax_note !== "" && html`<p class="tax-note" dir="auto">${tax_note}</p>\n`}${
   note !== "" && html`<p class="note">${note}</p>\n`
-}${payButton(document)}${document.lists.map(listed)}${
+}${payButton(document)}${howToPay(document)}${document.lists.map(listed)}${
   document.footer !== "" && html`<footer dir="auto">${document.footer}</footer>\n`
 }</main>`,
   };
@@ -65,6 +65,22 @@ function tableHead({ has_units }: InvoiceDocument): Html {
 /** At the top the word alone: the amount stands below the totals, in the order of amounts. */
 function payButton({ pay }: InvoiceDocument, label = pay?.label): Html | false {
   return pay !== undefined && html`<a class="pay" href="${pay.url}" rel="noopener">${label}</a>`;
+}
+
+/** Where to pay, and whom to ask. */
+function howToPay({ payment_instructions: how, support_email }: InvoiceDocument): Html | false {
+  if (how === "" && support_email === "") return false;
+  return html`<section class="how">${
+    how !== "" && html`<h2>How to pay</h2><p dir="auto">${how}</p>`
+  }${
+    support_email !== "" &&
+    html`<p class="ask">Questions? <a href="mailto:${support_email}">${support_email}</a></p>`
+  }</section>
+`;
+}
+
+export function isVoid({ state }: InvoiceDocument): boolean {
+  return state?.label === "Void";
 }
 
 function listed({ title, rows }: DocumentList): Html {
@@ -95,12 +111,24 @@ ${parts.map(
 
 /** What only some documents have is styled only on those: the others stay byte for byte. */
 function styleOf(document: InvoiceDocument, size: PaperSize): string {
-  const { issuer, memo, tax_note, lists, footer, pay } = document;
+  const { issuer, memo, tax_note, lists, footer, pay, payment_instructions } = document;
   const page = size === "a4" ? "A4" : "letter";
-  const has_more = lists.length > 0 || pay !== undefined || memo + tax_note + footer !== "";
+  const texts = memo + tax_note + footer + payment_instructions + document.support_email;
+  const has_more = lists.length > 0 || pay !== undefined || texts !== "";
   const brand = `:root{--brand:${issuer.color};--on-brand:${textColorOn(issuer.color)}}`;
-  return `@page{size:${page};margin:16mm}${brand}${STYLE}${has_more ? STYLE_OF_MORE : ""}`;
+  const more = `${has_more ? STYLE_OF_MORE : ""}${isVoid(document) ? STYLE_OF_VOID : ""}`;
+  return `@page{size:${page};margin:16mm}${brand}${STYLE}${more}`;
 }
+
+/** The word across the whole sheet, so that nobody pays or books it by mistake. */
+const STYLE_OF_VOID = `
+.void{position:relative;overflow:hidden}
+.void::after{content:"VOID" / "";position:absolute;inset:0;display:grid;place-items:center;
+font-size:clamp(7rem,24vw,13rem);font-weight:800;letter-spacing:.06em;color:var(--bad);opacity:.13;
+transform:rotate(-24deg);pointer-events:none}
+.void .totals dd{text-decoration:line-through}
+.void .pill{font-size:1rem}
+`;
 
 const STYLE_OF_MORE = `
 .memo,footer,.tax-note{white-space:pre-line}
@@ -112,6 +140,10 @@ a.pay{display:inline-block;background:var(--brand);color:var(--on-brand);font-we
 text-decoration:none;border-radius:.6rem;padding:.6rem 1.15rem;print-color-adjust:exact;
 -webkit-print-color-adjust:exact}
 main>a.pay{margin-top:1rem}
+.how{margin-top:1.5rem;break-inside:avoid}
+.how p{margin:0;white-space:pre-line}
+.how p+.ask{margin-top:.6rem}
+.ask,.ask a{color:var(--soft)}
 nav{align-items:center}
 nav a.pay{color:var(--on-brand);padding:.35rem .85rem}
 .list{margin-top:2.25rem;border-top:1px solid var(--line);padding-top:1rem;break-inside:avoid}

@@ -6,7 +6,10 @@ import type { DocumentRow } from "../../domain/documents-totals.ts";
 import { textColorOn } from "../page.ts";
 import { NOTE_HEIGHT } from "./pdf-table.ts";
 import { GAP, INK, RULE, type Sheet, STYLES } from "./sheet.ts";
-import { Typesetter } from "./typesetter.ts";
+import type { Tag } from "./tags.ts";
+import { type Align, type Style, Typesetter } from "./typesetter.ts";
+
+type Column = { readonly x: number; readonly width: number };
 
 /** The column on the right for facts and totals; the wide one is for labels that are long. */
 export const SIDE = { width: 250, label: 110 } as const;
@@ -34,14 +37,17 @@ export class Ends {
     this.#sheet.y += GAP;
     const { tax_note, note, pay, lists, footer } = this.#document;
     if (tax_note !== "") {
-      this.#sheet.flow(tax_note, STYLES.bold);
+      this.#sheet.as("P", () => this.#sheet.flow(tax_note, STYLES.bold));
       this.#sheet.y += GAP / 2;
     }
     if (note !== "") {
       this.#sheet.makeRoom(NOTE_HEIGHT);
-      this.#sheet.paragraph(note, this.#sheet.left, this.#sheet.width, STYLES.soft);
+      this.#sheet.as("P", () => {
+        this.#sheet.paragraph(note, this.#sheet.left, this.#sheet.width, STYLES.soft);
+      });
     }
     if (pay !== undefined) this.#button(pay);
+    this.#howToPay();
     for (const list of lists) this.#list(list);
     if (footer !== "") this.#footer(footer);
   }
@@ -68,7 +74,10 @@ export class Ends {
     const rows = this.#rows();
     this.#sheet.makeRoom(this.totalsHeight);
     this.#sheet.y += 4;
+    const { tags } = this.#sheet;
+    const table = tags.begin("Table");
     for (const { lines, amount, isLast, style, side, height } of rows) {
+      const tr = tags.begin("TR", table);
       const x = this.#sheet.right - side.width;
       this.#sheet.makeRoom(height);
       if (isLast) {
@@ -77,12 +86,14 @@ export class Ends {
       }
       this.#sheet.y += TOTAL_HEIGHT;
       const { y } = this.#sheet;
-      lines.forEach((line, i) => {
-        const at = { x, y: y + i * Typesetter.height(style), width: side.label };
-        this.#typesetter.line(line, at, style, "left");
+      tags.within(tags.begin("TH", tr, "Row"), () => {
+        lines.forEach((line, i) => {
+          const at = { x, y: y + i * Typesetter.height(style), width: side.label };
+          this.#typesetter.line(line, at, style, "left");
+        });
       });
       const at = { x: x + side.label, y, width: side.width - side.label };
-      this.#typesetter.line(amount, at, style, "right");
+      this.#sheet.as("TD", () => this.#typesetter.line(amount, at, style, "right"), tr);
       this.#sheet.y += height - TOTAL_HEIGHT;
     }
     this.#sheet.y += GAP;
@@ -95,10 +106,52 @@ export class Ends {
     this.#sheet.makeRoom(BUTTON.height + GAP);
     const { doc, left } = this.#sheet;
     const top = this.#sheet.y + GAP;
-    doc.roundedRect(left, top, width, BUTTON.height, BUTTON.radius).fill(color);
-    this.#sheet.centered(label, left, top + 16.5, width, style);
-    doc.link(left, top, width, BUTTON.height, url);
-    this.#sheet.y = top + BUTTON.height;
+    const { height, radius } = BUTTON;
+    this.#sheet.shape(() => doc.roundedRect(left, top, width, height, radius).fill(color));
+    this.#link(url, { top, width, height, label }, () => {
+      this.#sheet.centered(label, left, top + 16.5, width, style);
+    });
+    this.#sheet.y = top + height;
+  }
+
+  #link(
+    url: string,
+    at: { readonly top: number; readonly width: number; readonly height: number } & {
+      readonly label: string;
+    },
+    draw: () => void,
+  ): void {
+    const { doc, left, tags } = this.#sheet;
+    const tag = tags.begin("Link", tags.begin("P"));
+    tags.within(tag, draw);
+    // To pdfkit a plain string is a name of the format; only an object is text.
+    const Contents = new String(at.label) as string;
+    const options = { structParent: tag.element, Contents };
+    doc.link(left, at.top, at.width, at.height, url, options);
+    // Ended here: where the link is, is taken from the page that is written on now.
+    tag.element.end();
+  }
+
+  /** Where to pay, and whom to ask. */
+  #howToPay(): void {
+    const { payment_instructions: how, support_email: email } = this.#document;
+    const sheet = this.#sheet;
+    if (how !== "") {
+      sheet.makeRoom(GAP + 3 * Typesetter.height(STYLES.body));
+      sheet.y += GAP;
+      sheet.as("H2", () => sheet.paragraph("How to pay", sheet.left, sheet.width, STYLES.label));
+      sheet.y += 2;
+      sheet.as("P", () => sheet.flow(how, STYLES.body));
+    }
+    if (email === "") return;
+    const height = Typesetter.height(STYLES.soft);
+    sheet.makeRoom(GAP / 2 + height);
+    sheet.y += GAP / 2;
+    const label = `Questions? ${email}`;
+    const at = { top: sheet.y, width: this.#typesetter.width(label, STYLES.soft), height, label };
+    this.#link(`mailto:${email}`, at, () => {
+      sheet.paragraph(label, sheet.left, sheet.width, STYLES.soft);
+    });
   }
 
   #list({ title, rows }: DocumentList): void {
@@ -109,20 +162,27 @@ export class Ends {
     const kept = Math.min(rows.length, LIST.kept);
     this.#sheet.makeRoom(2 * GAP + (1 + kept) * LIST.row);
     this.#sheet.y += 2 * GAP;
-    this.#sheet.paragraph(title, left, width, STYLES.label);
+    const { tags } = this.#sheet;
+    this.#sheet.as("H2", () => this.#sheet.paragraph(title, left, width, STYLES.label));
     this.#sheet.y += 2;
+    const table = tags.begin("Table");
     for (const row of rows) {
-      const lines = this.#typesetter.lines(row.text, room, STYLES.body);
-      lines.forEach((line, i) => {
+      const tr = tags.begin("TR", table);
+      const date = tags.begin("TD", tr);
+      const words = tags.begin("TD", tr);
+      const amount = tags.begin("TD", tr);
+      const draw = (cell: Tag, line: string, at: Column, style: Style, align: Align) =>
+        tags.within(cell, () => {
+          this.#typesetter.line(line, { ...at, y: this.#sheet.y }, style, align);
+        });
+      this.#typesetter.lines(row.text, room, STYLES.body).forEach((line, i) => {
         this.#sheet.makeRoom(LIST.row);
         this.#sheet.y += LIST.row;
-        const { y } = this.#sheet;
-        this.#typesetter.line(line, { ...text, y, width: room }, STYLES.body, "left");
+        draw(words, line, { ...text, width: room }, STYLES.body, "left");
         if (i > 0) return;
-        const date = { x: left, y, width: LIST.date };
-        this.#typesetter.line(row.date, date, STYLES.soft, "left");
-        const amount = { x: right - LIST.amount, y, width: LIST.amount };
-        this.#typesetter.line(row.amount, amount, STYLES.body, "right");
+        draw(date, row.date, { x: left, width: LIST.date }, STYLES.soft, "left");
+        const column = { x: right - LIST.amount, width: LIST.amount };
+        draw(amount, row.amount, column, STYLES.body, "right");
       });
     }
   }
@@ -132,6 +192,6 @@ export class Ends {
     this.#sheet.y += 2 * GAP;
     this.#sheet.rule(RULE, 0.5);
     this.#sheet.y += 4;
-    this.#sheet.flow(text, STYLES.soft);
+    this.#sheet.as("P", () => this.#sheet.flow(text, STYLES.soft));
   }
 }

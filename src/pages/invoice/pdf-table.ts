@@ -4,7 +4,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DocumentLine } from "../../domain/documents-lines.ts";
 import { GAP, INK, RULE, type Sheet, STYLES } from "./sheet.ts";
-import { type Style, Typesetter } from "./typesetter.ts";
+import type { Tag } from "./tags.ts";
+import { type Align, type Style, Typesetter } from "./typesetter.ts";
 
 const COLUMN = { units: 84, rate: 92, amount: 96 } as const;
 const CELL_GAP = 10;
@@ -47,15 +48,23 @@ export class Table {
   readonly #typesetter: Typesetter;
   readonly #content: TableContent;
   readonly #wraps = new Map<DocumentLine, Wrapped>();
+  readonly #table: Tag;
+  /** Of the row that is being drawn: it takes its parts too, as they are no rows of four cells. */
+  #title: Tag;
 
   constructor(sheet: Sheet, content: TableContent) {
     this.#sheet = sheet;
     this.#typesetter = sheet.typesetter;
     this.#content = content;
+    this.#table = sheet.tags.begin("Table");
+    this.#title = this.#table;
   }
 
   async draw(): Promise<void> {
-    this.#head();
+    const row = this.#sheet.tags.begin("TR", this.#table);
+    this.#head((draw) => {
+      this.#sheet.tags.within(this.#sheet.tags.begin("TH", row, "Column"), draw);
+    });
     const blocks = this.#content.lines.flatMap(blocksOf);
     for (const [i, block] of blocks.entries()) {
       const rest = blocks.slice(i, i + ROWS_WITH_TOTALS);
@@ -77,16 +86,19 @@ export class Table {
     return { title, units, rate, amount };
   }
 
-  #head(): void {
+  /** `cell` has each text drawn: as a head of the table, or on further pages as decoration. */
+  #head(cell: (draw: () => void) => void): void {
     const { title, units, rate, amount } = this.#columns();
     this.#sheet.y += Typesetter.height(STYLES.label);
-    const at = { y: this.#sheet.y };
-    this.#typesetter.line("Description", { ...title, ...at }, STYLES.label, "left");
+    const { y } = this.#sheet;
+    const draw = (text: string, column: { x: number; width: number }, align: Align) =>
+      cell(() => this.#typesetter.line(text, { ...column, y }, STYLES.label, align));
+    draw("Description", title, "left");
     if (this.#content.has_units) {
-      this.#typesetter.line("Units", { ...units, ...at }, STYLES.label, "right");
-      this.#typesetter.line("Price", { ...rate, ...at }, STYLES.label, "right");
+      draw("Units", units, "right");
+      draw("Price", rate, "right");
     }
-    this.#typesetter.line("Amount", { ...amount, ...at }, STYLES.label, "right");
+    draw("Amount", amount, "right");
     this.#sheet.y += 6;
     this.#sheet.rule(INK, 1);
   }
@@ -103,30 +115,38 @@ export class Table {
     const { title, units, rate, amount } = this.#columns();
     const { titles, details } = this.#wrapped(line);
     this.#sheet.y += PADDING.above;
-    const first = this.#sheet.y + Typesetter.height(STYLES.body) - 2;
-    this.#typesetter.line(line.units, { ...units, y: first }, STYLES.body, "right");
-    this.#typesetter.line(line.rate, { ...rate, y: first }, STYLES.body, "right");
-    this.#typesetter.line(line.amount, { ...amount, y: first }, STYLES.body, "right");
-    for (const [lines, style] of [
-      [titles, STYLES.body] as const,
-      [details, STYLES.soft] as const,
-    ]) {
-      for (const text of lines) {
-        this.#sheet.y += Typesetter.height(style);
-        this.#typesetter.line(text, { ...title, y: this.#sheet.y - 2 }, style, "left");
-      }
+    const y = this.#sheet.y + Typesetter.height(STYLES.body) - 2;
+    const { tags } = this.#sheet;
+    const row = tags.begin("TR", this.#table);
+    this.#title = tags.begin("TH", row, "Row");
+    const cells = this.#content.has_units
+      ? [[line.units, units] as const, [line.rate, rate] as const, [line.amount, amount] as const]
+      : [[line.amount, amount] as const];
+    for (const [text, column] of cells) {
+      const draw = () => this.#typesetter.line(text, { ...column, y }, STYLES.body, "right");
+      this.#sheet.as("TD", draw, row);
     }
+    tags.within(this.#title, () => {
+      for (const text of titles) this.#text(text, title, STYLES.body);
+      for (const text of details) this.#text(text, title, STYLES.soft);
+    });
+  }
+
+  #text(text: string, column: { x: number; width: number }, style: Style): void {
+    this.#sheet.y += Typesetter.height(style);
+    this.#typesetter.line(text, { ...column, y: this.#sheet.y - 2 }, style, "left");
   }
 
   /** As wide as the columns before the amount, so that most stand on one line. */
   #part({ text, amount }: NonNullable<Block["part"]>): void {
     const { x, width } = this.#partColumn();
     this.#sheet.y += PADDING.part;
-    this.#partLines(text).forEach((line, i) => {
-      this.#sheet.y += Typesetter.height(STYLES.soft);
-      this.#typesetter.line(line, { x, width, y: this.#sheet.y - 2 }, STYLES.soft, "left");
-      const at = { ...this.#columns().amount, y: this.#sheet.y - 2 };
-      if (i === 0) this.#typesetter.line(amount, at, STYLES.soft, "right");
+    this.#sheet.tags.within(this.#title, () => {
+      this.#partLines(text).forEach((line, i) => {
+        this.#text(line, { x, width }, STYLES.soft);
+        const at = { ...this.#columns().amount, y: this.#sheet.y - 2 };
+        if (i === 0) this.#typesetter.line(amount, at, STYLES.soft, "right");
+      });
     });
   }
 
@@ -190,7 +210,7 @@ export class Table {
 
   #nextPage(): void {
     this.#sheet.nextPage();
-    this.#head();
+    this.#head((draw) => this.#sheet.tags.apart(draw));
   }
 }
 

@@ -3,7 +3,7 @@
 import PDFDocument from "pdfkit";
 import type { InvoiceDocument } from "../../domain/documents.ts";
 import { textColorOn } from "../page.ts";
-import type { PaperSize } from "./html.ts";
+import { isVoid, type PaperSize } from "./html.ts";
 import { Ends, SIDE } from "./pdf-ends.ts";
 import { Table } from "./pdf-table.ts";
 import { GAP, Sheet, SOFT, STYLES } from "./sheet.ts";
@@ -22,6 +22,9 @@ export async function renderInvoicePdf(
     margin: 0,
     bufferPages: true,
     compress: options.compress ?? true,
+    // The first version of the format in which a document can be read out in its order.
+    pdfVersion: "1.5",
+    tagged: true,
     lang: "en",
     displayTitle: true,
     info: {
@@ -62,6 +65,7 @@ function textsOf(document: InvoiceDocument): string[] {
     ]),
     ...totals.flatMap(({ label, amount }) => [label, amount]),
     ...["Credit note Credited to", memo, tax_note, document.pay?.label ?? "", document.footer],
+    ...["How to pay Questions? VOID", document.payment_instructions, document.support_email],
     ...document.lists.flatMap(({ title, rows }) => [
       title,
       ...rows.flatMap(({ date, text, amount }) => [date, text, amount]),
@@ -74,19 +78,21 @@ async function draw(sheet: Sheet, document: InvoiceDocument): Promise<void> {
   drawParties(sheet, document);
   const { lines, has_units, memo } = document;
   if (memo !== "") {
-    sheet.flow(memo, STYLES.body);
+    sheet.as("P", () => sheet.flow(memo, STYLES.body));
     sheet.y += GAP * 2;
   }
   const ends = new Ends(sheet, document);
   await new Table(sheet, { lines, has_units, totals_height: ends.totalsHeight }).draw();
   ends.draw();
+  if (isVoid(document)) sheet.stamp("VOID", TONES.bad);
   sheet.footers(document.number, document.issuer.name);
+  sheet.tags.end();
 }
 
 function drawHeader(sheet: Sheet, { kind, issuer, state }: InvoiceDocument): void {
   const top = sheet.y;
   const box = 30;
-  sheet.doc.roundedRect(sheet.left, top, box, box, 8).fill(issuer.color);
+  sheet.shape(() => sheet.doc.roundedRect(sheet.left, top, box, box, 8).fill(issuer.color));
   const [first = ""] = issuer.name.trim();
   const style = { size: 15, weight: 700, color: textColorOn(issuer.color) } as const;
   const initial = first.toUpperCase();
@@ -94,13 +100,19 @@ function drawHeader(sheet: Sheet, { kind, issuer, state }: InvoiceDocument): voi
   const x = sheet.left + box + 11;
   const width = sheet.width * 0.58 - box;
   sheet.y = top + 1;
-  sheet.paragraph(issuer.name, x, width, STYLES.name);
-  for (const line of issuer.lines) sheet.paragraph(line, x, width, STYLES.soft);
   const right = { x: sheet.right - 200, width: 200 };
-  sheet.typesetter.line(kind, { ...right, y: top + 18 }, STYLES.title, "right");
+  sheet.as("H1", () => {
+    sheet.typesetter.line(kind, { ...right, y: top + 18 }, STYLES.title, "right");
+  });
   if (state !== undefined) {
     const tone = { ...STYLES.bold, color: TONES[state.tone] };
-    sheet.typesetter.line(state.label, { ...right, y: top + 34 }, tone, "right");
+    sheet.as("P", () => {
+      sheet.typesetter.line(state.label, { ...right, y: top + 34 }, tone, "right");
+    });
+  }
+  sheet.as("P", () => sheet.paragraph(issuer.name, x, width, STYLES.name));
+  for (const line of issuer.lines) {
+    sheet.as("P", () => sheet.paragraph(line, x, width, STYLES.soft));
   }
   sheet.y = Math.max(sheet.y, top + 44) + GAP * 2;
 }
@@ -109,17 +121,21 @@ function drawParties(sheet: Sheet, { kind, customer, facts }: InvoiceDocument): 
   const top = sheet.y;
   const half = sheet.width / 2 - GAP;
   const title = kind === "Invoice" ? "Billed to" : "Credited to";
-  sheet.paragraph(title, sheet.left, half, STYLES.label);
-  sheet.paragraph(customer.name, sheet.left, half, STYLES.bold);
-  for (const line of customer.lines) sheet.paragraph(line, sheet.left, half, STYLES.soft);
+  sheet.as("H2", () => sheet.paragraph(title, sheet.left, half, STYLES.label));
+  sheet.as("P", () => sheet.paragraph(customer.name, sheet.left, half, STYLES.bold));
+  for (const line of customer.lines) {
+    sheet.as("P", () => sheet.paragraph(line, sheet.left, half, STYLES.soft));
+  }
   const after = sheet.y;
   // The facts start on the line of "Billed to", which stands on their left.
   sheet.y = top + Typesetter.height(STYLES.label) - Typesetter.height(STYLES.body);
   const x = sheet.right - SIDE.width;
   for (const [label, value] of facts) {
     sheet.y += Typesetter.height(STYLES.body);
-    sheet.typesetter.line(label, { x, y: sheet.y, width: SIDE.label }, STYLES.soft, "left");
-    drawValue(sheet, value, { x: x + SIDE.label, width: SIDE.width - SIDE.label });
+    sheet.as("P", () => {
+      sheet.typesetter.line(label, { x, y: sheet.y, width: SIDE.label }, STYLES.soft, "left");
+      drawValue(sheet, value, { x: x + SIDE.label, width: SIDE.width - SIDE.label });
+    });
   }
   sheet.y = Math.max(after, sheet.y) + GAP * 2;
 }

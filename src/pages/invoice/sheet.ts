@@ -1,6 +1,7 @@
 // A PDF that is written from top to bottom: where the next line goes, new pages, rules, paragraphs
 // and what stands at the foot of every page.
 
+import type { Tag, Tags } from "./tags.ts";
 import { type Style, Typesetter } from "./typesetter.ts";
 
 export const MARGIN = 48;
@@ -9,6 +10,7 @@ export const GAP = 14;
 export const INK = "#171c26";
 export const SOFT = "#545d6e";
 export const RULE = "#dfe3ea";
+const STAMP = { size: 150, degrees: -24, opacity: 0.13 } as const;
 
 export const STYLES = {
   body: { size: 9.5, weight: 400, color: INK },
@@ -39,6 +41,15 @@ export class Sheet {
     this.bottom = doc.page.height - MARGIN - FOOTER_HEIGHT;
   }
 
+  get tags(): Tags {
+    return this.typesetter.tags;
+  }
+
+  /** An element of its own for what is drawn: a paragraph, a heading, a cell. */
+  as(type: string, draw: () => void, parent?: Tag): void {
+    this.tags.within(this.tags.begin(type, parent), draw);
+  }
+
   get width(): number {
     return this.right - this.left;
   }
@@ -46,7 +57,9 @@ export class Sheet {
   nextPage(): void {
     this.doc.addPage();
     this.y = MARGIN;
-    this.paragraph(this.#continued, this.left, this.width, STYLES.soft);
+    this.tags.apart(() => {
+      this.paragraph(this.#continued, this.left, this.width, STYLES.soft);
+    });
     this.y += GAP / 2;
   }
 
@@ -80,26 +93,52 @@ export class Sheet {
   }
 
   rule(color: string, width: number, from = this.left): void {
-    this.doc
-      .moveTo(from, this.y)
-      .lineTo(this.right, this.y)
-      .lineWidth(width)
-      .strokeColor(color)
-      .stroke();
+    const { doc, y, right } = this;
+    this.shape(() =>
+      doc.moveTo(from, y).lineTo(right, y).lineWidth(width).strokeColor(color).stroke(),
+    );
+  }
+
+  /** What is no text says nothing to who has it read out. */
+  shape(draw: () => void): void {
+    this.tags.apart(() => this.tags.mark(draw));
+  }
+
+  /** A word across every page, light enough to read through. */
+  stamp(word: string, color: string): void {
+    const { doc, typesetter } = this;
+    const style = { size: STAMP.size, weight: 700, color } as const;
+    const width = typesetter.width(word, style);
+    const [x, y] = [doc.page.width / 2, doc.page.height / 2];
+    this.#onEachPage(() => {
+      doc
+        .save()
+        .rotate(STAMP.degrees, { origin: [x, y] })
+        .fillOpacity(STAMP.opacity);
+      const at = { x: x - width / 2, y: y + STAMP.size / 3, width: width + 1 };
+      typesetter.line(word, at, style, "left");
+      doc.restore();
+    });
+  }
+
+  #onEachPage(draw: (i: number, count: number) => void): void {
+    const { start, count } = this.doc.bufferedPageRange();
+    for (let i = 0; i < count; i++) {
+      this.doc.switchToPage(start + i);
+      draw(i, count);
+    }
   }
 
   /** The footer of every page, drawn last: it tells how many pages there are. */
   footers(number: string, issuer: string): void {
-    const { start, count } = this.doc.bufferedPageRange();
     const y = this.doc.page.height - MARGIN;
-    for (let i = 0; i < count; i++) {
-      this.doc.switchToPage(start + i);
+    this.#onEachPage((i, count) => {
       const half = this.width / 2 - GAP;
       const left = { x: this.left, y, width: half };
       const right = { x: this.right - half, y, width: half };
       const [name = ""] = this.typesetter.lines(issuer, half - 100, STYLES.soft);
       this.typesetter.line(`${number} · ${name}`, left, STYLES.soft, "left");
       this.typesetter.line(`Page ${i + 1} of ${count}`, right, STYLES.soft, "right");
-    }
+    });
   }
 }

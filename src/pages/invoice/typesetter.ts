@@ -3,6 +3,7 @@
 
 import { createRequire } from "node:module";
 import { type Face, Faces, type Family, familiesFor, type Weight } from "./fonts.ts";
+import { Tags } from "./tags.ts";
 
 export type Style = { readonly size: number; readonly weight: Weight; readonly color: string };
 export type Align = "left" | "right";
@@ -28,6 +29,7 @@ export const SIZE_MIN = 5;
 const LINE_HEIGHT = 1.36;
 
 export class Typesetter {
+  readonly tags: Tags;
   readonly #doc: PDFKit.PDFDocument;
   readonly #faces: Faces;
   readonly #registered = new Set<string>();
@@ -37,6 +39,7 @@ export class Typesetter {
   private constructor(doc: PDFKit.PDFDocument, faces: Faces) {
     this.#doc = doc;
     this.#faces = faces;
+    this.tags = new Tags(doc);
   }
 
   /** Loads the faces of `texts`, which are all that will be drawn. */
@@ -48,12 +51,15 @@ export class Typesetter {
   line(text: string, at: { x: number; y: number; width: number }, style: Style, align: Align) {
     const fitted = this.#fitted(plain(text), at.width, style);
     const runs = this.#runs(plain(text), fitted.weight);
+    if (runs.length === 0) return;
     let x = align === "left" ? at.x : at.x + at.width - this.#width(runs, fitted);
-    for (const run of runs) {
-      const options = { lineBreak: false, baseline: "alphabetic", ...shaping(run.face) } as const;
-      this.#use(run.face, fitted).text(run.text, x, at.y, options);
-      x += this.#width([run], fitted);
-    }
+    this.tags.mark(() => {
+      for (const run of runs) {
+        const options = { lineBreak: false, baseline: "alphabetic", ...shaping(run.face) } as const;
+        this.#use(run.face, fitted).text(run.text, x, at.y, options);
+        x += this.#width([run], fitted);
+      }
+    });
   }
 
   /** The text in lines that fit, broken between words, or inside one that is too long. */

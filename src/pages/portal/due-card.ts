@@ -39,7 +39,7 @@ ${page.open.length > 0 && toPay(frame, page.open)}
 function toPay(frame: Frame, open: PortalPage["open"]): Html {
   const shown = open.slice(0, OPEN_SHOWN_MAX);
   const left = open.length - shown.length;
-  const { payment_instructions = "" } = frame.issuer;
+  const { payment_instructions } = frame.issuer;
   return html`<div class="topay"><ul>${shown.map((invoice) => openLine(frame, invoice))}</ul>${
     left > 0 &&
     html`<p class="soft">${left === 1 ? "One more is" : `${left} more are`} in the list of invoices below.</p>`

@@ -11,14 +11,8 @@ import { portalStyle } from "./style.ts";
 const SCRIPT_PATH = "/portal-assets/refresh.js";
 const DEFAULT_COLOR = "#3347c4";
 
-/** What the project says about paying. */
-export type Issuer = Settings & {
-  readonly payment_instructions?: string;
-  readonly support_email?: string;
-};
-
 export type Frame = {
-  readonly issuer: Issuer;
+  readonly issuer: Settings;
   readonly customer: { readonly id: string; readonly name: string };
   /** Of the signed link that was followed; the page's own links carry it on. */
   readonly access: string | undefined;
@@ -63,14 +57,14 @@ export function empty(text: string): Html {
   return html`<div class="card"><p class="none">${text}</p></div>`;
 }
 
-export function contact({ support_email = "" }: Issuer): Html | false {
+export function contact({ support_email }: Settings): Html | false {
   return (
     support_email !== "" &&
     html`<p>Questions about a bill? <a href="mailto:${support_email}">${support_email}</a></p>`
   );
 }
 
-function footer(issuer: Issuer): Html {
+function footer(issuer: Settings): Html {
   const { name, address, tax_id } = issuer;
   return html`<footer><p><bdi>${name}</bdi></p>${address !== "" && html`<p>${address}</p>`}${
     tax_id !== "" && html`<p>Tax number <bdi>${tax_id}</bdi></p>`
