@@ -6,6 +6,7 @@ import type { Fee } from "../schema/invoices.ts";
 import {
   type Jsonified,
   PORTAL_LISTS,
+  PORTAL_OPEN_SHOWN,
   type Portal,
   type PortalList,
   type PortalListKind,
@@ -28,8 +29,8 @@ import {
   readPortal,
 } from "./read-portal.ts";
 
-/** Of each status; more than these are in the list of invoices. */
-const OPEN_MAX = 20;
+/** Of each status: one more than the page shows, so that it can say that there are others. */
+const OPEN_MAX = PORTAL_OPEN_SHOWN + 1;
 const UNPAID = ["overdue", "outstanding"] as const;
 
 export type PortalShown = { readonly portal: StoredPortal; readonly page: PortalPage };
@@ -97,7 +98,8 @@ async function readOpen(db: Queryable, project: ProjectId, customer_id: string) 
   const open: Portal["invoices"] = [];
   for (const status of UNPAID) {
     const request = { limit: OPEN_MAX, offset: 0, count: false };
-    const { rows } = await invoices.list(db, project, { customer, status }, request);
+    const filter = { customer, status, oldest_first: true };
+    const { rows } = await invoices.list(db, project, filter, request);
     open.push(...rows.map(portalInvoice));
   }
   return open

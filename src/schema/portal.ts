@@ -177,7 +177,7 @@ export type PortalPage = {
     readonly outstanding_cents: number;
     readonly overdue_cents: number;
   }[];
-  /** What is to be paid, the longest due first. */
+  /** What is to be paid, the longest due first: as many as are shown, and one if there are others. */
   readonly open: StoredPortal["invoices"];
   /** Currencies in which money was granted or is watched: others have only what was overpaid. */
   readonly prepaid: readonly string[];
@@ -198,6 +198,9 @@ export type NextInvoice = {
     readonly amount: string;
   }[];
 };
+
+/** How many invoices the page shows first, as those to pay. */
+export const PORTAL_OPEN_SHOWN = 5;
 
 /** How many rows of a list a page of the portal shows; the rest is on further pages. */
 export const PORTAL_LISTS = { invoices: 25, payments: 10, "credit-notes": 10 } as const;

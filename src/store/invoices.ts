@@ -98,6 +98,8 @@ export type InvoiceFilter = {
   readonly payment_status?: string;
   readonly period_start?: string;
   readonly period_end?: string;
+  /** The newest come first unless it is true. */
+  readonly oldest_first?: boolean;
 };
 
 export function list(
@@ -121,6 +123,7 @@ export function list(
       where,
       project: sql`i.project_id`,
       order: [{ column: sql`i.id`, type: sql`uuid` }],
+      ascending: filter.oldest_first === true,
     },
     request,
   );

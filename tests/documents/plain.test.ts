@@ -75,7 +75,7 @@ test.each<[string, Variation, string, string]>([
   [
     "void",
     { invoice: { status: "voided", amount_due_cents: 0 } },
-    "5e91d8a95c5aae6b",
+    "6511d2aaa231cc74",
     "93cabca81a69b350",
   ],
   ["tiers", tiered, "97c7e7d8701524ce", "a49f1fc9d6351965"],

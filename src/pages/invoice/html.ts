@@ -126,7 +126,6 @@ const STYLE_OF_VOID = `
 .void::after{content:"VOID" / "";position:absolute;inset:0;display:grid;place-items:center;
 font-size:clamp(7rem,24vw,13rem);font-weight:800;letter-spacing:.06em;color:var(--bad);opacity:.13;
 transform:rotate(-24deg);pointer-events:none}
-.void .totals dd{text-decoration:line-through}
 .void .pill{font-size:1rem}
 `;
 

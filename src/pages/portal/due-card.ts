@@ -2,13 +2,10 @@
 // credit there is.
 
 import { formatDate, formatInstant, formatMoney } from "../../domain/documents-format.ts";
-import type { PortalPage, StoredPortal } from "../../schema/portal.ts";
+import { PORTAL_OPEN_SHOWN, type PortalPage, type StoredPortal } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";
 import { contact, type Frame, linkTo } from "./frame.ts";
 import { payButton } from "./invoice-table.ts";
-
-/** The others are in the list of invoices. */
-const OPEN_SHOWN_MAX = 5;
 
 export type Due = Frame & { readonly portal: StoredPortal; readonly page: PortalPage };
 
@@ -37,12 +34,11 @@ ${page.open.length > 0 && toPay(frame, page.open)}
 }
 
 function toPay(frame: Frame, open: PortalPage["open"]): Html {
-  const shown = open.slice(0, OPEN_SHOWN_MAX);
-  const left = open.length - shown.length;
+  const shown = open.slice(0, PORTAL_OPEN_SHOWN);
   const { payment_instructions } = frame.issuer;
   return html`<div class="topay"><ul>${shown.map((invoice) => openLine(frame, invoice))}</ul>${
-    left > 0 &&
-    html`<p class="soft">${left === 1 ? "One more is" : `${left} more are`} in the list of invoices below.</p>`
+    open.length > shown.length &&
+    html`<p class="soft">Others that are to be paid are in the list of invoices below.</p>`
   }${
     payment_instructions !== "" &&
     html`<h2>How to pay</h2><p class="how" dir="auto">${payment_instructions}</p>${contact(frame.issuer)}`

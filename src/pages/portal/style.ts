@@ -117,7 +117,9 @@ footer p{margin:0;white-space:pre-line}
 @media(max-width:40rem){.usage li{grid-template-columns:minmax(0,1fr) auto}
 .usage .chart{grid-row:2;grid-column:1/-1}
 .usage .fixed .amount{grid-column:2}
-.topay li b{margin-left:0}.topay li>a:first-child{margin-right:auto}.topay .when{order:1}
+.topay li{display:grid;grid-template-columns:minmax(0,1fr) auto;padding:.7rem 0}
+.topay li b{grid-area:1/2}.topay .when{grid-area:2/1/auto/-1}.topay .pay{grid-area:3/1/auto/-1}
+.topay li .button.pay{margin-top:.45rem}
 .more summary{padding:.85rem 1.1rem}
 thead{display:none}
 table,tbody,tr,td,tbody th{display:block;padding:0;border:0}
