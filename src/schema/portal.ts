@@ -177,7 +177,7 @@ export type PortalPage = {
     readonly outstanding_cents: number;
     readonly overdue_cents: number;
   }[];
-  /** What is to be paid, the longest due first: as many as are shown, and one if there are others. */
+  /** What is to be paid, the longest due first: those that are shown, and one more if there is. */
   readonly open: StoredPortal["invoices"];
   /** Currencies in which money was granted or is watched: others have only what was overpaid. */
   readonly prepaid: readonly string[];

@@ -14,7 +14,7 @@ html{scroll-padding-top:1.5rem;-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.6 system-ui,-apple-system,"Segoe UI",
 Roboto,"Helvetica Neue",Arial,sans-serif;overflow-wrap:break-word}
 a{color:var(--accent);text-decoration:none}
-a:hover,main :is(p,li,td,dd) a{text-decoration:underline;text-underline-offset:.18em}
+a:hover,footer a,main :is(p,li,td,dd) a{text-decoration:underline;text-underline-offset:.18em}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px;border-radius:4px}
 code,pre{font-family:ui-monospace,"SF Mono",SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;
 font-size:.875em}
