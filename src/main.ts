@@ -333,9 +333,8 @@ async function listenForHealth(context: Context, readiness: Readiness) {
 
 /** The HTTP server before it listens, as tests use it. A worker has no routes of the API. */
 export function httpServer(context: Context, readiness: Readiness, role: Role): HttpServer {
-  const table = routeTable(context, readiness);
-  const routes =
-    role === "worker" ? table.filter(({ path }) => !/^\/(v1|portal)\b/.test(path)) : table;
+  const hidden = role === "worker" ? /^\/(v1|portal)\b/ : /^$/;
+  const routes = routeTable(context, readiness).filter(({ path }) => !hidden.test(path));
   return buildServer(context, routes);
 }
 
