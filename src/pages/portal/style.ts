@@ -134,7 +134,7 @@ td.broad{display:none}
 .narrow{display:inline}
 .asof{width:100%;justify-content:space-between;flex-wrap:nowrap;font-size:.8125rem}
 .card{padding:1.1rem}.scroll{padding:.25rem 1.1rem}.due dd{font-size:1.7rem}}
-@media print{body{background:#fff}button,.skip,.asof form{display:none}.card{break-inside:avoid}}
+@media print{body{background:#fff}button,.skip,.pages,.asof form{display:none}.card{break-inside:avoid}}
 `;
 
 /** Only on pages that show money this way; others stay as they are. */
@@ -157,5 +157,5 @@ td.amount{grid-row:1/span 2}td.state{grid-row:3}
 small.parts span{display:block}small.parts i{display:none}
 .button.pay{width:100%;justify-content:center;min-height:2.75rem;margin:0}
 .button.pay .narrow{white-space:pre}}
-@media print{td.pay{display:none}}
+@media print{td.pay,.button.pay{display:none}}
 `;
