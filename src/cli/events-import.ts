@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createReadStream, createWriteStream, rmSync, statSync, type WriteStream } from "node:fs";
 import type { Dues } from "../client/dues.ts";
 import { monotonicMs } from "../clock.ts";
-import { type Line, readCsv, readNdjson } from "./csv.ts";
+import { type Line, readCsv, readNdjson } from "./event-lines.ts";
 import { CliError, type Io } from "./io.ts";
 import { Progress } from "./progress.ts";
 
