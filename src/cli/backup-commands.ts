@@ -16,8 +16,9 @@ import { readConfig } from "../config.ts";
 import { command } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { byteSize, clean, plural, wrapped } from "./output.ts";
-import { bar } from "./progress.ts";
+import { bar, drawLine } from "./progress.ts";
 import { type Column, plainTable } from "./table.ts";
+import { CLEAR_LINE } from "./visible.ts";
 
 /** Loaded on demand, so that the other commands start without loading the server. */
 const service = () => import("../backups.ts");
@@ -292,11 +293,11 @@ class Bar implements Teller {
     if (!this.#io.progress || now - this.#drawn_ms < DRAW_MS) return;
     this.#drawn_ms = now;
     const percent = Math.floor(Math.min(part, 1) * 100);
-    this.#io.err(`\r\u001b[K${bar(Math.min(part, 1))} ${percent} % ${what}`);
+    drawLine(this.#io, `${bar(Math.min(part, 1))} ${percent} % ${what}`);
   };
 
   end(): void {
-    if (this.#drawn_ms > 0) this.#io.err("\r\u001b[K");
+    if (this.#drawn_ms > 0) this.#io.err(CLEAR_LINE);
     this.#drawn_ms = 0;
   }
 }

@@ -7,7 +7,7 @@ import type { ClusterStatus, Distribution, Rebalance, RebalanceProgress, Told } 
 import { command, group, wholeNumber } from "./command.ts";
 import { AlreadyReported, type Io, printJson } from "./io.ts";
 import { byteSize, clean, plural, styled, wrapped } from "./output.ts";
-import { bar } from "./progress.ts";
+import { bar, drawLine } from "./progress.ts";
 import { type Column, plainTable } from "./table.ts";
 import { CLEAR_LINE } from "./visible.ts";
 
@@ -71,7 +71,7 @@ class CopyProgress implements Told {
   starting({ name, bytes }: { name: string; bytes: number }, before: number, total: number): void {
     if (!this.#io.progress) return;
     const part = total === 0 ? 0 : before / total;
-    this.#io.err(`${CLEAR_LINE}${bar(part)} ${name}, ${byteSize(bytes)}`);
+    drawLine(this.#io, `${bar(part)} ${name}, ${byteSize(bytes)}`);
   }
 
   done(table: Distribution["tables"][number]): void {
@@ -246,7 +246,7 @@ export class MoveProgress {
     this.#showFailure(failure);
     const text = `${steps_done} of ${plural(steps, "step")}${copyingWords(state)}`;
     if (this.#io.progress) {
-      this.#io.err(`${CLEAR_LINE}${bar(steps_done / Math.max(steps, 1))} ${text}`);
+      drawLine(this.#io, `${bar(steps_done / Math.max(steps, 1))} ${text}`);
     } else if (steps_done !== this.#steps_done) {
       this.#io.err(`${text}\n`);
     }

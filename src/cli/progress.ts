@@ -2,10 +2,13 @@
 
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./visible.ts";
+import { cut, type Measure } from "./widths.ts";
 
 const BAR = 24;
 const DRAW_MS = 100;
 const LINE_MS = 5_000;
+/** Where a terminal does not say how wide it is. */
+const COLUMNS = 80;
 
 export type State = {
   readonly lines: number;
@@ -34,12 +37,19 @@ export class Progress {
     if (now - this.#shown < (this.#io.progress ? DRAW_MS : LINE_MS)) return;
     this.#shown = now;
     const text = words(state, now - this.#start);
-    this.#io.err(this.#io.progress ? `${CLEAR_LINE}${bar(state.part)} ${text}` : `${text}\n`);
+    if (this.#io.progress) drawLine(this.#io, `${bar(state.part)} ${text}`);
+    else this.#io.err(`${text}\n`);
   }
 
   end(): void {
     if (this.#io.progress) this.#io.err(CLEAR_LINE);
   }
+}
+
+/** Draws a line in place of the last one. A longer one would wrap, and could not be drawn over. */
+export function drawLine(io: Io, text: string, measure: Measure = (part) => part.length): void {
+  const columns = io.errColumns?.() ?? COLUMNS;
+  io.err(`${CLEAR_LINE}${cut(text, columns - 1, measure)}`);
 }
 
 export function bar(part: number): string {
@@ -50,6 +60,11 @@ export function bar(part: number): string {
 function words({ lines, duplicates, refused, part }: State, spent_ms: number): string {
   const rate = Math.round((lines * 1000) / Math.max(spent_ms, 1));
   const left_s = part > 0 ? Math.round((spent_ms * (1 - part)) / part / 1000) : 0;
-  const percent = Math.floor(part * 100);
-  return `${lines} lines (${percent} %), ${rate}/s, ${duplicates} duplicates, ${refused} refused, ${left_s} s left`;
+  return [
+    `${lines} lines (${Math.floor(part * 100)} %)`,
+    `${rate}/s`,
+    ...(duplicates === 0 ? [] : [`${duplicates} known`]),
+    ...(refused === 0 ? [] : [`${refused} refused`]),
+    `${left_s} s left`,
+  ].join(", ");
 }
