@@ -49,12 +49,21 @@ export function checkFile(bytes: Uint8Array): CheckedFile | Fault[] {
   if (!validate(source.value)) {
     for (const error of validate.errors ?? []) markShape(source, error, mark);
   }
-  // The rules about several fields are only checked on entries that fit the schema.
-  const bad = new Set(marks.map(({ path }) => fieldName(path.slice(0, 2))));
-  if (isObject(source.value)) checkMeaning(source.value as Loose, bad, tell);
+  if (isObject(source.value)) checkMeaning(source.value as Loose, fitting(marks), tell);
   checkWriting(source, source.value, [], tell);
   if (marks.length > 0) return faultsOf(marks);
   return { file: source.value as ServiceFile, source };
+}
+
+/** Whether what stands at a path fits the schema, with all that is in it. */
+type Fits = (path: Path) => boolean;
+
+/** The rules about several fields are held wherever those fields fit the schema. */
+function fitting(marks: readonly Mark[]): Fits {
+  const unfit = new Set(
+    marks.flatMap(({ path }) => path.map((_, i) => fieldName(path.slice(0, i + 1)))),
+  );
+  return (path) => !unfit.has(fieldName(path));
 }
 
 /** A message and a hint, made when they are shown: of thousands of faults 100 are. */
@@ -139,70 +148,87 @@ function isObject(value: unknown): value is Entry {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function entriesOf(file: Loose, section: string, bad: ReadonlySet<string>) {
+type Placed = { readonly entry: Entry; readonly at: Path };
+
+/** The entries of a section of which these fields fit the schema. */
+function entriesOf(file: Loose, section: string, fits: Fits, fields: readonly string[]): Placed[] {
   const list = file[section];
   if (!Array.isArray(list)) return [];
-  return list.flatMap((entry: unknown, i) =>
-    isObject(entry) && !bad.has(`${section}[${i}]`) ? [{ entry, at: [section, i] as Path }] : [],
-  );
+  return list.flatMap((entry: unknown, i) => {
+    const at: Path = [section, i];
+    return isObject(entry) && fields.every((field) => fits([...at, field])) ? [{ entry, at }] : [];
+  });
 }
 
-function checkMeaning(file: Loose, bad: ReadonlySet<string>, tell: Tell): void {
+const MEASURE = ["aggregation_type", "field_name", "dimensions", "weighted_by"];
+
+function checkMeaning(file: Loose, fits: Fits, tell: Tell): void {
   for (const section of ["taxes", "catalog", "metrics", "addons", "plans", "coupons"]) {
-    checkUnique(entriesOf(file, section, bad), "code", tell);
+    checkUnique(entriesOf(file, section, fits, ["code"]), "code", tell);
   }
-  checkUnique(entriesOf(file, "webhooks", bad), "url", tell);
-  const metrics = entriesOf(file, "metrics", bad);
-  for (const { entry, at } of metrics) checkMetric(entry as FileMetric, at, tell);
-  for (const { entry, at } of entriesOf(file, "addons", bad)) {
+  checkUnique(entriesOf(file, "webhooks", fits, ["url"]), "url", tell);
+  for (const { entry, at } of entriesOf(file, "metrics", fits, MEASURE)) {
+    checkMetric(entry as FileMetric, at, tell);
+  }
+  for (const { entry, at } of entriesOf(file, "addons", fits, ["catalog_ref", "amount_cents"])) {
     if ((entry.catalog_ref === undefined) === (entry.amount_cents === undefined)) {
       const words = "An add-on needs exactly one price: catalog_ref or amount_cents.";
       tell(entry.catalog_ref === undefined ? at : [...at, "amount_cents"], words);
     }
   }
-  const dimensions = new Map(
-    metrics.map(({ entry }) => [entry.code, (entry as FileMetric).dimensions ?? []]),
-  );
-  const currencies = new Map(
-    entriesOf(file, "catalog", bad).map(({ entry }) => [entry.code, entry.currency ?? "USD"]),
-  );
-  for (const { entry, at } of entriesOf(file, "plans", bad)) {
-    const charges = (entry.charges ?? []) as readonly FileCharge[];
-    for (const [i, charge] of charges.entries()) {
-      const place = [...at, "charges", i];
-      const isGood = checkCharge(charge, place, tell);
-      const named = dimensions.get(charge.metric_ref);
-      if (isGood && named !== undefined) checkPrices(charge, named, place, tell);
-      const currency = currencies.get(charge.catalog_ref);
-      if (currency !== undefined && currency !== entry.currency) {
-        const words = `${charge.catalog_ref} is priced in ${currency}, the plan in ${entry.currency}.`;
-        tell([...place, "catalog_ref"], words);
-      }
-    }
-  }
-  checkMoney(file, bad, tell);
+  checkPlanCharges(file, fits, tell);
+  checkMoney(file, fits, tell);
   if (isObject(file.dunning)) checkDunning(file.dunning, tell);
-  for (const { entry, at } of entriesOf(file, "webhooks", bad)) {
+  for (const { entry, at } of entriesOf(file, "webhooks", fits, ["url"])) {
     const words = urlFault(String(entry.url));
     if (words !== undefined) tell([...at, "url"], `url ${words}.`);
   }
 }
 
-function checkMoney(file: Loose, bad: ReadonlySet<string>, tell: Tell): void {
-  for (const { entry, at } of entriesOf(file, "coupons", bad)) {
+/** Charge by charge: what is wrong with one says nothing about the others. */
+function checkPlanCharges(file: Loose, fits: Fits, tell: Tell): void {
+  const dimensions = new Map(
+    entriesOf(file, "metrics", fits, ["code", "dimensions"]).map(({ entry }) => {
+      return [entry.code, (entry as FileMetric).dimensions ?? []];
+    }),
+  );
+  const currencies = new Map(
+    entriesOf(file, "catalog", fits, ["code", "currency"]).map(({ entry }) => {
+      return [entry.code, entry.currency ?? "USD"];
+    }),
+  );
+  for (const { entry, at } of entriesOf(file, "plans", fits, [])) {
+    const charges: readonly unknown[] = Array.isArray(entry.charges) ? entry.charges : [];
+    for (const [i, each] of charges.entries()) {
+      const place = [...at, "charges", i];
+      if (!isObject(each) || !fits(place)) continue;
+      const charge = each as FileCharge;
+      const isGood = checkCharge(charge, place, tell);
+      const named = dimensions.get(charge.metric_ref);
+      if (isGood && named !== undefined) checkPrices(charge, named, place, tell);
+      const currency = currencies.get(charge.catalog_ref);
+      const isOther = currency !== undefined && currency !== entry.currency;
+      if (isOther && fits([...at, "currency"])) {
+        const words = `${charge.catalog_ref} is priced in ${currency}, the plan in ${entry.currency}.`;
+        tell([...place, "catalog_ref"], words);
+      }
+    }
+  }
+}
+
+function checkMoney(file: Loose, fits: Fits, tell: Tell): void {
+  for (const { entry, at } of entriesOf(file, "coupons", fits, COUPON_TERMS)) {
     checkCoupon(entry as FileCoupon, at, tell);
   }
   const { settings } = file;
-  if (isObject(settings) && !bad.has("settings.payment_url")) {
+  if (isObject(settings) && fits(["settings", "payment_url"])) {
     checkSettings(settings as FileSettings, ["settings"], tell);
   }
 }
 
-function checkUnique(
-  entries: readonly { entry: Entry; at: Path }[],
-  key: string,
-  tell: Tell,
-): void {
+const COUPON_TERMS = ["percent", "amount_cents", "currency"];
+
+function checkUnique(entries: readonly Placed[], key: string, tell: Tell): void {
   const first = new Map<unknown, Path>();
   for (const { entry, at } of entries) {
     const before = first.get(entry[key]);

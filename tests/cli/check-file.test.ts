@@ -320,6 +320,49 @@ describe("a file cannot hurt its reader", () => {
   });
 });
 
+describe("what is wrong with the shape of an entry hides nothing else of it", () => {
+  test("a URL beside a wrong event", () => {
+    const text = `${HEAD}webhooks:\n- {url: "http://example.com", events: [invoice.paid]}\n`;
+    expect(faults(text).map((fault) => fault.split(" ")[1])).toEqual([
+      "webhooks[0].url",
+      "webhooks[0].events[0]",
+    ]);
+  });
+
+  test("the second charge of a plan that lacks a field, and beside a charge that does", () => {
+    const text = `${HEAD}metrics: [{code: calls, name: Calls, aggregation_type: count}]
+plans:
+- code: pro
+  name: Pro
+  currency: USD
+  charges:
+  - {type: standard, metric_ref: calls}
+  - {type: flat_fee}
+  - {type: standard, metric_ref: calls, rate: 5}
+  - {type: flat_fee, catalog_ref: seat, metric_ref: calls}
+`;
+    expect(faults(text).map((fault) => fault.split(" ")[1])).toEqual([
+      "plans[0].interval",
+      "plans[0].charges[0].rate",
+      "plans[0].charges[1]",
+      "plans[0].charges[2].rate",
+      "plans[0].charges[3].metric_ref",
+    ]);
+  });
+
+  test("a metric without a name that aggregates nothing, and a code that is there twice", () => {
+    const text = `${HEAD}metrics:
+- {code: calls, aggregation_type: sum}
+- {code: calls, name: Calls, aggregation_type: count, colour: red}
+`;
+    const found = faults(text).join("\n");
+    expect(found).toContain("metrics[0].name is missing.");
+    expect(found).toContain("metrics[0].field_name is required for sum");
+    expect(found).toContain("metrics[0] has this code already: calls");
+    expect(found).toContain("The key colour is not known here.");
+  });
+});
+
 test.each([
   ["https://example.com/x", undefined],
   ["http://localhost:9000", undefined],
