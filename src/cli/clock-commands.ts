@@ -1,10 +1,11 @@
 // The clock of a sandbox project: show it, freeze it, advance it.
 
 import { Command } from "commander";
+import type { Dues } from "../client/dues.ts";
 import type { ClockReport } from "../client/types.ts";
 import { instant, remote, withConnection } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
-import { plural } from "./output.ts";
+import { clean, plural } from "./output.ts";
 import type { ConnectionFlags } from "./profile.ts";
 import { type Column, tableText } from "./table.ts";
 
@@ -30,11 +31,14 @@ export function clockCommand(io: Io): Command {
         const report = await dues.advanceClock({ to: flags.to });
         if (flags.json) return printJson(io, report);
         io.out(await reportText(io, report));
+        io.out(await unbilledText(dues));
       }),
     );
-  const freeze = remote("freeze", "Stop the clock at an instant, before the first subscription.", [
-    ["dues clock freeze --at 2026-01-01", ""],
-  ])
+  const freeze = remote(
+    "freeze",
+    "Stop the clock at an instant; from a frozen one, travel there.",
+    [["dues clock freeze --at 2026-01-01", ""]],
+  )
     .requiredOption("--at <instant>", "a date, or a timestamp", instant)
     .option("--json", "print JSON")
     .action(
@@ -42,8 +46,10 @@ export function clockCommand(io: Io): Command {
         const report = await dues.freezeClock({ frozen_at: flags.at });
         if (flags.json) return printJson(io, report);
         const travelled = report.periods_closed + report.events.length > 0;
-        if (travelled) io.out(await reportText(io, report));
-        else io.out(`The clock stands at ${report.clock.now}.\n`);
+        if (travelled) {
+          io.out(await reportText(io, report));
+          io.out(await unbilledText(dues));
+        } else io.out(`The clock stands at ${report.clock.now}.\n`);
       }),
     );
   return new Command("clock")
@@ -62,7 +68,22 @@ const EVENT_COLUMNS: readonly Column<Happened>[] = [
   { title: "ID", drop: 1, of: (row) => row.resource_id },
 ];
 
-/** What happened on the way, with what could not. */
+const EXAMPLES = 3;
+
+/** Nothing is billed any more of a subscription that cannot be: it must not be overlooked. */
+async function unbilledText(dues: Dues): Promise<string> {
+  const query = { billing_error: "1", limit: EXAMPLES, count: "1" } as const;
+  const { subscriptions, total_count = 0 } = await dues.listSubscriptions(query);
+  if (total_count === 0) return "";
+  const names = subscriptions.map(({ external_id }) => clean(external_id)).join(", ");
+  const more = total_count > subscriptions.length ? ", …" : "";
+  return [
+    `${plural(total_count, "subscription")} could not be billed: ${names}${more}`,
+    "dues subscriptions list --billing-error says why.\n",
+  ].join("\n");
+}
+
+/** What happened on the way. */
 async function reportText(io: Io, report: ClockReport): Promise<string> {
   const { clock, periods_closed, invoices_created, dunning_steps, events } = report;
   const counts = [

@@ -17,11 +17,14 @@ import { type CheckedFile, checkFile } from "./check-file.ts";
 import { AlreadyReported, CliError, EXIT, type Io, printJson } from "./io.ts";
 import { plural, styled } from "./output.ts";
 import { type LivePlan, livePlans, presentState, projectOf } from "./present-state.ts";
+import { drawLine } from "./progress.ts";
 import { FILE_BYTES_MAX } from "./read-yaml.ts";
 import { renderFaults, renderPlan, stepJson, summary } from "./render-plan.ts";
 import { planSync } from "./sync-plan.ts";
 import type { Request, Step } from "./sync-plan-parts.ts";
+import { findUnbillable, unbillableText } from "./unbillable.ts";
 import { CLEAR_LINE, visible } from "./visible.ts";
+import { measureFor } from "./widths.ts";
 
 export type SyncFlags = {
   readonly dryRun?: boolean;
@@ -93,8 +96,12 @@ export async function sync(io: Io, dues: Dues, file: string, flags: SyncFlags): 
   const live = await livePlans(dues, project_id, present, reprices);
   if (!json) io.out(`${renderPlan(io, steps)}${steps.length > 0 ? "\n" : ""}${summary(steps)}\n`);
   if (!json) io.out(liveText(live));
+  const unbillable = await findUnbillable(dues, project_id, checked.file, present);
+  // Beside JSON it must be seen too: nothing is billed of them from then on.
+  io.err(unbillableText(unbillable));
   if (flags.dryRun || todo.length === 0) {
-    if (json) printJson(io, { steps: steps.map(stepJson), applied: 0, live_plans: live });
+    if (json)
+      printJson(io, { steps: steps.map(stepJson), applied: 0, live_plans: live, unbillable });
     else if (todo.length === 0) io.out("Nothing to do.\n");
     return flags.dryRun && todo.length > 0 ? EXIT.drift : EXIT.done;
   }
@@ -185,7 +192,7 @@ async function apply(
 ): Promise<void> {
   for (const [i, step] of todo.entries()) {
     const line = `[${i + 1}/${todo.length}] ${step.act} ${step.section} ${visible(step.key)}`;
-    if (io.progress) io.err(`${CLEAR_LINE}${line}`);
+    if (io.progress) drawLine(io, line, await measureFor([line]));
     else if (!flags.json) io.err(`${line}\n`);
     let made: Secret | undefined;
     try {
