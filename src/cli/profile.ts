@@ -119,11 +119,15 @@ export function readProfile(file: string): Profile | undefined {
   throw new CliError("failed", `${file} holds no profile.`, "Remove it and run dues login.");
 }
 
-/** Readable by its owner only. Renamed into place, so that it is never half written. */
 export function keepProfile(file: string, profile: Profile): void {
+  writePrivate(file, profile);
+}
+
+/** Readable by its owner only. Renamed into place, so that it is never half written. */
+export function writePrivate(file: string, value: object): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify(profile, null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   chmodSync(draft, 0o600);
   renameSync(draft, file);
 }

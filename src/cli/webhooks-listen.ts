@@ -2,7 +2,7 @@
 // machine, signed as the service signs them. It registers no endpoint, and shows only messages that
 // are committed while it runs.
 
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
 import type { WebhookMessage } from "../client/types.ts";
@@ -10,17 +10,27 @@ import { monotonicMs, wallMs } from "../clock.ts";
 import { remote, withConnection } from "./command.ts";
 import { pause, untilStopped } from "./follow.ts";
 import { CliError, type Io } from "./io.ts";
+import { keptSecret, newSecret } from "./listen-secret.ts";
 import type { ConnectionFlags } from "./profile.ts";
+import { visibleJson } from "./visible.ts";
 
 const ANSWER_MS = 10_000;
 const PAGE = 1_000;
 
-type Flags = ConnectionFlags & { readonly forward?: string; readonly events?: string };
+type Flags = ConnectionFlags & {
+  readonly forward?: string;
+  readonly events?: string;
+  readonly print?: boolean;
+};
 
 export type ListenTerms = {
   readonly forward: string | undefined;
   /** Undefined means all. */
   readonly events?: readonly string[];
+  /** What forwarded messages are signed with; a new one where none is kept. */
+  readonly secret?: string;
+  /** Whether the body of each message is shown below its line. */
+  readonly print?: boolean;
   readonly signal: AbortSignal;
 };
 
@@ -29,18 +39,24 @@ export function listenCommand(io: Io): Command {
     ["dues webhooks listen", "a line for every message"],
     ["dues webhooks listen --forward http://localhost:3000/hook", "and post it there, signed"],
     ["dues webhooks listen --events invoice.created,payment.succeeded", "only these"],
+    ["dues webhooks listen --print", "with their payloads"],
   ])
     .option("--forward <url>", "where to post each message")
     .option("--events <codes>", "event codes, separated by commas")
+    .option("--print", "show the payload of each message")
     .addHelpText(
       "after",
       `
 A sandbox project tells every message; of a live one only those are seen that some endpoint is
-subscribed to. Ctrl-C ends it.`,
+subscribed to. The secret stays the same for a service and project. Ctrl-C ends it.`,
     )
     .action(
-      withConnection<Flags>(io, async ({ dues }, flags) => {
-        await untilStopped(async (signal) => listen(io, dues, await termsOf(flags, signal)));
+      withConnection<Flags>(io, async ({ dues, profile }, flags) => {
+        await untilStopped(async (signal) => {
+          const terms = await termsOf(flags, signal);
+          const kept = terms.forward === undefined ? {} : { secret: keptSecret(io, profile) };
+          await listen(io, dues, { ...terms, ...kept });
+        });
       }),
     );
 }
@@ -57,13 +73,12 @@ async function termsOf(flags: Flags, signal: AbortSignal): Promise<ListenTerms> 
     const hint = `Known are ${WEBHOOK_EVENTS.join(", ")}.`;
     throw new CliError("usage", `There is no event "${unknown}".`, hint);
   }
-  return { forward, signal, ...(events && { events }) };
+  return { forward, signal, print: flags.print === true, ...(events && { events }) };
 }
 
 /** Shows what is committed from now on, in commit order, until the signal aborts. */
 export async function listen(io: Io, dues: Dues, terms: ListenTerms): Promise<void> {
-  const { forward, events, signal } = terms;
-  const secret = `whsec_${randomBytes(32).toString("base64")}`;
+  const { forward, events, signal, secret = newSecret() } = terms;
   let cursor = await endOf(dues);
   if (forward === undefined) io.err("Listening. Ctrl-C ends it.\n");
   else io.err(`Listening, and forwarding to ${forward}. Ctrl-C ends it.\nSecret: ${secret}\n`);
@@ -75,9 +90,15 @@ export async function listen(io: Io, dues: Dues, terms: ListenTerms): Promise<vo
       if (events !== undefined && !events.includes(message.event)) continue;
       const came = forward === undefined ? "" : await post(forward, secret, message);
       io.out(`${message.created_at}  ${message.event.padEnd(34)}  ${message.id}${came}\n`);
+      if (terms.print) io.out(`${indented(message.body)}\n`);
     }
     if (!page.has_more) await pause(signal);
   }
+}
+
+/** A body is JSON on one line: here it is to be read. */
+function indented(body: string): string {
+  return visibleJson(JSON.stringify(JSON.parse(body), null, 2)).replace(/^/gm, "  ");
 }
 
 /** The cursor after the last message; undefined when there is none. */

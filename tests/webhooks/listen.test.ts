@@ -31,7 +31,12 @@ beforeEach(async () => {
 });
 
 /** Starts listening and returns once it does. */
-async function start(terms: { forward?: string; events?: readonly string[] }) {
+async function start(terms: {
+  forward?: string;
+  events?: readonly string[];
+  secret?: string;
+  print?: boolean;
+}) {
   const said = { out: "", err: "" };
   const io: Io = {
     settings: readClientSettings({}),
@@ -77,6 +82,18 @@ const settled = (count: number, cursor?: string): Promise<Json> =>
   }, 10_000);
 
 describe("dues webhooks listen", () => {
+  test("shows payloads when asked, and signs with the secret that is kept", async () => {
+    const receiver = await Receiver.start();
+    const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+    const listening = await start({ forward: receiver.url(), secret, print: true });
+    expect(listening.secret()).toBe(secret);
+    await emitPayments(app, 1, 1, "commit", project);
+    await until(() => listening.said.out.includes("payment.succeeded"));
+    await until(() => listening.said.out.includes('\n    "event": "payment.succeeded"'));
+    await listening.stop();
+    await receiver.close();
+  });
+
   test("forwards what happens from now on, signed with the secret it prints", async () => {
     await emitPayments(app, 1, 1, "commit", project);
     await settled(1);
