@@ -2,9 +2,9 @@
 
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
-import type { CreateKeyBody } from "../client/types.ts";
+import type { CreateKeyBody, Project } from "../client/types.ts";
 import { openInBrowser } from "./browser.ts";
-import { command, remote, withConnection } from "./command.ts";
+import { command, connectionFlags, remote, withConnection } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { fields } from "./output.ts";
 import {
@@ -81,12 +81,16 @@ function whoamiCommand(io: Io): Command {
       withConnection<Flags>(io, async ({ dues, profile, from }, flags) => {
         const { token, organization } = await dues.getCurrentKey();
         const { base_url, project_id } = profile;
-        if (flags.json) return printJson(io, { token, organization, base_url, project_id, from });
+        const { projects } = await dues.listProjects({});
+        const project = projects.find(({ id }) => id === project_id);
+        if (flags.json) {
+          return printJson(io, { token, organization, base_url, project_id, project, from });
+        }
         io.out(
           fields({
             service: base_url,
             organization: `${organization.name} (${organization.slug})`,
-            project: project_id ?? "none chosen",
+            project: project === undefined ? (project_id ?? "none chosen") : projectName(project),
             token: `${token.name} (${token.key_prefix}…)`,
             scopes: token.scopes.join(", "),
             from,
@@ -94,6 +98,11 @@ function whoamiCommand(io: Io): Command {
         );
       }),
     );
+}
+
+/** As --project takes it: "main/test (sandbox)". */
+function projectName({ workspace_slug, slug, mode }: Project): string {
+  return `${workspace_slug}/${slug} (${mode})`;
 }
 
 export function keyCommands(io: Io): Command[] {
@@ -189,8 +198,8 @@ function openCommand(io: Io): Command {
     ["dues open --print", "only say where it is"],
   ])
     .option("--print", "print the address and open nothing")
-    .action(async (flags: ConnectionFlags & { print?: boolean }) => {
-      const { profile } = await connect(io, flags);
+    .action(async (flags: ConnectionFlags & { print?: boolean }, self: Command) => {
+      const { profile } = await connect(io, connectionFlags(flags, self));
       const url = `${profile.base_url}/docs`;
       io.out(`${url}\n`);
       if (!flags.print) openInBrowser(url);

@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { Dues } from "../client/dues.ts";
-import type { PreviewInvoiceReply, SubscriptionUsage } from "../client/types.ts";
+import type { Invoice, PreviewInvoiceReply, SubscriptionUsage } from "../client/types.ts";
 import { BILLING_TIMES, CHANGE_TIMES, TRIAL_DAYS_MAX } from "../schema/words.ts";
 import {
   calendarDate,
@@ -212,6 +212,7 @@ export function addOnActions(io: Io): Command[] {
 export function paymentActions(io: Io): Command[] {
   type Record = Flags & {
     amount?: number;
+    allowOverpayment?: boolean;
     provider: string;
     providerPaymentId?: string;
     reference?: string;
@@ -220,9 +221,14 @@ export function paymentActions(io: Io): Command[] {
   const made = remote("record", "Record a payment of an invoice: all that is due, or a part.", [
     ["dues payments record INV-2026-0001", "all that is due"],
     ["dues payments record INV-2026-0001 --amount 5000 --reference 'cheque 12'", "50.00 of it"],
+    [
+      "dues payments record INV-2026-0001 --amount 20000 --allow-overpayment",
+      "what is too much becomes credit",
+    ],
   ])
     .argument("<invoice>", "id or number")
     .option("--amount <cents>", "in the smallest currency unit", wholeNumber(1, 1e15))
+    .option("--allow-overpayment", "more than is due: the rest is kept as credit")
     .option("--provider <name>", "who took the money", "manual")
     .option("--provider-payment-id <id>", "the provider's reference: recorded once")
     .option("--reference <text>", "a note")
@@ -233,17 +239,33 @@ export function paymentActions(io: Io): Command[] {
       if (invoice.amount_due_cents === 0 && flags.amount === undefined) {
         throw new CliError("failed", `Nothing is due on ${invoice.number}.`);
       }
+      refuseTooMuch(invoice, flags);
       return dues.recordPayment({
         invoice_id: invoice.id,
         amount_cents: flags.amount ?? invoice.amount_due_cents,
         currency: invoice.currency,
         provider: flags.provider,
         provider_payment_id: flags.providerPaymentId ?? randomUUID(),
+        ...(flags.allowOverpayment === true && { allow_overpayment: true }),
         ...(flags.reference !== undefined && { reference: flags.reference }),
         ...(flags.paidAt !== undefined && { paid_at: flags.paidAt }),
       });
     }),
   ];
+}
+
+/** The service refuses it too; here the amounts have their currency. */
+function refuseTooMuch(
+  { number, amount_due_cents, currency }: Invoice,
+  { amount = 0, allowOverpayment }: { amount?: number; allowOverpayment?: boolean },
+): void {
+  if (amount <= amount_due_cents || allowOverpayment === true) return;
+  const due = money(amount_due_cents, currency);
+  throw new CliError(
+    "failed",
+    `${money(amount, currency)} is more than is due on ${number}: ${due}.`,
+    "--allow-overpayment keeps the rest as credit. Amounts are in the smallest unit: 5000 is 50.00.",
+  );
 }
 
 export function invoiceActions(io: Io): Command[] {

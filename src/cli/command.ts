@@ -24,12 +24,25 @@ export function group(name: string, says: string, inner: readonly Command[]): Co
   return all.addHelpText("after", `\nExample:\n  $ dues ${name} ${first?.name() ?? ""} --help`);
 }
 
+/** They can stand in front of a command's name too. */
+export const CONNECTION_OPTIONS = [
+  ["--url <url>", "address of the service (DUES_URL)"],
+  ["--token-file <file>", "file that holds the token (DUES_TOKEN)"],
+  ["--project <project>", "id or slug of the project (DUES_PROJECT)"],
+] as const;
+
 /** A command that talks to the service. */
 export function remote(name: string, says: string, examples: readonly Example[]): Command {
-  return command(name, says, examples)
-    .option("--url <url>", "address of the service (DUES_URL)")
-    .option("--token-file <file>", "file that holds the token (DUES_TOKEN)")
-    .option("--project <project>", "id or slug of the project (DUES_PROJECT)");
+  const made = command(name, says, examples);
+  for (const [flags, words] of CONNECTION_OPTIONS) made.option(flags, words);
+  return made;
+}
+
+/** What was given with the command counts before what stood in front of its name. */
+export function connectionFlags<Flags extends ConnectionFlags>(flags: Flags, self: Command): Flags {
+  let root = self;
+  while (root.parent !== null) root = root.parent;
+  return { ...root.opts<ConnectionFlags>(), ...flags };
 }
 
 /** An action that connects first. Commander passes the arguments, the flags and the command. */
@@ -38,7 +51,7 @@ export function withConnection<Flags extends ConnectionFlags>(
   work: (connection: Connection, flags: Flags, ...args: string[]) => Promise<void>,
 ): (...given: unknown[]) => Promise<void> {
   return async (...given) => {
-    const flags = given.at(-2) as Flags;
+    const flags = connectionFlags(given.at(-2) as Flags, given.at(-1) as Command);
     const args = given.slice(0, -2) as string[];
     await work(await connect(io, flags), flags, ...args);
   };

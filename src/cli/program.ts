@@ -15,12 +15,13 @@ import {
 import { analyticsCommand } from "./analytics-command.ts";
 import { apiCommand } from "./api-command.ts";
 import { clockCommand } from "./clock-commands.ts";
-import { group } from "./command.ts";
-import { completionCommand } from "./completion.ts";
+import { CONNECTION_OPTIONS, command, group } from "./command.ts";
+import { COMPLETE, completionCommand, completionText } from "./completion.ts";
 import { creditsCommand, customerActions } from "./customer-commands.ts";
 import { creditNotePdfCommand, invoicePdfCommand } from "./document-commands.ts";
 import { eventCommands } from "./event-commands.ts";
 import { fileCommands } from "./file-commands.ts";
+import { inFlags, propertyHint } from "./flag-words.ts";
 import { AlreadyReported, CliError, EXIT, EXIT_WORDS, type Io } from "./io.ts";
 import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./list-commands.ts";
 import { logCommand } from "./log-command.ts";
@@ -51,7 +52,10 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
     .version(VERSION)
     .showHelpAfterError("(add --help for what this command takes)")
     .showSuggestionAfterError(true)
+    .enablePositionalOptions()
+    .helpCommand(false)
     .addHelpText("after", helpText());
+  for (const [flags, says] of CONNECTION_OPTIONS) program.option(flags, says);
   const all = [
     ...server,
     ...fileCommands(io),
@@ -95,11 +99,31 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
     group("keys", "The organization's tokens.", keyCommands(io)),
     apiCommand(io),
     mcpCommand(io),
-    completionCommand(io, () => program),
+    completionCommand(io),
+    helpCommand(() => program),
   ];
   for (const each of all) program.addCommand(each);
   captureOutput(program, io);
   return program;
+}
+
+/** Of a command or of one inside a group: `dues help events import`. */
+function helpCommand(root: () => Command): Command {
+  return command("help", "Show what a command takes.", [["dues help events import", ""]])
+    .argument("[command...]", "its name")
+    .action((words: readonly string[], _flags: object, self: Command) => {
+      let at = root();
+      for (const word of words) {
+        const inner = at.commands.find((each) => each.name() === word);
+        if (inner === undefined) {
+          self.error(
+            `error: there is no command ${words.join(" ")}; dues help shows what there is`,
+          );
+        }
+        at = inner;
+      }
+      at.outputHelp();
+    });
 }
 
 /** Makes commander write through `io`, and throw instead of ending the process. */
@@ -134,15 +158,21 @@ export async function runProgram(
   server: readonly Command[],
   args: readonly string[],
 ): Promise<number> {
+  let ran: Command | undefined;
   try {
-    await buildProgram(io, server).parseAsync([...args], { from: "user" });
+    const program = buildProgram(io, server);
+    program.hook("preAction", (_program, command) => {
+      ran = command;
+    });
+    if (args[0] === COMPLETE) io.out(completionText(program, args.slice(1)));
+    else await program.parseAsync([...args], { from: "user" });
     return EXIT.done;
   } catch (error) {
-    return failure(io, error);
+    return failure(io, error, ran);
   }
 }
 
-function failure(io: Io, error: unknown): number {
+function failure(io: Io, error: unknown, ran: Command | undefined): number {
   if (error instanceof AlreadyReported) return error.exit;
   if (error instanceof CommanderError) {
     const isHelp = /^commander\.(help|helpDisplayed|version)$/.test(error.code);
@@ -153,18 +183,21 @@ function failure(io: Io, error: unknown): number {
     io.err(`dues: ${visible(error.message)}\n${hint}`);
     return error.exit;
   }
-  if (error instanceof DuesError) return refusal(io, error);
+  if (error instanceof DuesError) return refusal(io, error, ran);
   io.err(`dues: ${error instanceof Error ? error.message : String(error)}\n`);
   return EXIT.failed;
 }
 
-function refusal(io: Io, error: DuesError): number {
+function refusal(io: Io, error: DuesError, ran: Command | undefined): number {
   const { status, code, message, details, request_id } = error;
+  const shown = (text: string) => visible(inFlags(text, ran));
   const more = details
     .slice(1)
-    .map((each) => `  ${visible(each.message ?? `${each.field}: ${each.code}`)}\n`);
+    .map((each) => `  ${shown(each.message ?? `${each.field}: ${each.code}`)}\n`);
   const trace = request_id !== undefined && status >= 500 ? ` (request ${request_id})` : "";
-  io.err(`dues: ${visible(message)}${trace}\n${more.join("")}`);
+  const hint = propertyHint(message, ran);
+  io.err(`dues: ${shown(message)}${trace}\n${more.join("")}`);
+  if (hint !== undefined) io.err(`${hint}\n`);
   if (status === 0) {
     io.err("Is the service running there? npm start runs the trial.\n");
     return EXIT.unreachable;

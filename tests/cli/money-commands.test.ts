@@ -115,7 +115,7 @@ describe("grants", () => {
     const args = ["grants", "add", "--amount", "5", "--kind", "free"];
     expect(await failed(...args, "--customer", "nobody")).toContain("customer");
     const past = [...args, "--customer", "acme", "--expires", "2026-01-10"];
-    expect(await failed(...past)).toContain("expires_at");
+    expect(await failed(...past)).toContain("--expires must lie in the future");
   });
 });
 
@@ -198,6 +198,6 @@ test("invoices show discount and tax where there are some, in lists and previews
   expect(preview).toContain("\nWelcome, 10 %: -2.20 USD\nVAT, 20 % of 19.80 USD: 3.96 USD\nTotal");
   await ok("clock", "advance", "--to", "2026-02-01");
   const list = await ok("invoices", "list", "--customer", "acme", "--limit", "1");
-  expect(list).toMatch(/^NUMBER +STATUS +DISCOUNT +TAX +TOTAL +DUE /);
+  expect(list).toMatch(/^NUMBER +CUSTOMER +STATUS +DISCOUNT +TAX +TOTAL +DUE /);
   expect(list).toMatch(/ 2\.20 USD +3\.96 USD +23\.76 USD /);
 });

@@ -61,7 +61,7 @@ test("a customer, from the first day to a paid bill", async () => {
   expect((await json("events", "get", "t1")).event).toMatchObject({ properties: { n: 400 } });
   const unknown = await shell.run(["events", "get", "a/b"]);
   expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("transaction_id")]);
-  expect(await ok("usage", "ext:acme-pro")).toContain("calls: 400 at 0.25 = 100.00 USD");
+  expect(await ok("usage", "ext:acme-pro")).toContain("Calls: 400 at 0.25 = 100.00 USD");
   const { invoice_preview } = await json("invoices", "preview", "acme-pro", "--at", "period_end");
   expect(invoice_preview.total_cents).toBe(2200 + 10_000 + 5000);
 
@@ -255,6 +255,55 @@ test.each([
   expect(ran.err).toMatch(/There is no .* nope\./);
 });
 
+test("whoami names the project as --project takes it", async () => {
+  expect(await ok("whoami")).toMatch(/^project +main\/test \(sandbox\)$/m);
+  expect((await json("whoami")).project).toMatchObject({ slug: "test", mode: "sandbox" });
+});
+
+test.each(["subscriptions", "invoices", "payments", "grants", "credit-notes"])(
+  "a filter of %s by a customer that there is not is an error",
+  async (name) => {
+    for (const ref of ["ext:nobody", "nobody", "00000000-0000-7000-8000-000000000000"]) {
+      const ran = await shell.run([name, "list", "--customer", ref]);
+      expect(ran, ref).toMatchObject({ code: 1, out: "" });
+      expect(ran.err).toContain(`There is no customer ${ref}.`);
+    }
+  },
+);
+
+test("a customer is found by the short id that lists and pages show", async () => {
+  await ok("customers", "create", "--external-id", "shorty", "--name", "Shorty");
+  const { customer } = await json("customers", "get", "shorty");
+  const found = await json("customers", "get", customer.short_id);
+  expect(found.customer.id).toBe(customer.id);
+  // What looks like a short id can be somebody's own name for a customer.
+  await ok("customers", "create", "--external-id", "cust_zzzz", "--name", "Zed");
+  expect((await json("customers", "get", "ext:cust_zzzz")).customer.name).toBe("Zed");
+});
+
+test("more than is due is told with its currency, and taken with --allow-overpayment", async () => {
+  await ok("customers", "create", "--external-id", "over", "--name", "Over");
+  const applied = await json("addons", "apply", "setup", "--customer", "over");
+  const { invoice } = await json("invoices", "get", applied.applied_add_on.invoice_id);
+  const much = ["payments", "record", invoice.number, "--amount", "6000"];
+  const ran = await shell.run(much);
+  expect(ran.code).toBe(1);
+  expect(ran.err).toContain(`60.00 USD is more than is due on ${invoice.number}: 50.00 USD.`);
+  expect(ran.err).toContain("--allow-overpayment");
+  const { payment } = await json(...much, "--allow-overpayment");
+  expect(payment.amount_cents).toBe(6000);
+});
+
+test("refusals name flags, not fields of the API", async () => {
+  const none = await shell.run(["events", "list"]);
+  expect(none.code).toBe(1);
+  expect(none.err).toContain("Name a --subscription, or ask for --state unbillable.");
+  const create = ["subscriptions", "create", "--customer", "over", "--plan", "pro"];
+  const { err } = await shell.run(create);
+  expect(err).toContain('The property "seats" must be a decimal of 0 or more; it is missing.');
+  expect(err).toContain("For example: --property seats=5");
+});
+
 test("lists page as far as asked: --limit, --all, and a word when there are more", async () => {
   const id = await shell.project("paging");
   for (let i = 0; i < 12; i++) {
@@ -301,9 +350,7 @@ describe("tokens and profiles", () => {
     const file = join(shell.folder, "config", "dues", "profile.json");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ base_url: shell.url });
-    expect((await shell.run(["whoami"], { env: bare })).out).toContain(
-      shell.app.profile.project_id,
-    );
+    expect((await shell.run(["whoami"], { env: bare })).out).toMatch(/^project +main\/test /m);
     expect((await shell.run(["logout"], { env: bare })).code).toBe(0);
     expect((await shell.run(["whoami"], { env: bare })).code).toBe(77);
   });

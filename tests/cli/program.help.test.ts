@@ -1,9 +1,7 @@
 // Every command explains itself, and the tool behaves in pipes.
 
-import { execFileSync } from "node:child_process";
 import type { Command } from "commander";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { commandWords } from "../../src/cli/completion.ts";
 import { EXIT, type Io } from "../../src/cli/io.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { serviceCommands } from "../../src/cli/service-commands.ts";
@@ -18,7 +16,13 @@ afterAll(() => shell.close());
 
 const io = {} as Io;
 const program = buildProgram(io, serviceCommands(io));
-const commands = commandWords(program).map(({ path }) => path.split(" ").filter(Boolean));
+const commands = pathsOf(program);
+
+/** Every command by the words that lead to it. */
+function pathsOf(at: Command, path: readonly string[] = []): (readonly string[])[] {
+  const inner = at.commands.flatMap((each) => pathsOf(each, [...path, each.name()]));
+  return [path, ...inner];
+}
 
 test("every command has help with a description and an example", async () => {
   expect(commands.length).toBeGreaterThan(50);
@@ -28,18 +32,14 @@ test("every command has help with a description and an example", async () => {
     expect(ran.code, name).toBe(0);
     expect(ran.out, name).toContain(`Usage: dues ${name}`.trim());
     expect(ran.out, name).toMatch(/\n {2}\$ /);
-    if (path.length > 0) expect(descriptionOf(path), name).not.toBe("");
+    if (path.length > 0) expect(commandAt(path)?.description(), name).not.toBe("");
   }
 });
 
-function descriptionOf(path: readonly string[]): string {
-  return (
-    path
-      .reduce<Command | undefined>(
-        (at, name) => at?.commands.find((each) => each.name() === name),
-        program,
-      )
-      ?.description() ?? ""
+function commandAt(path: readonly string[]): Command | undefined {
+  return path.reduce<Command | undefined>(
+    (at, name) => at?.commands.find((each) => each.name() === name),
+    program,
   );
 }
 
@@ -68,7 +68,8 @@ test.each([
 });
 
 test("a token is never taken from the argument list", () => {
-  const flags = commandWords(program).flatMap(({ words }) => words);
+  const flags = commands.flatMap((path) => commandAt(path)?.options.map(({ long }) => long) ?? []);
+  expect(flags).toContain("--token-file");
   expect(flags).not.toContain("--token");
 });
 
@@ -104,32 +105,28 @@ test("a wrong token and a weak one have their own exit code", async () => {
   expect(weak.code).toBe(77);
 });
 
-test("completion of bash offers what comes next", async () => {
-  const { out } = await shell.run(["completion", "bash"]);
-  const offered = (...words: string[]) =>
-    execFileSync(
-      "bash",
-      [
-        "-c",
-        `${out}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _dues; echo "\${COMPREPLY[@]}"`,
-        "x",
-        "dues",
-        ...words,
-      ],
-      {
-        encoding: "utf8",
-      },
-    )
-      .trim()
-      .split(" ");
-  expect(offered("cust")).toEqual(["customers"]);
-  expect(offered("customers", "")).toEqual(expect.arrayContaining(["list", "get", "create"]));
-  expect(offered("sync", "--dry")).toEqual(["--dry-run"]);
-  expect(offered("sync", "file.yaml", "--js")).toEqual(["--json"]);
+test("help is found for a command inside a group too", async () => {
+  const { out, code } = await shell.run(["help", "events", "import"]);
+  expect(code).toBe(0);
+  expect(out).toBe((await shell.run(["events", "import", "--help"])).out);
+  expect((await shell.run(["help"])).out).toBe((await shell.run(["--help"])).out);
+  const wrong = await shell.run(["help", "events", "eat"]);
+  expect(wrong.code).toBe(64);
+  expect(wrong.err).toContain("there is no command events eat");
 });
 
-test.each(["zsh", "fish"])("completion of %s names every command", async (name) => {
-  const { out, code } = await shell.run(["completion", name]);
-  expect(code).toBe(0);
-  for (const path of commands) expect(out).toContain(path.at(-1) ?? "");
+test("where to connect can be said in front of the command", async () => {
+  const id = await shell.project("before-it");
+  const { project_id } = shell.app.profile;
+  const asked = async (...args: string[]) => {
+    return JSON.parse((await shell.run([...args, "--json"])).out).project_id;
+  };
+  expect(await asked("--project", "main/before-it", "whoami")).toBe(id);
+  expect(await asked("whoami", "--project", "main/before-it")).toBe(id);
+  expect(await asked("--project", "main/before-it", "whoami", "--project", project_id)).toBe(
+    project_id,
+  );
+  expect((await shell.run(["--url", "http://127.0.0.1:9", "open", "--print"])).out).toContain(
+    "http://127.0.0.1:9/docs",
+  );
 });
