@@ -18,6 +18,7 @@ import { clockCommand } from "./clock-commands.ts";
 import { CONNECTION_OPTIONS, command, group } from "./command.ts";
 import { COMPLETE, completionCommand, completionText } from "./completion.ts";
 import { creditsCommand, customerActions } from "./customer-commands.ts";
+import { demoCommand } from "./demo/demo-command.ts";
 import { creditNotePdfCommand, invoicePdfCommand } from "./document-commands.ts";
 import { eventCommands } from "./event-commands.ts";
 import { fileCommands } from "./file-commands.ts";
@@ -97,6 +98,7 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
     ...accountCommands(io),
     group("projects", "The organization's projects.", projectCommands(io)),
     group("keys", "The organization's tokens.", keyCommands(io)),
+    demoCommand(io),
     apiCommand(io),
     mcpCommand(io),
     completionCommand(io),

@@ -1,0 +1,110 @@
+// A customer of the demo while the year runs: how it comes in, and what it sends.
+
+import type { Dues } from "../../client/dues.ts";
+import type { UsageEventInput } from "../../client/types.ts";
+import { CliError } from "../io.ts";
+import { daysBetween } from "./calendar.ts";
+import type { Company } from "./company.ts";
+import type { Story } from "./stories.ts";
+import { usageOf } from "./usage.ts";
+
+export type Actor = {
+  readonly story: Story;
+  readonly customer_id: string;
+  plan: string;
+  /** Undefined before it comes, and after it has left. */
+  sent_until: Date | undefined;
+};
+
+export async function makeActors(dues: Dues, stories: readonly Story[]): Promise<Actor[]> {
+  const actors: Actor[] = [];
+  // One after the other: ids rise, and with them the order of invoice numbers.
+  for (const story of stories) {
+    const { customer } = await dues.createCustomer(story.customer);
+    const { plan } = story;
+    actors.push({ story, customer_id: customer.id, plan, sent_until: undefined });
+  }
+  return actors;
+}
+
+export function planIdOf(company: Company, code: string): string {
+  const id = company.plans.get(code);
+  if (id === undefined) throw new CliError("failed", `The demo has no plan ${code}.`);
+  return id;
+}
+
+/** Subscribes, with the coupon and the money that the story has. */
+export async function join(dues: Dues, company: Company, actor: Actor, now: Date): Promise<void> {
+  const { story, customer_id } = actor;
+  const { coupon, wallet, free_cents, joins } = story;
+  const coupon_id = coupon === undefined ? undefined : company.coupons.get(coupon);
+  if (coupon_id !== undefined) await dues.applyCoupon(coupon_id, { customer_id });
+  const starts = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), joins.day));
+  const { customer } = story;
+  if (free_cents !== undefined) {
+    const name = "Startup credit";
+    await dues.createGrant({ customer_id, amount_cents: free_cents, kind: "free", name });
+  }
+  if (wallet !== undefined) await fillWallet(dues, actor, wallet);
+  await dues.createSubscription({
+    external_id: customer.external_id,
+    customer_id,
+    plan_id: planIdOf(company, story.plan),
+    properties: { seats: story.seats },
+    ...(starts > now && { starts_at: starts.toISOString() }),
+  });
+  actor.sent_until = starts > now ? starts : now;
+}
+
+async function fillWallet(
+  dues: Dues,
+  { customer_id, story }: Actor,
+  { prepaid_cents, low_cents }: NonNullable<Story["wallet"]>,
+): Promise<void> {
+  const name = "Prepaid";
+  const { grant } = await dues.createGrant({
+    ...{ customer_id, amount_cents: prepaid_cents, kind: "paid", name },
+  });
+  if (grant.invoice_id !== null) {
+    const { invoice } = await dues.getInvoice(grant.invoice_id);
+    await dues.recordPayment({
+      ...{ invoice_id: invoice.id, amount_cents: invoice.amount_due_cents },
+      ...{ currency: invoice.currency, provider: "stripe" },
+      provider_payment_id: `pi_${invoice.number}`,
+    });
+  }
+  const terms = { low_balance_cents: low_cents, top_up_cents: prepaid_cents };
+  await dues.setWallet(customer_id, story.customer.currency ?? "USD", terms);
+}
+
+const HELD_BACK_FROM = 27;
+
+/** What all of them used since they last sent, up to `now`; those that report late keep some. */
+export function usageSince(actors: readonly Actor[], now: Date, seed: number): UsageEventInput[] {
+  return actors.flatMap((actor) => {
+    const { story, plan, sent_until } = actor;
+    if (sent_until === undefined || sent_until >= now) return [];
+    const isHeld = story.reports_late === true && now.getUTCDate() >= HELD_BACK_FROM;
+    const until = isHeld
+      ? new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), HELD_BACK_FROM))
+      : now;
+    const days = daysBetween(sent_until, until);
+    // An evening ends a day: what follows begins with the next.
+    if (days.length > 0) actor.sent_until = new Date(sent_until.getTime() + days.length * DAY_MS);
+    return days.flatMap((day) => usageOf(story, plan, day, seed));
+  });
+}
+
+const DAY_MS = 24 * 3_600 * 1_000;
+const BATCH = 5_000;
+
+export async function sendUsage(dues: Dues, events: readonly UsageEventInput[]): Promise<number> {
+  for (let i = 0; i < events.length; i += BATCH) {
+    const batch = events.slice(i, i + BATCH);
+    const { refused, results } = await dues.sendEventBatch({ events: batch });
+    if (refused === 0) continue;
+    const why = results.find(({ error }) => error !== undefined)?.error?.message;
+    throw new CliError("failed", `${refused} usage events were refused: ${why}`);
+  }
+  return events.length;
+}

@@ -1,0 +1,162 @@
+// The demo's year: the clock goes from stop to stop, and at each customers come, use, change and
+// pay. Everything goes through the public API, as an application would do it.
+
+import type { Dues } from "../../client/dues.ts";
+import { type Actor, join, makeActors, planIdOf, sendUsage, usageSince } from "./actors.ts";
+import { dayOf, lastEveningOf, monthName } from "./calendar.ts";
+import { type Company, foundCompany } from "./company.ts";
+import { customerBodies } from "./customers.ts";
+import {
+  billWork,
+  creditPart,
+  creditWhole,
+  payLate,
+  payPromptly,
+  voidNewest,
+  writeOff,
+} from "./money.ts";
+import { type Change, storiesOf } from "./stories.ts";
+
+export type Size = { readonly customers: number; readonly months: number; readonly seed: number };
+
+export type Told = { readonly part: number; readonly words: string };
+
+/** Four stops a month: a week, the middle, when payments are late, and the last evening. */
+const STOPS = 5;
+
+export type Year = { readonly actors: readonly Actor[]; readonly events: number };
+
+export async function liveYear(dues: Dues, size: Size, tell: (told: Told) => void): Promise<Year> {
+  const steps = (size.months + 1) * STOPS;
+  let [step, invoices] = [0, 0];
+  const told = (words: string) => tell({ part: Math.min(step++ / steps, 1), words });
+  told("the company");
+  await dues.freezeClock({ frozen_at: dayOf(0, 1).toISOString() });
+  const company = await foundCompany(dues);
+  const { customers, months, seed } = size;
+  const actors = await makeActors(dues, storiesOf(customerBodies(customers), seed, months));
+  let events = 0;
+  const goTo = async (month: number, to: Date) => {
+    told(`${monthName(month)}, ${invoices} invoices`);
+    invoices += (await dues.advanceClock({ to: to.toISOString() })).invoices_created;
+    events += await sendUsage(dues, usageSince(actors, to, seed));
+  };
+  for (let month = 0; month < months; month++) {
+    await newcomers(dues, company, actors, month);
+    await goTo(month, dayOf(month, 8));
+    await act(dues, company, actors, month, isBeforePayment);
+    await payPromptly(dues, actors, month);
+    await goTo(month, dayOf(month, 16));
+    await act(dues, company, actors, month, (change) => !isBeforePayment(change));
+    await goTo(month, dayOf(month, 24));
+    await payLate(dues, actors, month);
+    await goTo(month, lastEveningOf(month));
+    await goTo(month + 1, dayOf(month + 1, 1));
+  }
+  await goTo(months, dayOf(months, 8));
+  await payPromptly(dues, actors, months);
+  await lastSignUps(dues, company, actors, months);
+  await goTo(months, dayOf(months, 12));
+  return { actors, events };
+}
+
+async function newcomers(
+  dues: Dues,
+  company: Company,
+  actors: readonly Actor[],
+  month: number,
+): Promise<void> {
+  for (const actor of actors) {
+    if (actor.story.joins.month === month) await join(dues, company, actor, dayOf(month, 1));
+  }
+}
+
+/** What is taken back of an invoice is so before it would be paid. */
+function isBeforePayment({ act }: Change): boolean {
+  return act === "credit_whole" || act === "void";
+}
+
+async function act(
+  dues: Dues,
+  company: Company,
+  actors: readonly Actor[],
+  month: number,
+  wanted: (change: Change) => boolean,
+): Promise<void> {
+  for (const actor of actors) {
+    for (const change of actor.story.changes) {
+      if (change.month === month && wanted(change)) await make(dues, company, actor, change);
+    }
+  }
+}
+
+async function make(dues: Dues, company: Company, actor: Actor, change: Change): Promise<void> {
+  const { customer_id, story } = actor;
+  const ref = `ext:${story.customer.external_id}`;
+  switch (change.act) {
+    case "plan":
+      await dues.updateSubscription(ref, {
+        plan_id: planIdOf(company, change.plan),
+        change_at: change.at,
+      });
+      actor.plan = change.plan;
+      return;
+    case "seats":
+      await dues.updateSubscription(ref, { properties: { seats: change.seats } });
+      return;
+    case "add_on":
+      await dues.applyAddOn(company.add_on, { customer_id });
+      return;
+    case "suspend":
+      await dues.suspendSubscription(ref);
+      actor.sent_until = undefined;
+      return;
+    case "terminate":
+      await dues.terminateSubscription(ref);
+      actor.sent_until = undefined;
+      return;
+    case "cancel":
+      await dues.updateSubscription(ref, { status: "canceled" });
+      actor.sent_until = undefined;
+      return;
+    default:
+      return makeMoney(dues, actor, change.act);
+  }
+}
+
+type MoneyAct = "one_off" | "credit_part" | "credit_whole" | "void" | "write_off";
+
+async function makeMoney(dues: Dues, actor: Actor, act: MoneyAct): Promise<void> {
+  const acts = {
+    one_off: billWork,
+    credit_part: creditPart,
+    credit_whole: creditWhole,
+    void: voidNewest,
+    write_off: writeOff,
+  };
+  await acts[act](dues, actor);
+}
+
+/** At the end one is in its trial and one begins later. */
+async function lastSignUps(
+  dues: Dues,
+  company: Company,
+  actors: readonly Actor[],
+  month: number,
+): Promise<void> {
+  const named = (id: string) => actors.find(({ story }) => story.customer.external_id === id);
+  const [trier, planner] = [named("pine-street"), named("kranich")];
+  if (trier === undefined || planner === undefined) return;
+  await dues.createSubscription({
+    external_id: "pine-street-lab",
+    customer_id: trier.customer_id,
+    plan_id: planIdOf(company, "starter"),
+  });
+  await dues.createSubscription({
+    external_id: "kranich-archive",
+    customer_id: planner.customer_id,
+    plan_id: planIdOf(company, "team-eur"),
+    properties: { seats: 3 },
+    starts_at: dayOf(month + 1, 1).toISOString(),
+  });
+}
