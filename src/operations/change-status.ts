@@ -11,7 +11,7 @@ import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import { closeForCaller, type Ending } from "./close-periods.ts";
 import { type By, emit, type Fact } from "./emit.ts";
-import { requestFor } from "./invoice-figures.ts";
+import { requestFor } from "./invoice-request.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 import { loadTerms } from "./load-closing.ts";
 import { dropAhead } from "./place-ahead.ts";

@@ -21,7 +21,7 @@ import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
 import * as usageSums from "../store/usage-sums.ts";
 import { type By, emit, type Fact, SCHEDULER } from "./emit.ts";
-import { type InvoiceRequest, requestFor } from "./invoice-figures.ts";
+import { type InvoiceRequest, requestFor } from "./invoice-request.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 import { closingOf, loadTerms, loadUsage, openPeriod, type Terms } from "./load-closing.ts";
 import { lockMoney, type Money, taxTermsOf } from "./load-money.ts";

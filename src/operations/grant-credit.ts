@@ -10,7 +10,7 @@ import type { Tx } from "../store/db.ts";
 import * as ledger from "../store/ledger.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import { type By, emit, type Fact, SCHEDULER } from "./emit.ts";
-import type { InvoiceCustomer } from "./invoice-figures.ts";
+import type { InvoiceCustomer } from "./invoice-request.ts";
 import { instant } from "./start-subscription.ts";
 import { grantFact, topUp, type WantedGrant } from "./top-up.ts";
 import { lookAtWalletsOf } from "./watch-wallets.ts";

@@ -5,77 +5,16 @@ import { type AmountFee, type Amounts, amountsOf } from "../domain/amounts.ts";
 import type { AppliedCoupon } from "../domain/coupons.ts";
 import { addDays } from "../domain/dates.ts";
 import { DEFAULT_PRIORITY, type Taken, takeGrants } from "../domain/grants.ts";
-import { groupBy } from "../domain/group-by.ts";
-import type { InvoiceDraft } from "../domain/invoicing.ts";
-import { fullPeriodOf } from "../domain/late-window.ts";
-import type { Corrected, FeeDraft } from "../domain/pricing.ts";
+import type { FeeDraft } from "../domain/pricing.ts";
 import { decidingCodes, type Tax, type TaxTerms } from "../domain/taxes.ts";
 import { newId } from "../ids.ts";
-import * as coupons from "../store/coupons.ts";
+import type * as coupons from "../store/coupons.ts";
 import type { Queryable } from "../store/db.ts";
-import type * as invoices from "../store/invoices.ts";
 import type * as ledger from "../store/ledger.ts";
-import type { BilledSubscription } from "../store/subscriptions.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import { type CouponHistory, correctedUse, lineOf, loadHistory, ownUse } from "./coupon-history.ts";
+import type { InvoiceRequest } from "./invoice-request.ts";
 import { type Money, taxTermsOf } from "./load-money.ts";
-
-/** An invoice to be made, and why: one cause makes one invoice, whatever is tried again. */
-export type InvoiceRequest = {
-  readonly draft: InvoiceDraft;
-  readonly cause: invoices.Cause;
-  readonly period_no: number;
-  readonly cause_no: number;
-  readonly customer: InvoiceCustomer;
-  readonly subscription: InvoiceSubscription | null;
-  readonly terms?: InvoiceTerms;
-};
-
-/** What a caller says of an invoice that it makes. */
-export type InvoiceTerms = {
-  readonly memo?: string;
-  readonly po_number?: string;
-  readonly metadata?: Record<string, string>;
-  readonly net_payment_days?: number;
-};
-
-export type InvoiceCustomer = {
-  readonly id: string;
-  readonly external_id: string;
-  readonly name: string;
-  readonly email: string;
-};
-export type InvoiceSubscription = {
-  readonly id: string;
-  readonly external_id: string;
-  readonly plan_code: string;
-};
-
-type BilledFor = InvoiceSubscription &
-  Pick<
-    BilledSubscription,
-    "customer_id" | "customer_external_id" | "customer_name" | "customer_email"
-  >;
-
-/** Of a subscription, named with the plan of the billed period. None when nothing is to bill. */
-export function requestFor(
-  subscription: BilledFor,
-  draft: InvoiceDraft | undefined,
-  cause: InvoiceRequest["cause"],
-  period_no: number,
-  cause_no = 0,
-): InvoiceRequest[] {
-  if (draft === undefined) return [];
-  const { id, external_id, plan_code } = subscription;
-  const customer = {
-    id: subscription.customer_id,
-    external_id: subscription.customer_external_id,
-    name: subscription.customer_name,
-    email: subscription.customer_email,
-  };
-  return [
-    { draft, cause, period_no, cause_no, customer, subscription: { id, external_id, plan_code } },
-  ];
-}
 
 /** An invoice with its amounts, before it is written. */
 export type Figure = {
@@ -98,9 +37,9 @@ export async function computeFigures(
   requests: readonly InvoiceRequest[],
   money: Money,
 ): Promise<Figure[]> {
-  const running = new Map([...money.coupons].map(([id, list]) => [id, [...list]]));
+  const history = await loadHistory(db, project, requests, money);
+  const running = new Map(history.coupons);
   const usable = new Map([...money.grants].map(([id, list]) => [id, [...list]]));
-  const lines = await loadLines(db, project, requests, money);
   const lastOf = new Map(requests.map((request) => [request.customer.id, request]));
   return requests.map((request) => {
     const { draft, customer } = request;
@@ -109,9 +48,9 @@ export async function computeFigures(
     const taxes = draft.fees.map((fee) => taxesOn(fee, terms));
     const isTopUp = request.cause === "top_up";
     const own = isTopUp ? NONE : (running.get(customer.id) ?? NONE);
-    const own_use = own.length === 0 ? "" : useOf(request, id);
+    const own_use = own.length === 0 ? "" : ownUse(request, id);
     const fees = draft.fees.map((fee, i) =>
-      amountFee(fee, taxes[i] ?? NONE, request, own_use, lines),
+      amountFee(fee, taxes[i] ?? NONE, request, own_use, history),
     );
     const subscription_id = request.subscription?.id ?? null;
     const invoice = { currency: draft.currency, subscription_id, own_use };
@@ -152,21 +91,13 @@ function taxesOn(fee: FeeDraft, now: TaxTerms | null): readonly Tax[] {
   });
 }
 
-function useOf({ draft, subscription }: InvoiceRequest, invoice_id: string): string {
-  return draft.part === null || subscription === null
-    ? `invoice ${invoice_id}`
-    : `${subscription.id} ${fullPeriodOf(draft.part)}`;
-}
-
-type Lines = ReadonlyMap<string, coupons.LinePart[]>;
-
 /** `own_use` is "" where there is no coupon to count it. */
 function amountFee(
   fee: FeeDraft,
   taxes: readonly Tax[],
   request: InvoiceRequest,
   own_use: string,
-  lines: Lines,
+  { lines }: CouponHistory,
 ): AmountFee {
   const { amount_cents, fee_type, billable_metric_code, money } = fee;
   const corrects = money?.corrects;
@@ -187,41 +118,6 @@ function amountFee(
 
 function sharesOf(parts: readonly coupons.LinePart[]): AmountFee["line"] {
   return new Map(parts.map(({ applied_coupon_id, ...share }) => [applied_coupon_id, share]));
-}
-
-/** Which line of which period a fee is, or corrects. */
-export function lineOf(fee: FeeDraft, { subscription, period_no }: InvoiceRequest): string | null {
-  const line = fee.money?.line ?? null;
-  if (subscription === null || line === null) return null;
-  return `${subscription.id} ${fee.money?.corrects?.period_no ?? period_no} ${line}`;
-}
-
-/** What coupons took of lines that are now corrected. */
-async function loadLines(
-  db: Queryable,
-  project: ProjectId,
-  requests: readonly InvoiceRequest[],
-  money: Money,
-): Promise<Lines> {
-  const ids = [...money.coupons.values()].flat().map(({ id }) => id);
-  if (ids.length === 0) return new Map();
-  const lines: string[] = [];
-  const uses = new Set<string>();
-  for (const request of requests) {
-    for (const fee of request.draft.fees) {
-      const line = lineOf(fee, request);
-      if (fee.money?.corrects === undefined || line === null) continue;
-      lines.push(line);
-      uses.add(correctedUse(fee.money.corrects, request));
-    }
-  }
-  if (lines.length === 0) return new Map();
-  const of = { uses: [...uses], lines };
-  return groupBy(await coupons.listLines(db, project, ids, of), ({ line }) => line);
-}
-
-function correctedUse({ part }: Corrected, { subscription }: InvoiceRequest): string {
-  return `${subscription?.id} ${fullPeriodOf(part)}`;
 }
 
 function afterInvoice(coupon: AppliedCoupon, amounts: Amounts): AppliedCoupon {

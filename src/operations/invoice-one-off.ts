@@ -15,7 +15,7 @@ import type { Queryable, Tx } from "../store/db.ts";
 import * as invoices from "../store/invoices.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import { type By, emit } from "./emit.ts";
-import type { InvoiceRequest } from "./invoice-figures.ts";
+import type { InvoiceRequest } from "./invoice-request.ts";
 import { lockInvoice } from "./invoice-standing.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 import { reading } from "./resolve-charges.ts";

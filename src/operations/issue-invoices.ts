@@ -12,6 +12,7 @@ import type * as invoices from "../store/invoices.ts";
 import * as ledger from "../store/ledger.ts";
 import * as newInvoices from "../store/new-invoices.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import { lineOf } from "./coupon-history.ts";
 import type { Fact } from "./emit.ts";
 import { invoiceCreated, paymentDue } from "./invoice-facts.ts";
 import {
@@ -19,11 +20,10 @@ import {
   creditGrant,
   dueDateOf,
   type Figure,
-  type InvoiceRequest,
-  lineOf,
   noteFor,
   shownCoupon,
 } from "./invoice-figures.ts";
+import type { InvoiceRequest } from "./invoice-request.ts";
 import { lockMoney, type Money } from "./load-money.ts";
 
 export type Issued = { readonly invoice: invoices.InvoiceRow; readonly facts: Fact[] };

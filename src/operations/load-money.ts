@@ -1,7 +1,6 @@
 // What stands behind the amounts of an invoice beside its fees: taxes, and the coupons and grants
 // of customers that have some. One statement for customers that have none of it.
 
-import type { AppliedCoupon } from "../domain/coupons.ts";
 import { groupBy } from "../domain/group-by.ts";
 import type { TaxTerms } from "../domain/taxes.ts";
 import * as accounts from "../store/accounts.ts";
@@ -14,7 +13,7 @@ import type { ProjectId } from "../store/tenants.ts";
 export type Money = {
   readonly customers: ReadonlyMap<string, accounts.CustomerMoney>;
   readonly taxes: TaxTerms["taxes"];
-  readonly coupons: ReadonlyMap<string, AppliedCoupon[]>;
+  readonly coupons: ReadonlyMap<string, coupons.AppliedRow[]>;
   readonly grants: ReadonlyMap<string, ledger.OwnedGrant[]>;
 };
 
@@ -53,30 +52,11 @@ async function loadMoney(
     : [];
   const grants = held.length === 0 ? [] : await ledger.listUsable(db, project, held, now);
   const applied = held.length === 0 ? [] : await coupons.listAppliedTo(db, project, held);
-  const uses = groupBy(
-    applied.length === 0
-      ? []
-      : await coupons.listUses(
-          db,
-          project,
-          applied.map(({ id }) => id),
-        ),
-    ({ applied_coupon_id }) => applied_coupon_id,
-  );
-  const withUses = applied.map((row) => ({ ...row, ...usesOf(uses.get(row.id) ?? []) }));
   return {
     customers: new Map(customers.map((customer) => [customer.id, customer])),
     taxes: Object.fromEntries(known.map(({ code, name, percent }) => [code, { name, percent }])),
-    coupons: groupBy(withUses, ({ customer_id }) => customer_id),
+    coupons: groupBy(applied, ({ customer_id }) => customer_id),
     grants: groupBy(grants, ({ customer_id }) => customer_id),
-  };
-}
-
-/** What was taken back is no use, but a pot can give it again. */
-function usesOf(uses: readonly coupons.Use[]): Pick<AppliedCoupon, "uses" | "taken"> {
-  return {
-    uses: new Map(uses.map(({ use, use_cents }) => [use, use_cents])),
-    taken: new Map(uses.map(({ use, cents }) => [use, cents])),
   };
 }
 

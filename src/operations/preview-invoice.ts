@@ -13,15 +13,8 @@ import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usageSums from "../store/usage-sums.ts";
 import { checkChange } from "./change-subscription-plan.ts";
-import {
-  computeFigures,
-  dueDateOf,
-  type Figure,
-  type InvoiceRequest,
-  noteFor,
-  requestFor,
-  shownCoupon,
-} from "./invoice-figures.ts";
+import { computeFigures, dueDateOf, type Figure, noteFor, shownCoupon } from "./invoice-figures.ts";
+import { type InvoiceRequest, requestFor } from "./invoice-request.ts";
 import { closingOf, loadTerms, loadUsage, openPeriod } from "./load-closing.ts";
 import { type Money, readMoney } from "./load-money.ts";
 import { withNewOverride } from "./override-prices.ts";

@@ -9,7 +9,7 @@ import type { ProjectSettings } from "../store/tenants.ts";
 import * as usageLocks from "../store/usage-locks.ts";
 import { BATCH_MAX } from "./close-periods.ts";
 import { emit, type Fact, SCHEDULER } from "./emit.ts";
-import { requestFor } from "./invoice-figures.ts";
+import { requestFor } from "./invoice-request.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 import { closingOf, loadTerms, loadUsage } from "./load-closing.ts";
 import type { CloseReport } from "./set-aside.ts";

@@ -9,7 +9,7 @@ import * as openPeriods from "../store/open-periods.ts";
 import type { BilledSubscription } from "../store/subscriptions.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
 import { type By, emit, type Fact } from "./emit.ts";
-import { requestFor } from "./invoice-figures.ts";
+import { requestFor } from "./invoice-request.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 import { loadTerms, type Terms } from "./load-closing.ts";
 import { placeAhead } from "./place-ahead.ts";

@@ -21,7 +21,7 @@ import * as plans from "../store/plans.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import { type By, emit } from "./emit.ts";
-import { requestFor } from "./invoice-figures.ts";
+import { requestFor } from "./invoice-request.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 import { loadNames } from "./load-closing.ts";
 import {

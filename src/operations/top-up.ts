@@ -9,7 +9,7 @@ import type { InvoiceRow } from "../store/invoices.ts";
 import * as ledger from "../store/ledger.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import type { Fact } from "./emit.ts";
-import type { InvoiceCustomer } from "./invoice-figures.ts";
+import type { InvoiceCustomer } from "./invoice-request.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 
 export type WantedGrant = Pick<

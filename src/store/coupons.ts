@@ -163,14 +163,39 @@ export type Use = {
   readonly use_cents: number;
 };
 
+const USES: Sql = sql`u.applied_coupon_id, u.use, sum(u.amount_cents)::bigint as cents,
+  sum(u.use_cents)::bigint as use_cents`;
+
 /** What each has taken by use, on invoices that are not voided. */
-export function listUses(db: Queryable, project: ProjectId, ids: readonly string[]) {
+export async function listUses(db: Queryable, project: ProjectId, ids: readonly string[]) {
+  if (ids.length === 0) return [];
   return db.many<Use>(sql`
-    select applied_coupon_id, use, sum(amount_cents)::bigint as cents,
-           sum(use_cents)::bigint as use_cents
-      from coupon_uses
-     where project_id = ${project} and applied_coupon_id = any(${ids}::uuid[]) and not is_voided
-     group by applied_coupon_id, use`);
+    select ${USES}
+      from coupon_uses u
+     where u.project_id = ${project} and u.applied_coupon_id = any(${ids}::uuid[])
+       and not u.is_voided
+     group by u.applied_coupon_id, u.use`);
+}
+
+export type NamedUse = Pick<Use, "applied_coupon_id" | "use">;
+
+/** The same of these uses alone. */
+export async function listNamedUses(db: Queryable, project: ProjectId, named: readonly NamedUse[]) {
+  if (named.length === 0) return [];
+  return db.many<Use>(sql`
+    select ${USES}
+      from ${wanted(named)}
+      join coupon_uses u on u.project_id = ${project}
+       and u.applied_coupon_id = n.applied_coupon_id and u.use = n.use
+     where not u.is_voided
+     group by u.applied_coupon_id, u.use`);
+}
+
+function wanted(named: readonly NamedUse[]): Sql {
+  const ids = named.map(({ applied_coupon_id }) => applied_coupon_id);
+  const uses = named.map(({ use }) => use);
+  return sql`(select distinct * from unnest(${ids}::uuid[], ${uses}::text[])
+      as n (applied_coupon_id, use)) n`;
 }
 
 /** What a coupon took of a fee, as the fee keeps it. */
@@ -190,23 +215,25 @@ export type LinePart = {
 };
 
 /** What each took of these lines so far, and what those before it had left of them. */
-export function listLines(
+export async function listLines(
   db: Queryable,
   project: ProjectId,
-  ids: readonly string[],
-  of: { readonly uses: readonly string[]; readonly lines: readonly string[] },
+  named: readonly NamedUse[],
+  lines: readonly string[],
 ) {
+  if (named.length === 0 || lines.length === 0) return [];
   return db.many<LinePart>(sql`
     select p.applied_coupon_id, p.line, sum(p.amount_cents)::bigint as taken_cents,
            sum(p.left_cents)::bigint as left_cents
-      from (select distinct u.invoice_id
-              from coupon_uses u
-             where u.project_id = ${project} and u.applied_coupon_id = any(${ids}::uuid[])
-               and u.use = any(${of.uses}::text[]) and not u.is_voided) u
+      from (select distinct u.applied_coupon_id, u.invoice_id
+              from ${wanted(named)}
+              join coupon_uses u on u.project_id = ${project}
+               and u.applied_coupon_id = n.applied_coupon_id and u.use = n.use
+             where not u.is_voided) u
       join fees f on f.project_id = ${project} and f.invoice_id = u.invoice_id
      cross join lateral jsonb_to_recordset(f.coupons)
            as p (applied_coupon_id uuid, line text, left_cents bigint, amount_cents bigint)
-     where p.applied_coupon_id = any(${ids}::uuid[]) and p.line = any(${of.lines}::text[])
+     where p.applied_coupon_id = u.applied_coupon_id and p.line = any(${lines}::text[])
      group by p.applied_coupon_id, p.line`);
 }
 
