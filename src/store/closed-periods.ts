@@ -110,7 +110,7 @@ export function listInvoices(
                        from fees f
                       where f.project_id = ${project} and f.invoice_id = i.id
                         and f.fee_type in ('subscription', 'charge', 'minimum')
-                        and f.properties ? 'name'), '{}') as names
+                        and f.properties ->> 'name' is not null), '{}') as names
       from invoices i
       join unnest(${periods.map((period) => period.subscription_id)}::uuid[],
                   ${periods.map((period) => period.period_no)}::integer[])

@@ -231,7 +231,7 @@ export async function listLines(
                and u.applied_coupon_id = n.applied_coupon_id and u.use = n.use
              where not u.is_voided) u
       join fees f on f.project_id = ${project} and f.invoice_id = u.invoice_id
-     cross join lateral jsonb_to_recordset(f.coupons)
+     cross join lateral json_to_recordset(f.coupons)
            as p (applied_coupon_id uuid, line text, left_cents bigint, amount_cents bigint)
      where p.applied_coupon_id = u.applied_coupon_id and p.line = any(${lines}::text[])
      group by p.applied_coupon_id, p.line`);

@@ -98,7 +98,7 @@ export function listBaseLeft(db: Queryable, project: ProjectId, invoice_ids: rea
         on l.fee_id = f.id
      where f.project_id = ${project} and f.invoice_id = any(${invoice_ids}::uuid[])
        and f.fee_type = 'subscription'
-     group by f.invoice_id, f.id, f.amount_cents, f.discount_cents, f.taxes`);
+     group by f.project_id, f.invoice_id, f.id`);
 }
 
 export function list(

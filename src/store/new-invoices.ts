@@ -99,9 +99,9 @@ const DETAILED = {
   ...INVOICE,
   discount_cents: "bigint",
   tax_cents: "bigint",
-  coupons: "jsonb",
-  taxes: "jsonb",
-  credits: "jsonb",
+  coupons: "json",
+  taxes: "json",
+  credits: "json",
   tax_note: "text",
   memo: "text",
   po_number: "text",
@@ -181,9 +181,9 @@ const FEE = {
   units: "numeric",
   amount_cents: "bigint",
   amount_currency: "text",
-  properties: "jsonb",
+  properties: "json",
 };
-const REDUCED_FEE = { ...FEE, discount_cents: "bigint", taxes: "jsonb", coupons: "jsonb" };
+const REDUCED_FEE = { ...FEE, discount_cents: "bigint", taxes: "json", coupons: "json" };
 
 export async function insertFees(
   tx: Tx,

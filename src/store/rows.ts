@@ -51,7 +51,7 @@ export function namesOf(columns: Columns, prefix: string): string {
 function oneRow<C extends Columns>(project: ProjectId, columns: C, row: Row<C>): Sql {
   const values = Object.entries(columns).map(([name, type]) => {
     const value = row[name] ?? null;
-    const sent = type === "jsonb" && value !== null ? json(value) : value;
+    const sent = type.startsWith("json") && value !== null ? json(value) : value;
     return sql`${sent}::${raw(type)}`;
   });
   return sql`values (${project}, ${join(values, ", ")})`;

@@ -66,12 +66,12 @@ const CORRUPTIONS: readonly Corruption[] = [
   [
     "the taxes of an invoice recompute from its fees",
     "a percentage is changed afterwards",
-    `update invoices set taxes = jsonb_set(taxes, '{0,percent}', '"21"') where taxes is not null`,
+    `update invoices set taxes = jsonb_set(taxes::jsonb, '{0,percent}', '"21"') where taxes is not null`,
   ],
   [
     "the taxes of an invoice recompute from its fees",
     "a fee loses its tax",
-    "update fees set taxes = null where taxes <> '[]'",
+    "update fees set taxes = null where taxes::text <> '[]'",
   ],
   [
     "an invoice keeps the seller and the buyer of its day",

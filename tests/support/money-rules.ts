@@ -9,7 +9,7 @@ import type { Rule } from "./usage-invariants.ts";
 const TAX_LINES: Sql = sql`
   select i.project_id, i.id as invoice_id, t.code, t.percent, t.taxable_cents, t.tax_cents
     from invoices i
-   cross join jsonb_to_recordset(coalesce(i.taxes, '[]'))
+   cross join json_to_recordset(coalesce(i.taxes, '[]'))
            as t (code text, percent numeric, taxable_cents numeric, tax_cents numeric)`;
 
 /** What notes have taken of each fee. */
@@ -24,7 +24,7 @@ const TAXED_FEES: Sql = sql`
   select f.project_id, f.invoice_id, t.code, t.percent, f.amount_cents - f.discount_cents as cents,
          f.amount_cents - f.discount_cents - coalesce(c.cents, 0) as left_cents
     from fees f
-   cross join jsonb_to_recordset(coalesce(f.taxes, '[]')) as t (code text, percent numeric)
+   cross join json_to_recordset(coalesce(f.taxes, '[]')) as t (code text, percent numeric)
     left join (${CREDITED}) c on c.project_id = f.project_id and c.invoice_id = f.invoice_id
                              and c.fee_id = f.id`;
 
@@ -32,7 +32,7 @@ const TAXED_FEES: Sql = sql`
 function listed(table: string, column: string, field: string): Sql {
   return raw(`select x.project_id, x.id, sum(e.${field}) as sum
                 from ${table} x
-               cross join lateral jsonb_to_recordset(x.${column}) as e (${field} numeric)
+               cross join lateral json_to_recordset(x.${column}::json) as e (${field} numeric)
                group by x.project_id, x.id`);
 }
 
@@ -307,7 +307,7 @@ const NOTE_RULES: readonly Rule[] = [
 const FEE_PARTS: Sql = sql`
   select f.project_id, f.invoice_id, f.id as fee_id, p.applied_coupon_id, p.amount_cents
     from fees f
-   cross join jsonb_to_recordset(coalesce(f.coupons, '[]'))
+   cross join json_to_recordset(coalesce(f.coupons, '[]'))
            as p (applied_coupon_id uuid, amount_cents numeric)`;
 
 const COUPON_RULES: readonly Rule[] = [
@@ -333,7 +333,7 @@ const COUPON_RULES: readonly Rule[] = [
         full join (select i.project_id, i.id as invoice_id, a.applied_coupon_id,
                           sum(a.amount_cents) as sum
                      from invoices i
-                    cross join jsonb_to_recordset(coalesce(i.coupons, '[]'))
+                    cross join json_to_recordset(coalesce(i.coupons, '[]'))
                             as a (applied_coupon_id uuid, amount_cents numeric)
                     group by i.project_id, i.id, a.applied_coupon_id) c
             using (project_id, invoice_id, applied_coupon_id)

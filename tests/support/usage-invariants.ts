@@ -148,7 +148,7 @@ export const USAGE_RULES: readonly Rule[] = [
                                and exists (
                                  select 1 from jsonb_object_keys(c.billed) k
                                   where split_part(k, ' ', 1) = f.charge_id::text)
-         where f.fee_type = 'adjustment' and not f.properties ? 'counted_cents'),
+         where f.fee_type = 'adjustment' and f.properties -> 'counted_cents' is null),
       billed as (
         select project_id, subscription_id, charge_id, period_no, sum(units) as units,
                sum(amount_cents) as amount_cents
