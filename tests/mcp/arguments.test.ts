@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
+import { perUnit, sandbox } from "../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
@@ -35,6 +36,28 @@ test.each([
   const { error } = JSON.parse(content[0].text);
   expect([isError, error.code]).toEqual([true, "validation_error"]);
   expect(error.message).toMatch(message);
+});
+
+test("usage and preview are those of HTTP", async () => {
+  const project = await sandbox(app, "2026-01-01");
+  const metric = await project.metric();
+  const plan = await project.plan({ amount_cents: 900, charges: [perUnit(metric, "0.5")] });
+  const subscription = await project.subscribe({ plan, external_id: "acme-pro" });
+  const run = async (name: string, given: object) => {
+    const params = { name, arguments: given };
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    return (await project.ok("POST", "/v1/mcp", message)).result;
+  };
+  const used = await run("get_usage", { subscription_id: "ext:acme-pro" });
+  const url = `/v1/subscriptions/${subscription.id}/usage`;
+  expect(used.structuredContent).toEqual(await project.get(url));
+  const body = { subscription_id: "ext:acme-pro", at: "period_end" };
+  const previewed = await run("preview_invoice", body);
+  expect(previewed.structuredContent).toEqual(
+    await project.ok("POST", "/v1/invoices/preview", body),
+  );
+  expect(previewed.structuredContent.invoice_preview.total_cents).toBe(900);
+  expect((await run("get_usage", {})).isError).toBe(true);
 });
 
 test("GET has a configuration for agents, with both headers", async () => {

@@ -36,7 +36,7 @@ test("it connects, lists tools, calls them, and finds every result as its schema
   expect(client.getInstructions()).toContain("_cents");
   await client.ping();
   const { tools } = await client.listTools();
-  expect(tools).toHaveLength(13);
+  expect(tools).toHaveLength(15);
 
   const metric = await project.metric();
   const plan = await project.plan({ amount_cents: 900, charges: [perUnit(metric, "0.5")] });

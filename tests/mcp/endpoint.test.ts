@@ -16,7 +16,7 @@ const TOOLS = [
   "get_subscription",
   "get_invoice",
   "get_credit_note",
-  "get_wallet",
+  ...["get_wallet", "get_usage", "preview_invoice"],
   "get_plan",
   "record_payment",
 ];
@@ -254,7 +254,7 @@ describe("the protocol", () => {
   const ask = (message: unknown, headers: Body = {}) => rpc(mine.project, message, headers);
   const ping = (id: unknown) => ({ jsonrpc: "2.0", id, method: "ping" });
 
-  test("tools/list names the thirteen tools, with schemas and hints", async () => {
+  test("tools/list names the fifteen tools, with schemas and hints", async () => {
     const { body } = await ask({ jsonrpc: "2.0", id: "a", method: "tools/list" });
     const { tools } = body.result;
     expect(tools.map((tool: Json) => tool.name).sort()).toEqual([...TOOLS].sort());

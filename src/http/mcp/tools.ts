@@ -1,8 +1,9 @@
-// The thirteen tools. Each runs routes that exist anyway, with the caller's own token, so that a
+// The fifteen tools. Each runs routes that exist anyway, with the caller's own token, so that a
 // tool can do, see and answer nothing else than HTTP does.
 
-import type { TSchema } from "typebox";
-import { type ErrorDetail, type Refusal, refuse } from "../../errors.ts";
+import Type, { type TSchema } from "typebox";
+import { type ErrorDetail, type Refusal, refuse, refuseField } from "../../errors.ts";
+import { InvoicePreviewRequest } from "../../schema/invoices.ts";
 import { type PlainSchema, standardSchema } from "../../schema/standard-schema.ts";
 import type { Call, Route } from "../route.ts";
 import { argumentsOf, queryOf } from "./tool-schemas.ts";
@@ -106,7 +107,9 @@ export function toolsOf(table: readonly Route[]): Tool[] {
   const listed = LISTINGS.map((listing) => listTool(listing, route("GET", listing.path)));
   const wallet = getWallet(route("GET", "/v1/customers/:id/wallets"));
   const record = recordPayment(route("POST", "/v1/payments"));
-  return [...listed, ...getTools(route), wallet, record];
+  const usage = getUsage(route("GET", "/v1/subscriptions/:id/usage"));
+  const preview = previewInvoice(route("POST", "/v1/invoices/preview"));
+  return [...listed, ...getTools(route), wallet, usage, preview, record];
 }
 
 function listTool(listing: Listing, route: Route): Tool {
@@ -193,27 +196,57 @@ function byNumber(list: Route, get: Route, what: string) {
 }
 
 function getWallet(route: Route): Tool {
-  return {
+  return ofOne(route, "customer_id", {
     name: "get_wallet",
     title: "Get a customer's wallet",
     description: `What a customer has in credit and prepaid money, one wallet per currency: balance_cents, running_cents (what the open periods would bill at their end by the usage so far) and available_cents, the difference, which may be below 0. No wallet means that there was never any money. ${CENTS}`,
-    ...{ scope: "read", annotations: READ },
+  });
+}
+
+function getUsage(route: Route): Tool {
+  return ofOne(route, "subscription_id", {
+    name: "get_usage",
+    title: "Get a subscription's usage so far",
+    description: `What the open period of a subscription has used until now and what that comes to, charge by charge, from the numbers that will be billed; days has the units of each day. Flat and base fees are not in it: preview_invoice has the whole bill. ${CENTS}`,
+  });
+}
+
+/** What belongs to one customer or subscription, which its route has in the path. */
+function ofOne(
+  route: Route,
+  owner: "customer_id" | "subscription_id",
+  words: Pick<Tool, "name" | "title" | "description">,
+): Tool {
+  return {
+    ...{ ...words, scope: "read", annotations: READ },
     inputSchema: {
       type: "object",
-      properties: {
-        customer_id: { type: "string", description: "UUID, or ext:<external_id>." },
-      },
-      required: ["customer_id"],
+      properties: { [owner]: { type: "string", description: "UUID, or ext:<external_id>." } },
+      required: [owner],
       additionalProperties: false,
     },
     outputSchema: outputOf(route),
-    async run(call, { customer_id }) {
-      if (typeof customer_id === "string") return call(route, { params: { id: customer_id } });
-      const message = "Give customer_id, as text.";
-      throw refuse("validation_error", message, {
-        details: [{ field: "customer_id", code: "required", message }],
-      });
+    async run(call, given) {
+      const id = given[owner];
+      if (typeof id === "string") return call(route, { params: { id } });
+      throw refuseField(owner, "required", `Give ${owner}, as text.`);
     },
+  };
+}
+
+function previewInvoice(route: Route): Tool {
+  const { subscription_id, at, plan_id } = InvoicePreviewRequest.properties;
+  return {
+    name: "preview_invoice",
+    title: "Preview an invoice",
+    description: `What a subscription would be billed, with all fees, coupons, taxes and credit, and how each amount comes about; nothing is written. Without at, the bill of now; at period_end, the next bill by the usage so far. ${FIGURES} ${CENTS}`,
+    ...{ scope: "read", annotations: READ },
+    inputSchema: {
+      ...standardSchema(Type.Object({ subscription_id, at, plan_id })),
+      additionalProperties: false,
+    },
+    outputSchema: outputOf(route),
+    run: (call, body) => call(route, { body }),
   };
 }
 
