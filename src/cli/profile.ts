@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync }
 import { dirname, join } from "node:path";
 import { Dues } from "../client/dues.ts";
 import { CliError, type Io } from "./io.ts";
+import { plainFetch } from "./plain-fetch.ts";
 
 export type Profile = {
   readonly base_url: string;
@@ -77,7 +78,7 @@ export async function connect(io: Io, flags: ConnectionFlags): Promise<Connectio
 export function clientOf(io: Io, profile: Profile): Dues {
   const { base_url, token, project_id } = profile;
   try {
-    return new Dues({ base_url, token, project_id, ...(io.fetch && { fetch: io.fetch }) });
+    return new Dues({ base_url, token, project_id, fetch: io.fetch ?? plainFetch });
   } catch (error) {
     throw new CliError("usage", (error as Error).message);
   }
