@@ -2,6 +2,7 @@
 
 import { CursorQuery, PageQuery } from "../../src/schema/common.ts";
 import type { OpenApiDocument, SchemaObject } from "../../src/schema/openapi.ts";
+import { TEST_EVENT, WEBHOOK_EVENTS } from "../../src/schema/webhooks.ts";
 import { methodOf } from "./methods.ts";
 import type { ClientOperation } from "./operations.ts";
 import { type Declared, declaration, namesIn, valueDeclarations } from "./types.ts";
@@ -47,9 +48,26 @@ export function declarationsOf(
     placeRecords(section, namesIn([methodOf(operation), ...own.values()].join("\n")));
     for (const [name, text] of own) section.declarations.set(name, text);
   }
+  const events: Section = { title: "Webhook events", declarations: eventDeclarations() };
+  placeRecords(events, namesIn([...events.declarations.values()].join("\n")));
   const common = commonSection(shared);
+  common.declarations.set("ErrorCode", errorCodes(document));
   placeRecords(common, Object.keys(schemas));
-  return [common, ...sections.values()];
+  return [common, ...sections.values(), events];
+}
+
+function errorCodes(document: OpenApiDocument): string {
+  const codes = Object.keys(document["x-error-codes"]).map((code) => JSON.stringify(code));
+  return `/** What a refusal can be; the message says it in words. */
+export type ErrorCode = ${codes.join(" | ")};`;
+}
+
+/** What endpoints are sent, told apart by `event`. */
+function eventDeclarations(): Map<string, string> {
+  const events = [...WEBHOOK_EVENTS, TEST_EVENT].map((event) => {
+    return `{ readonly event: "${event}"; readonly created_at: string; readonly data: Readonly<Record<string, unknown>> }`;
+  });
+  return new Map([["WebhookEvent", `export type WebhookEvent = ${events.join(" | ")};`]]);
 }
 
 function commonSection(shared: readonly Declared[]): Section {

@@ -1,4 +1,4 @@
-// Generates the two files of src/client that follow from the routes: the methods and the types.
+// Generates the files of src/client that follow from the routes: the methods, the lists, the types.
 // `npm run docs` writes them; tests/client/operations.test.ts compares them.
 
 import { execFileSync } from "node:child_process";
@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { openApi } from "../../src/http/openapi/document.ts";
 import type { Route } from "../../src/http/route.ts";
 import { declarationsOf, type Section } from "./declarations.ts";
+import { isList, listOf } from "./lists.ts";
 import { methodOf } from "./methods.ts";
 import { type ClientOperation, operationsOf } from "./operations.ts";
 import { namesIn } from "./types.ts";
@@ -22,6 +23,7 @@ export function clientFiles(routes: readonly Route[]): Record<string, string> {
   const sections = declarationsOf(document, operations);
   return {
     "operations.ts": formatted("operations.ts", methodsText(operations, sections)),
+    "lists.ts": formatted("lists.ts", listsText(operations, sections)),
     "types.ts": formatted("types.ts", typesText(sections)),
   };
 }
@@ -34,21 +36,41 @@ function methodsText(operations: readonly ClientOperation[], sections: readonly 
       return [`// ${tag}`, ...own.map(methodOf)].join("\n\n");
     })
     .join("\n\n");
-  const used = namesIn(methods);
+  return `${OPENING}
+// One method for each operation of the API, in the groups of its reference.
+
+import { type CallOptions, Calls, path } from "./call.ts";
+${typesImport(methods, sections)}
+
+export abstract class Operations extends Calls {
+${methods}
+}`;
+}
+
+function listsText(operations: readonly ClientOperation[], sections: readonly Section[]): string {
+  const lists = operations.filter(isList).map(listOf).join("\n\n");
+  return `${OPENING}
+// The lists of the API, each with an \`all\` that pages by itself.
+
+import type { CallOptions } from "./call.ts";
+import { type Filters, PAGE, pages, whole } from "./listing.ts";
+import { Operations } from "./operations.ts";
+${typesImport(lists, sections)}
+
+export abstract class Lists extends Operations {
+${lists}
+}`;
+}
+
+/** Imports the types that the code names. */
+function typesImport(code: string, sections: readonly Section[]): string {
+  const used = namesIn(code);
   const types = sections
     .flatMap(({ declarations }) => [...declarations.keys()])
     .filter((name) => used.includes(name))
     // As the formatter orders imports: Settings before SetWalletBody.
     .sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
-  return `${OPENING}
-// One method for each operation of the API, in the groups of its reference.
-
-import { type CallOptions, Calls, path } from "./call.ts";
-import type { ${types.join(", ")} } from "./types.ts";
-
-export abstract class Operations extends Calls {
-${methods}
-}`;
+  return `import type { ${types.join(", ")} } from "./types.ts";`;
 }
 
 function typesText(sections: readonly Section[]): string {

@@ -48,6 +48,6 @@ function pathOf(path: string): string {
   return `path\`${path.replace(/\{(\w+)\}/g, (_, name: string) => `\${${camel(name)}}`)}\``;
 }
 
-function camel(name: string): string {
+export function camel(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

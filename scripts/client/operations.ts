@@ -28,6 +28,10 @@ export type ClientOperation = {
   readonly reply: string;
   /** The list answers with one record when this key is given. */
   readonly lookup: { readonly key: string; readonly reply: string } | undefined;
+  /** Set for a list: where its rows stand in the reply, their type, and whether it has pages. */
+  readonly rows:
+    | { readonly key: string; readonly type: string; readonly paged: boolean }
+    | undefined;
   readonly body_required: boolean;
   /** Whether X-Project-Id is sent. */
   readonly project: boolean;
@@ -90,11 +94,22 @@ function clientOperation(
     query: query && typed(`${prefix}Query`, query, true),
     reply: replyType(),
     lookup: lookup && { key: lookup.key, reply: typeOf(lookup.one) },
+    rows: rowsIn(reply, query),
     body_required: requestBody?.required === true,
     project: hasHeader(operation, "ProjectId") || hasHeader(operation, "OptionalProjectId"),
     keyed: hasHeader(operation, "IdempotencyKey"),
     declared,
   };
+}
+
+/** Every list says whether there is more, and has its rows beside that. */
+function rowsIn(reply: SchemaObject | undefined, query: SchemaObject | undefined) {
+  const { properties = {} } = reply ?? {};
+  if (properties.has_more === undefined) return undefined;
+  const [rows] = Object.entries(properties).filter(([, field]) => field.type === "array");
+  if (rows === undefined) return undefined;
+  const [key, { items = {} }] = rows;
+  return { key, type: typeOf(items), paged: query?.properties?.limit !== undefined };
 }
 
 function sentence(words: string): string {

@@ -1,13 +1,15 @@
-// What `import { Dues } from "dues/client"` offers. Apart from dues.ts, because webhooks.ts needs
-// Node and the client itself runs in a browser too.
+// What users import: `import { Dues } from "dues-client"`, or from "dues/client" where the service
+// is installed. The types of records are beside it: "dues-client/types".
 
 export type { CallOptions } from "./call.ts";
-export { Dues, type Listing } from "./dues.ts";
-export { DuesError, type ErrorDetail } from "./error.ts";
+export { Dues } from "./dues.ts";
+export { DuesError, type DuesErrorCode, type ErrorDetail } from "./error.ts";
+export type { Filters } from "./listing.ts";
 export type { DuesOptions } from "./transport.ts";
+export type { ErrorCode, WebhookEvent } from "./types.ts";
 export {
   type VerifyOptions,
   verifyWebhook,
-  type WebhookMessage,
+  type WebhookHeaders,
   WebhookVerificationError,
 } from "./webhooks.ts";

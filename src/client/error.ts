@@ -1,5 +1,7 @@
 // What a refused call throws: the API's error, as an Error.
 
+import type { ErrorCode } from "./types.ts";
+
 export type ErrorDetail = {
   readonly field: string;
   readonly code: string;
@@ -7,9 +9,17 @@ export type ErrorDetail = {
   readonly existing_id?: string;
 };
 
+/** Those of the API, and two kinds that are not its answers. */
+export type DuesErrorCode =
+  | ErrorCode
+  /** No answer came. */
+  | "network_error"
+  /** An answer with this status that is not the API's: of a proxy, or of a wrong address. */
+  | `http_${number}`;
+
 export type ErrorParts = {
   readonly status: number;
-  readonly code: string;
+  readonly code: DuesErrorCode;
   readonly message: string;
   readonly retryable: boolean;
   readonly details?: readonly ErrorDetail[] | undefined;
@@ -20,7 +30,7 @@ export type ErrorParts = {
 /** Status 0 and the code `network_error` when no answer came. */
 export class DuesError extends Error {
   readonly status: number;
-  readonly code: string;
+  readonly code: DuesErrorCode;
   readonly retryable: boolean;
   readonly details: readonly ErrorDetail[];
   readonly request_id: string | undefined;
@@ -40,7 +50,10 @@ export class DuesError extends Error {
 export function errorOf(status: number, text: string, url: string): DuesError {
   const error = parse(text)?.error;
   if (error === undefined || typeof error.code !== "string") {
-    const message = `${url} answered ${status} and not as the API does: is this its address?`;
+    // A browser hides the status of a redirect: it is 0 there.
+    const redirects = status === 0 || (status >= 300 && status < 400);
+    const answer = redirects ? "redirects elsewhere" : `answered ${status} and not as the API does`;
+    const message = `${url} ${answer}: is this its address?`;
     const retryable = status === 429 || status === 502 || status === 503 || status === 504;
     return new DuesError({ status, code: `http_${status}`, message, retryable });
   }

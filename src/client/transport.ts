@@ -76,7 +76,8 @@ export class Transport {
     let response: Response;
     let body: ArrayBuffer;
     try {
-      response = await send(url, { ...request, signal: either, redirect: "error" });
+      // The token goes to no other address. Not "error": some edge runtimes do not know it.
+      response = await send(url, { ...request, signal: either, redirect: "manual" });
       body = await response.arrayBuffer();
     } catch (cause) {
       throw new NoAnswer(this.#base, cause);

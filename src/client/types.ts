@@ -32,6 +32,47 @@ export type CursorQuery = PageQuery & {
   readonly cursor?: string | undefined;
 };
 
+/** What a refusal can be; the message says it in words. */
+export type ErrorCode =
+  | "invalid_json"
+  | "missing_project"
+  | "bad_request"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "already_exists"
+  | "payment_conflict"
+  | "refund_conflict"
+  | "idempotency_conflict"
+  | "idempotency_in_flight"
+  | "live_project"
+  | "clock_conflict"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "validation_error"
+  | "has_active_subscriptions"
+  | "has_dependencies"
+  | "currency_mismatch"
+  | "plan_archived"
+  | "amount_exceeds_due"
+  | "invoice_already_paid"
+  | "invoice_voided"
+  | "not_started"
+  | "subscription_ended"
+  | "has_credit_notes"
+  | "coupon_expired"
+  | "coupon_exhausted"
+  | "amount_exceeds_creditable"
+  | "amount_exceeds_refundable"
+  | "grant_not_active"
+  | "wrong_invoice_type"
+  | "document_incomplete"
+  | "limit_exceeded"
+  | "rate_limited"
+  | "internal_error"
+  | "unavailable";
+
 export type Error = {
   readonly error: {
     readonly code: string;
@@ -1774,3 +1815,97 @@ export type GetReadyzReply = {
   readonly schema_version: number;
   readonly warnings?: readonly string[];
 };
+
+// Webhook events
+
+export type WebhookEvent =
+  | {
+      readonly event: "invoice.created";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "invoice.payment_overdue_reminder_1";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "invoice.payment_overdue_reminder_2";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "subscription.started";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "subscription.trial_ended";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "subscription.plan_changed";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "subscription.period_renewed";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "subscription.terminated";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "subscription.suspend_requested";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "subscription.terminate_requested";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "addon.applied";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "payment.succeeded";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "invoice.payment_due";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "credit_note.created";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "payment.refunded";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "wallet.balance_low";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "subscription.billing_failed";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly event: "webhook.test";
+      readonly created_at: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    };

@@ -17,13 +17,16 @@ if (process.env.UPDATE_DOCS === "1") {
   for (const [name, text] of Object.entries(files)) writeFileSync(new URL(name, client), text);
 }
 
-test.each(["operations.ts", "types.ts"])("src/client/%s is what the routes say", (name) => {
-  const committed = readFileSync(new URL(name, client), "utf8");
-  expect(committed, `src/client/${name} is behind the routes: npm run docs`).toBe(files[name]);
-});
+test.each(["operations.ts", "lists.ts", "types.ts"])(
+  "src/client/%s is what the routes say",
+  (name) => {
+    const committed = readFileSync(new URL(name, client), "utf8");
+    expect(committed, `src/client/${name} is behind the routes: npm run docs`).toBe(files[name]);
+  },
+);
 
-test("the generator writes these two files and no other", () => {
-  expect(Object.keys(files)).toEqual(["operations.ts", "types.ts"]);
+test("the generator writes these files and no other", () => {
+  expect(Object.keys(files)).toEqual(["operations.ts", "lists.ts", "types.ts"]);
 });
 
 test("the client has exactly one method for each operation, and no others", async () => {
@@ -38,4 +41,13 @@ test("the client has exactly one method for each operation, and no others", asyn
   // `call` is what all of them go through, and not for users.
   const wanted = [...operations, "call"];
   expect(methods.filter((name) => name !== "constructor").sort()).toEqual(wanted.sort());
+});
+
+test("every list has an `all`, under the name of its operation", async () => {
+  const { Dues } = await import("../../src/client/dues.ts");
+  const dues = new Dues({ base_url: "http://127.0.0.1:1", token: "t" });
+  const lists = routes.filter(({ hidden, id }) => hidden !== true && id.startsWith("list"));
+  const wanted = lists.map(({ id }) => id.slice("list".length).toLowerCase());
+  expect(Object.keys(dues).map((name) => name.replaceAll("_", ""))).toEqual(wanted);
+  for (const each of Object.values(dues)) expect(each.all).toBeTypeOf("function");
 });

@@ -106,7 +106,7 @@ describe("dues webhooks listen", () => {
     await stop();
     expect(receiver.received.map(({ body }) => body.data.no)).toEqual([2, 3]);
     for (const { raw, headers } of receiver.received) {
-      expect(verifyWebhook(raw, headers, secret()).event).toBe("payment.succeeded");
+      expect((await verifyWebhook(raw, headers, secret())).event).toBe("payment.succeeded");
       new Webhook(secret()).verify(raw.toString(), headers as Record<string, string>);
       expect(headers["x-service-event"]).toBe("payment.succeeded");
     }
