@@ -1,0 +1,177 @@
+// docs/WEBHOOKS.md: its catalogue is what a project sends, message by message, and its ways to
+// verify one work in the languages that are installed. UPDATE_DOCS=1 writes the catalogue.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { wallMs } from "../../src/clock.ts";
+import { RETRIES_MAX, retryDelayMs, standardSignature } from "../../src/domain/webhooks.ts";
+import { EVENT_WORDS } from "../../src/pages/docs/webhooks.ts";
+import { TEST_EVENT, WEBHOOK_EVENTS } from "../../src/schema/webhooks.ts";
+import { type App, startApp } from "../support/app.ts";
+import { playEveryEvent } from "./webhook-story.ts";
+
+const PATH = new URL("../../docs/WEBHOOKS.md", import.meta.url);
+const MARK = /(?<=<!-- Written by [^\n]+ -->\n)[\s\S]*$/;
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const SECRET = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
+
+let guide = readFileSync(PATH, "utf8");
+
+describe("the catalogue", () => {
+  let app: App;
+  let bodies: ReadonlyMap<string, string>;
+  beforeAll(async () => {
+    app = await startApp({ at: "2026-01-01T00:00:00.000Z" });
+    bodies = await playEveryEvent(app);
+    const anew = guide.replace(MARK, () => catalogue(bodies));
+    // Ids are others in each run: alone they are no reason to write.
+    if (process.env.UPDATE_DOCS !== "1" || withoutIds(anew) === withoutIds(guide)) return;
+    guide = anew;
+    writeFileSync(PATH, guide);
+  });
+  afterAll(() => app.close());
+
+  test("every event is played", () => {
+    expect([...bodies.keys()].sort()).toEqual([...WEBHOOK_EVENTS, TEST_EVENT].sort());
+  });
+
+  test("is what a project sends, but for ids", () => {
+    const [written] = MARK.exec(guide) ?? [""];
+    const note =
+      "docs/WEBHOOKS.md is behind: UPDATE_DOCS=1 npm test -- tests/docs/webhooks.test.ts";
+    expect(withoutIds(written), note).toBe(withoutIds(catalogue(bodies)));
+  });
+});
+
+/** Each id is named by the place at which it first occurs. */
+function withoutIds(text: string): string {
+  const names = new Map<string, string>();
+  return text.replace(UUID, (id) => {
+    names.set(id, names.get(id) ?? `id ${names.size + 1}`);
+    return names.get(id) ?? "";
+  });
+}
+
+/** A table of all events, and under it each with what it holds. */
+function catalogue(bodies: ReadonlyMap<string, string>): string {
+  const test_words = { when: "`POST /v1/webhooks/:id/test` was called." };
+  const payloads = Object.entries({ ...EVENT_WORDS, [TEST_EVENT]: test_words });
+  const rows = payloads.map(([event, { when }]) => {
+    return `| [\`${event}\`](#${event.replaceAll(".", "")}) | ${when} |\n`;
+  });
+  const sections = payloads.map(([event, { when }]) => {
+    const body = JSON.stringify(JSON.parse(bodies.get(event) ?? "null"), null, 2);
+    return `\n### ${event}\n\n${when}\n\n\`\`\`json\n${body}\n\`\`\`\n`;
+  });
+  return ["\n| Event | Sent when |\n|---|---|\n", ...rows, ...sections].join("");
+}
+
+test("the table of retries is what is done", () => {
+  const rows = guide.split("\n").filter((line) => /^\| (Retry|Wait)/.test(line));
+  const [heads = [], waits = []] = rows.map((row) => row.split("|").slice(2, -1));
+  const said = heads.flatMap((head, i) => {
+    const [first = 0, last = first] = (head.match(/\d+/g) ?? []).map(Number);
+    return Array.from({ length: last - first + 1 }, () => minutes(waits[i] ?? ""));
+  });
+  const done = Array.from({ length: RETRIES_MAX }, (_, i) => retryDelayMs(i + 1, 0) / 60_000);
+  expect(said).toEqual(done);
+  const hours = done.reduce((sum, each) => sum + each) / 60;
+  expect(guide).toContain(`about ${Math.round(hours)} hours`);
+});
+
+function minutes(text: string): number {
+  const part = (unit: string) => Number(new RegExp(`(\\d+) ${unit}\\b`).exec(text)?.[1] ?? 0);
+  return part("h") * 60 + part("min");
+}
+
+/** A language: its snippet, what runs it, and a program that prints an answer for each delivery. */
+const LANGUAGES = [
+  {
+    ...{ name: "Node", fence: "js", file: "verify.mjs", command: [process.execPath, "main.mjs"] },
+    main: "main.mjs",
+    program: `import { readFileSync } from "node:fs";
+import { verify } from "./verify.mjs";
+const { secret, deliveries } = JSON.parse(readFileSync("deliveries.json", "utf8"));
+for (const { body, headers } of deliveries) console.log(verify(Buffer.from(body), headers, secret));`,
+  },
+  {
+    ...{ name: "Python", fence: "python", file: "verify.py", command: ["python3", "main.py"] },
+    main: "main.py",
+    program: `import json
+from verify import verify
+given = json.load(open("deliveries.json", encoding="utf-8"))
+for each in given["deliveries"]:
+    print(str(verify(each["body"].encode(), each["headers"], given["secret"])).lower())`,
+  },
+  {
+    ...{ name: "Go", fence: "go", file: "verify.go" },
+    command: ["go", "run", "main.go", "verify.go"],
+    main: "main.go",
+    program: `package main
+import ("encoding/json"; "fmt"; "net/http"; "os")
+func main() {
+	var given struct { Secret string; Deliveries []struct { Body string; Headers map[string]string } }
+	text, _ := os.ReadFile("deliveries.json")
+	if err := json.Unmarshal(text, &given); err != nil { panic(err) }
+	for _, each := range given.Deliveries {
+		header := http.Header{}
+		for name, value := range each.Headers { header.Set(name, value) }
+		fmt.Println(Verify([]byte(each.Body), header, given.Secret))
+	}
+}`,
+  },
+] as const;
+
+describe.each(LANGUAGES)("verification in $name", (language) => {
+  const [command] = language.command;
+  const probe = spawnSync(command, [command === "go" ? "version" : "--version"]);
+  const installed = probe.error === undefined && probe.status === 0;
+  if (!installed) console.warn(`${language.name} is not installed: its example is not run.`);
+
+  test.skipIf(!installed)(
+    "takes what is signed, and nothing else",
+    () => {
+      const folder = mkdtempSync(join(tmpdir(), "dues-verify-"));
+      try {
+        const fence = new RegExp(`^\`\`\`${language.fence}\\n([\\s\\S]*?)^\`\`\`$`, "m");
+        const [, snippet = ""] = fence.exec(guide) ?? [];
+        writeFileSync(join(folder, language.file), snippet);
+        writeFileSync(join(folder, language.main), language.program);
+        writeFileSync(join(folder, "deliveries.json"), JSON.stringify(deliveries()));
+        const [program, ...args] = language.command;
+        const said = execFileSync(program, args, { cwd: folder, encoding: "utf8" });
+        expect(said.trim().split("\n")).toEqual(["true", "true", ...Array(5).fill("false")]);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+    60_000,
+  );
+});
+
+/** Two that are good, the second one of a rotation, and five that are not. */
+function deliveries() {
+  const body = '{"event":"webhook.test","created_at":"2026-01-01T00:00:00.000Z","data":{"ü":1}}';
+  const other = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
+  const now_s = Math.floor(wallMs() / 1000);
+  const headers = (secrets: string[], timestamp_s = now_s) => ({
+    "webhook-id": "m1",
+    "webhook-timestamp": String(timestamp_s),
+    "webhook-signature": standardSignature(secrets, { id: "m1", timestamp_s, body }),
+  });
+  return {
+    secret: SECRET,
+    deliveries: [
+      { body, headers: headers([SECRET]) },
+      { body, headers: headers([other, SECRET]) },
+      { body: `${body} `, headers: headers([SECRET]) },
+      { body, headers: headers([other]) },
+      { body, headers: headers([SECRET], now_s - 400) },
+      { body, headers: { ...headers([SECRET]), "webhook-id": "m2" } },
+      { body, headers: {} },
+    ],
+  };
+}
