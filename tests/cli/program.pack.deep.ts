@@ -48,6 +48,12 @@ function run(file: string, ...args: string[]): string {
   });
 }
 
+test("it holds neither notes of the compiler nor source maps without their sources", () => {
+  const names = readdirSync(join(folder, "package", "dist"), { recursive: true }) as string[];
+  expect(names).toContain(join("cli", "main.js"));
+  expect(names.filter((name) => /(^|\/)\.|\.map$/.test(name))).toEqual([]);
+});
+
 test("the command runs", () => {
   const bin = join("node_modules", "dues", "bin", "dues.js");
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
