@@ -203,7 +203,6 @@ type Page = Readonly<Record<string, unknown>> & {
 /** All pages as one list, printed while it is read: it need not fit into memory. */
 async function paginate(io: Io, call: ApiCall): Promise<void> {
   const { url } = call;
-  if (!url.searchParams.has("limit")) url.searchParams.set("limit", PAGE);
   const put = (text: string) =>
     io.terminal ? Promise.resolve(io.out(visibleJson(text))) : writeRaw(io.stdout, text);
   const [indent, line, space] = io.terminal ? [2, "\n", " "] : [0, "", ""];
@@ -224,6 +223,8 @@ async function paginate(io: Io, call: ApiCall): Promise<void> {
       await put(`${rows++ === 0 ? "" : ","}${line}${" ".repeat(indent * 2)}${text}`);
     }
     if (page.has_more !== true || (list[1] as unknown[]).length === 0) break;
+    // Only now: a list that has no pages takes no limit.
+    if (!url.searchParams.has("limit")) url.searchParams.set("limit", PAGE);
     if (typeof page.cursor === "string") url.searchParams.set("cursor", page.cursor);
     else url.searchParams.set("offset", String(rows));
   }

@@ -70,6 +70,10 @@ test("--paginate prints every page as one list, by offset and by cursor", async 
   );
   const none = await shell.run(["api", "get", "payments", "--paginate"]);
   expect(JSON.parse(none.out)).toEqual({ payments: [], has_more: false });
+  const plans = await shell.run(["api", "get", "plans", "--paginate"]);
+  expect([plans.code, JSON.parse(plans.out)]).toEqual([0, { plans: [], has_more: false }]);
+  const twelve = await shell.run(["api", "get", "billing-events", "--paginate"]);
+  expect(JSON.parse(twelve.out).billing_events).toEqual(billing_events);
   const one = await shell.run(["api", "get", "settings", "--paginate"]);
   expect(one.code).toBe(64);
 });
