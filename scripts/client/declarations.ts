@@ -1,11 +1,11 @@
 // Which types the client declares, in the order in which src/client/types.ts has them.
 
 import { CursorQuery, PageQuery } from "../../src/schema/common.ts";
-import type { OpenApiDocument, SchemaObject } from "../../src/schema/openapi.ts";
+import type { OpenApiDocument, Operation, SchemaObject } from "../../src/schema/openapi.ts";
 import { TEST_EVENT, WEBHOOK_EVENTS } from "../../src/schema/webhooks.ts";
 import { methodOf } from "./methods.ts";
 import type { ClientOperation } from "./operations.ts";
-import { type Declared, declaration, namesIn, valueDeclarations } from "./types.ts";
+import { type Declared, declaration, namesIn, typeOf, valueDeclarations } from "./types.ts";
 
 export type Section = {
   readonly title: string;
@@ -48,7 +48,7 @@ export function declarationsOf(
     placeRecords(section, namesIn([methodOf(operation), ...own.values()].join("\n")));
     for (const [name, text] of own) section.declarations.set(name, text);
   }
-  const events: Section = { title: "Webhook events", declarations: eventDeclarations() };
+  const events: Section = { title: "Webhook events", declarations: eventDeclarations(document) };
   placeRecords(events, namesIn([...events.declarations.values()].join("\n")));
   const common = commonSection(shared);
   common.declarations.set("ErrorCode", errorCodes(document));
@@ -62,12 +62,21 @@ function errorCodes(document: OpenApiDocument): string {
 export type ErrorCode = ${codes.join(" | ")};`;
 }
 
-/** What endpoints are sent, told apart by `event`. */
-function eventDeclarations(): Map<string, string> {
+type Sent = { readonly post: Pick<Operation, "requestBody"> };
+
+/** What endpoints are sent, told apart by `event`, as far as the document says what each holds. */
+function eventDeclarations(document: OpenApiDocument): Map<string, string> {
+  const { webhooks } = document as { readonly webhooks?: Readonly<Record<string, Sent>> };
   const events = [...WEBHOOK_EVENTS, TEST_EVENT].map((event) => {
-    return `{ readonly event: "${event}"; readonly created_at: string; readonly data: Readonly<Record<string, unknown>> }`;
+    const schema = webhooks?.[event]?.post.requestBody?.content["application/json"].schema;
+    const data = "Readonly<Record<string, unknown>>";
+    return schema === undefined
+      ? `{ readonly event: "${event}"; readonly created_at: string; readonly data: ${data} }`
+      : typeOf(schema);
   });
-  return new Map([["WebhookEvent", `export type WebhookEvent = ${events.join(" | ")};`]]);
+  const text = `/** What an endpoint is sent: \`event\` tells which it is. */
+export type WebhookEvent = ${events.join(" | ")};`;
+  return new Map([["WebhookEvent", text]]);
 }
 
 function commonSection(shared: readonly Declared[]): Section {

@@ -1818,6 +1818,7 @@ export type GetReadyzReply = {
 
 // Webhook events
 
+/** What an endpoint is sent: `event` tells which it is. */
 export type WebhookEvent =
   | {
       readonly event: "invoice.created";
