@@ -15,6 +15,7 @@ import { Pool } from "../src/store/db.ts";
 import { sql } from "../src/store/sql.ts";
 import type { ProjectId } from "../src/store/tenants.ts";
 import { startWorkers } from "../src/workers/start.ts";
+import { factOf } from "../tests/support/facts.ts";
 import { amount, atLeast, atMost, type Bench, type Figure, type Round, ratio } from "./report.ts";
 import { figure, openStage, print, type Side, type Stage, startSide } from "./stage.ts";
 
@@ -155,7 +156,7 @@ async function paced(stage: Stage, context: Context, sink: Side): Promise<Figure
   const commits: Promise<void>[] = [];
   const commit = async (no: number) => {
     const webhook = { event: "payment.succeeded" as const, data: { no, pad: "x".repeat(400) } };
-    const fact = { type: "payment.recorded" as const, resource_id: project, payload: {}, webhook };
+    const fact = factOf("payment.recorded", project, webhook);
     await stage.db.tx((tx) => emit(tx, project, [fact], SCHEDULER, new Date()));
     committed.set(no, wall());
   };

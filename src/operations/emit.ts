@@ -3,7 +3,7 @@
 
 import { envelope } from "../domain/webhooks.ts";
 import type { EventType } from "../schema/billing-events.ts";
-import type { WebhookEvent } from "../schema/webhooks.ts";
+import type { Webhook } from "../schema/webhook-payloads.ts";
 import * as billingEvents from "../store/billing-events.ts";
 import type { Tx } from "../store/db.ts";
 import type { LogEntry } from "../store/feed.ts";
@@ -17,7 +17,7 @@ export type Fact = {
   readonly resource_id: string;
   readonly payload: Readonly<Record<string, unknown>>;
   /** The webhook that subscribed endpoints get for it, if there is one. */
-  readonly webhook?: { readonly event: WebhookEvent; readonly data: object };
+  readonly webhook?: Webhook;
 };
 
 /** Who acted: a token, or null for the scheduler; `via` is set for calls not made by plain HTTP. */

@@ -145,6 +145,7 @@ async function factsOf(
   payment: Payment,
 ): Promise<Fact[]> {
   const customer = await customers.get(tx, project, invoice.customer_id);
+  if (customer === undefined) throw new Error(`Customer ${invoice.customer_id} vanished.`);
   const { id, invoice_id, amount_cents, currency, provider, provider_payment_id, paid_at } =
     payment;
   const recorded: Fact = {
@@ -164,7 +165,7 @@ async function factsOf(
           amount_due_cents: invoice.amount_due_cents,
           currency: invoice.currency,
         },
-        customer: { id: customer?.id, external_id: customer?.external_id },
+        customer: { id: customer.id, external_id: customer.external_id },
       },
     },
   };

@@ -4,7 +4,8 @@
 import { utcDate } from "../domain/dates.ts";
 import { daysOverdue, nextStep, type Step, stepsFor } from "../domain/dunning.ts";
 import { refuseField } from "../errors.ts";
-import type { Dunning, DunningPut } from "../schema/dunning.ts";
+import type { Dunning, DunningEvent, DunningPut } from "../schema/dunning.ts";
+import type { Webhook } from "../schema/webhook-payloads.ts";
 import type { Tx } from "../store/db.ts";
 import * as dunning from "../store/dunning.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
@@ -111,32 +112,56 @@ export async function stepDunning(
 }
 
 function stepFired(invoice: dunning.DunnedInvoice, step: Step, today: string): Fact {
-  const { id, number, total_cents, amount_due_cents, due_date } = invoice;
+  const { id, number, due_date } = invoice;
   const days_overdue = daysOverdue(due_date, today);
   const event = step.webhook_event;
   return {
     type: "dunning.step_fired",
     resource_id: id,
     payload: { number, webhook_event: event, days_overdue },
-    webhook: {
-      event,
-      data: event.startsWith("invoice.")
-        ? reminder(invoice, days_overdue)
-        : {
-            subscription: {
-              id: invoice.subscription_id,
-              external_id: invoice.subscription_external_id,
-              plan_code: invoice.plan_code,
-              status: invoice.subscription_status,
-            },
-            customer: {
-              id: invoice.customer_id,
-              external_id: invoice.customer_external_id,
-              email: invoice.customer_email,
-            },
-            overdue_invoice: { id, number, total_cents, amount_due_cents, days_overdue },
-          },
+    webhook: webhookOf(event, invoice, days_overdue),
+  };
+}
+
+function webhookOf(
+  event: DunningEvent,
+  invoice: dunning.DunnedInvoice,
+  days_overdue: number,
+): Webhook {
+  switch (event) {
+    case "invoice.payment_overdue_reminder_1":
+    case "invoice.payment_overdue_reminder_2":
+      return { event, data: reminder(invoice, days_overdue) };
+    case "subscription.suspend_requested":
+    case "subscription.terminate_requested":
+      return { event, data: request(invoice, days_overdue) };
+  }
+}
+
+function request(invoice: dunning.DunnedInvoice, days_overdue: number) {
+  const { id, number, total_cents, amount_due_cents } = invoice;
+  const { subscription_id, subscription_external_id, subscription_status, plan_code } = invoice;
+  if (
+    subscription_id === null ||
+    subscription_external_id === null ||
+    subscription_status === null ||
+    plan_code === null
+  ) {
+    throw new Error(`Invoice ${number} has no subscription that could be suspended.`);
+  }
+  return {
+    subscription: {
+      id: subscription_id,
+      external_id: subscription_external_id,
+      plan_code,
+      status: subscription_status,
     },
+    customer: {
+      id: invoice.customer_id,
+      external_id: invoice.customer_external_id,
+      email: invoice.customer_email,
+    },
+    overdue_invoice: { id, number, total_cents, amount_due_cents, days_overdue },
   };
 }
 

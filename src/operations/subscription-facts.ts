@@ -1,7 +1,8 @@
 // What the log and the webhooks say about a subscription's periods, plan and end.
 
 import { shownEnd } from "../domain/periods.ts";
-import type { WebhookEvent } from "../schema/webhooks.ts";
+import type { EventType } from "../schema/billing-events.ts";
+import type { Webhook } from "../schema/webhook-payloads.ts";
 import type { BilledSubscription } from "../store/subscriptions.ts";
 import type { Fact } from "./emit.ts";
 
@@ -26,36 +27,50 @@ function dataOf(subscription: Told) {
   };
 }
 
+/** Told under the same name in the log and by webhook. */
 function told(
-  event: WebhookEvent & Fact["type"],
   subscription: Told,
   payload: Fact["payload"],
-  more: object = {},
+  webhook: Extract<Webhook, { event: EventType }>,
 ): Fact {
-  const data = { ...dataOf(subscription), ...more };
-  return { type: event, resource_id: subscription.id, payload, webhook: { event, data } };
+  return { type: webhook.event, resource_id: subscription.id, payload, webhook };
 }
 
 export function started(subscription: Told): Fact {
   const { external_id, current_period_start } = subscription;
-  return told("subscription.started", subscription, { external_id, current_period_start });
+  return told(
+    subscription,
+    { external_id, current_period_start },
+    { event: "subscription.started", data: dataOf(subscription) },
+  );
 }
 
 export function trialEnded(subscription: Told, trial_ends_at: Date): Fact {
   const { external_id } = subscription;
-  return told("subscription.trial_ended", subscription, { external_id, trial_ends_at });
+  return told(
+    subscription,
+    { external_id, trial_ends_at },
+    { event: "subscription.trial_ended", data: dataOf(subscription) },
+  );
 }
 
 export function planChanged(subscription: Told, previous_plan_code: string): Fact {
   const { external_id, plan_code } = subscription;
-  const payload = { external_id, plan_code, previous_plan_code };
-  return told("subscription.plan_changed", subscription, payload, { previous_plan_code });
+  return told(
+    subscription,
+    { external_id, plan_code, previous_plan_code },
+    { event: "subscription.plan_changed", data: { ...dataOf(subscription), previous_plan_code } },
+  );
 }
 
 /** Its period is over and cannot be billed, or it cannot be started. */
 export function billingFailed(subscription: Told, reason: string): Fact {
   const { external_id } = subscription;
-  return told("subscription.billing_failed", subscription, { external_id, reason }, { reason });
+  return told(
+    subscription,
+    { external_id, reason },
+    { event: "subscription.billing_failed", data: { ...dataOf(subscription), reason } },
+  );
 }
 
 /** `subscription` is as it is in the new period. */
@@ -68,7 +83,10 @@ export function periodRenewed(
   // A suspended subscription renews without a webhook: only the log says that it changed.
   if (status !== "active") return { type: "subscription.updated", resource_id: id, payload };
   const previous_period = { start: previous.start, end: shownEnd(previous.end) };
-  return told("subscription.period_renewed", subscription, payload, { previous_period });
+  return told(subscription, payload, {
+    event: "subscription.period_renewed",
+    data: { ...dataOf(subscription), previous_period },
+  });
 }
 
 /** The log tells a cancellation from other ends, the webhook says `terminated` for all. */

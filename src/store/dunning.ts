@@ -1,6 +1,8 @@
 // The dunning policy, the steps that were sent, and the invoices a step is due for.
 
 import type { Dunning, DunningStep } from "../schema/dunning.ts";
+import type { InvoiceStatus } from "../schema/invoices.ts";
+import type { SubscriptionStatus } from "../schema/subscriptions.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { DUE } from "./invoices.ts";
 import { NUMBER } from "./numbers.ts";
@@ -34,7 +36,7 @@ export async function putPolicy(
 export type DunnedInvoice = {
   readonly id: string;
   readonly number: string;
-  readonly status: string;
+  readonly status: InvoiceStatus;
   readonly invoice_type: string;
   readonly total_cents: number;
   readonly amount_due_cents: number;
@@ -49,7 +51,7 @@ export type DunnedInvoice = {
   readonly customer_email: string;
   readonly subscription_id: string | null;
   readonly subscription_external_id: string | null;
-  readonly subscription_status: string | null;
+  readonly subscription_status: SubscriptionStatus | null;
   readonly plan_code: string | null;
 };
 

@@ -7,6 +7,7 @@ import type { ProjectId } from "../../src/store/tenants.ts";
 import { Deliverer } from "../../src/workers/deliver-webhooks.ts";
 import { WebhookClient } from "../../src/workers/webhook-client.ts";
 import type { App, Json } from "./app.ts";
+import { factOf } from "./facts.ts";
 
 export class Courier {
   readonly #app: App;
@@ -45,12 +46,12 @@ export async function emitPayments(
   fate: "commit" | "roll back" = "commit",
   project = app.profile.project_id,
 ): Promise<void> {
-  const facts = Array.from({ length: count }, (_, i) => ({
-    type: "payment.recorded" as const,
-    resource_id: app.profile.project_id,
-    payload: {},
-    webhook: { event: "payment.succeeded" as const, data: { no: first + i, fate } },
-  }));
+  const facts = Array.from({ length: count }, (_, i) =>
+    factOf("payment.recorded", app.profile.project_id, {
+      event: "payment.succeeded",
+      data: { no: first + i, fate },
+    }),
+  );
   const undone = new Error("rolled back");
   try {
     await app.context.db.tx(async (tx) => {

@@ -14,6 +14,7 @@ import type { ProjectId } from "../../src/store/tenants.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { newProject } from "../support/client.ts";
 import { emitPayments } from "../support/courier.ts";
+import { factOf } from "../support/facts.ts";
 import { until } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
 
@@ -135,13 +136,8 @@ describe("dues webhooks listen", () => {
 
   test("shows only the events asked for", async () => {
     const { said, stop } = await start({ events: ["payment.succeeded"] });
-    const data = { invoice: {} };
-    const fact = {
-      type: "invoice.created" as const,
-      resource_id: project,
-      payload: {},
-      webhook: { event: "invoice.created" as const, data },
-    };
+    const webhook = { event: "invoice.created" as const, data: { invoice: {} } };
+    const fact = factOf("invoice.created", project, webhook);
     const now = app.context.clock.now();
     await app.context.db.tx((tx) => emit(tx, project as ProjectId, [fact], SCHEDULER, now));
     await emitPayments(app, 1, 1, "commit", project);
@@ -171,12 +167,8 @@ describe("the feed of messages", () => {
 
   test("misses nothing that is committed late", async () => {
     const { db, clock } = app.context;
-    const late = {
-      type: "payment.recorded" as const,
-      resource_id: project,
-      payload: {},
-      webhook: { event: "payment.succeeded" as const, data: { no: 1 } },
-    };
+    const webhook = { event: "payment.succeeded" as const, data: { no: 1 } };
+    const late = factOf("payment.recorded", project, webhook);
     let before: Json;
     await db.tx(async (tx) => {
       await emit(tx, project as ProjectId, [late], SCHEDULER, clock.now());

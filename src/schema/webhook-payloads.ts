@@ -1,0 +1,249 @@
+// What every webhook event says and carries. The bodies that are sent are checked against these
+// shapes by the compiler, and the OpenAPI document, the reference and the client are made of them.
+
+import Type, { type Static, type TProperties } from "typebox";
+import { CalendarDate, Cents, Nullable, Timestamp, Uuid } from "./common.ts";
+import { CreditNote, Refund } from "./credit-notes.ts";
+import { Customer } from "./customers.ts";
+import { Wallet } from "./grants.ts";
+import { Fee, Invoice, InvoiceWithFees } from "./invoices.ts";
+import { Payment } from "./payments.ts";
+import { Subscription } from "./subscriptions.ts";
+import { TEST_EVENT, type WebhookEvent } from "./webhooks.ts";
+
+const { properties: ofCustomer } = Customer;
+const { properties: ofInvoice } = Invoice;
+const { properties: ofSubscription } = Subscription;
+
+const CustomerIds = Type.Object({ id: Uuid, external_id: ofCustomer.external_id });
+
+export const WebhookCustomer = Type.Object(
+  {
+    id: Uuid,
+    external_id: ofCustomer.external_id,
+    name: ofCustomer.name,
+    email: ofCustomer.email,
+  },
+  { title: "WebhookCustomer" },
+);
+
+/** What all events about invoices say of one. */
+const Bill = {
+  id: Uuid,
+  number: ofInvoice.number,
+  total_cents: Cents,
+  amount_due_cents: Cents,
+};
+
+export const WebhookInvoice = Type.Object(
+  {
+    ...Bill,
+    status: ofInvoice.status,
+    payment_status: ofInvoice.payment_status,
+    currency: ofInvoice.currency,
+    due_date: CalendarDate,
+    payment_url: ofInvoice.payment_url,
+  },
+  { title: "WebhookInvoice" },
+);
+
+export const WebhookSubscription = Type.Object(
+  {
+    id: Uuid,
+    external_id: ofSubscription.external_id,
+    plan_code: Type.String(),
+    status: ofSubscription.status,
+    current_period_start: Timestamp,
+    current_period_end: Timestamp,
+  },
+  { title: "WebhookSubscription" },
+);
+
+const {
+  customer_id,
+  customer_external_id,
+  subscription_id,
+  credit_notes_cents,
+  voided_at,
+  ...issued
+} = ofInvoice;
+const { created_at, memo, po_number, metadata, tax_note, ...figures } = issued;
+const { charge_id, ...feeFields } = Fee.properties;
+
+const CreatedInvoice = Type.Object(
+  {
+    ...figures,
+    coupons: InvoiceWithFees.properties.coupons,
+    taxes: InvoiceWithFees.properties.taxes,
+    fees: Type.Array(Type.Object(feeFields)),
+  },
+  { title: "WebhookCreatedInvoice" },
+);
+
+const { seller, buyer, ...noteFields } = CreditNote.properties;
+const IssuedNote = Type.Object(noteFields, { title: "WebhookCreditNote" });
+
+const ofSubscriptions = { subscription: WebhookSubscription, customer: CustomerIds };
+
+const reminder = {
+  invoice: Type.Object({
+    ...Bill,
+    status: ofInvoice.status,
+    currency: ofInvoice.currency,
+    issuing_date: CalendarDate,
+    due_date: CalendarDate,
+  }),
+  customer: WebhookCustomer,
+  days_overdue: Type.Integer(),
+};
+
+const request = {
+  subscription: Type.Object({
+    id: Uuid,
+    external_id: ofSubscription.external_id,
+    plan_code: Type.String(),
+    status: ofSubscription.status,
+  }),
+  customer: Type.Object({ ...CustomerIds.properties, email: ofCustomer.email }),
+  overdue_invoice: Type.Object({ ...Bill, days_overdue: Type.Integer() }),
+};
+
+const { status, refunded_cents, reference, created_at: recorded_at, ...paid } = Payment.properties;
+
+function told<P extends TProperties>(when: string, data: P) {
+  return { when, data: Type.Object(data) };
+}
+
+/** By event: when it is sent, and what its `data` holds. */
+export const WEBHOOK_PAYLOADS = {
+  "invoice.created": told("An invoice was issued, with all its fees.", {
+    invoice: CreatedInvoice,
+    customer: WebhookCustomer,
+    subscription: Nullable(
+      Type.Object({
+        id: Uuid,
+        external_id: ofSubscription.external_id,
+        plan_code: Type.String(),
+      }),
+    ),
+  }),
+  "invoice.payment_overdue_reminder_1": told(
+    "A step of dunning: the invoice is overdue, by 3 days where the policy says so.",
+    reminder,
+  ),
+  "invoice.payment_overdue_reminder_2": told("A later step of dunning.", reminder),
+  "subscription.started": told(
+    "A subscription that was `pending` began. One that starts at once sends none.",
+    ofSubscriptions,
+  ),
+  "subscription.trial_ended": told(
+    "Its trial is over, and its first paid period began.",
+    ofSubscriptions,
+  ),
+  "subscription.plan_changed": told("It is on another plan from now on.", {
+    ...ofSubscriptions,
+    previous_plan_code: Type.String(),
+  }),
+  "subscription.period_renewed": told(
+    "A period closed and another began, also after a trial or a change of plan; not while suspended.",
+    { ...ofSubscriptions, previous_period: Type.Object({ start: Timestamp, end: Timestamp }) },
+  ),
+  "subscription.terminated": told(
+    "It ended: by a call, at `ends_at` or canceled; `subscription.status` tells.",
+    ofSubscriptions,
+  ),
+  "subscription.suspend_requested": told(
+    "A step of dunning asks you to suspend it. Nothing is changed.",
+    request,
+  ),
+  "subscription.terminate_requested": told(
+    "A step of dunning asks you to end it. Nothing is changed.",
+    request,
+  ),
+  "addon.applied": told("An add-on was billed to a customer.", {
+    applied_add_on: Type.Object({
+      id: Uuid,
+      add_on_code: Type.String(),
+      add_on_name: Type.String(),
+      amount_cents: Cents,
+      currency: ofInvoice.currency,
+      applied_at: Timestamp,
+    }),
+    invoice: Type.Object({
+      ...Bill,
+      currency: ofInvoice.currency,
+      invoice_type: ofInvoice.invoice_type,
+    }),
+    customer: CustomerIds,
+  }),
+  "payment.succeeded": told("A payment was recorded.", {
+    payment: Type.Object(paid),
+    invoice: Type.Object({
+      ...Bill,
+      status: ofInvoice.status,
+      payment_status: ofInvoice.payment_status,
+      currency: ofInvoice.currency,
+    }),
+    customer: CustomerIds,
+  }),
+  "invoice.payment_due": told(
+    "There is something to collect: at issue, and when a refund reopens an invoice.",
+    { invoice: WebhookInvoice, customer: WebhookCustomer },
+  ),
+  "credit_note.created": told("A credit note was issued.", {
+    credit_note: IssuedNote,
+    invoice: WebhookInvoice,
+    customer: WebhookCustomer,
+  }),
+  "payment.refunded": told("A refund was recorded.", {
+    refund: Refund,
+    payment: Payment,
+    invoice: WebhookInvoice,
+    customer: WebhookCustomer,
+  }),
+  "wallet.balance_low": told(
+    "What is available has fallen below the wallet's threshold. Again only after it was not.",
+    { wallet: Wallet, customer: WebhookCustomer },
+  ),
+  "subscription.billing_failed": told(
+    "Its period is over and cannot be billed, for `reason`; it is tried again until it can be. Once for each time that it begins.",
+    { ...ofSubscriptions, reason: Type.String() },
+  ),
+} satisfies Record<WebhookEvent, { readonly when: string; readonly data: object }>;
+
+/** Sent by the test call, to whatever an endpoint is subscribed to. */
+export const TEST_PAYLOAD = told("`POST /v1/webhooks/{id}/test` was called.", {
+  endpoint_id: Uuid,
+  url: Type.String(),
+});
+
+type Payloads = typeof WEBHOOK_PAYLOADS;
+
+/** An event with its data, as it is handed over to be rendered. */
+export type Webhook = {
+  [E in WebhookEvent]: { readonly event: E; readonly data: Whole<Static<Payloads[E]["data"]>> };
+}[WebhookEvent];
+
+/** As data goes out: nobody changes it, and lists may be read-only. */
+type Whole<T> = T extends Date
+  ? T
+  : T extends readonly (infer Each)[]
+    ? readonly Whole<Each>[]
+    : T extends object
+      ? { readonly [K in keyof T]: Whole<T[K]> }
+      : T;
+
+/** The event in one word: `InvoiceCreatedEvent`. */
+export function eventTitle(event: string): string {
+  const letters = event.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return `${letters}Event`;
+}
+
+/** The body as a whole. */
+export function envelopeOf(event: WebhookEvent | typeof TEST_EVENT) {
+  const { when, data } = event === TEST_EVENT ? TEST_PAYLOAD : WEBHOOK_PAYLOADS[event];
+  return Type.Object(
+    { event: Type.Literal(event), created_at: Timestamp, data },
+    { title: eventTitle(event), description: when },
+  );
+}
