@@ -28,6 +28,8 @@ import {
 import { databaseTimeFaults, strayFaults } from "./tidy/sql.ts";
 
 const FILE_BYTES_MAX = 600 * 1024;
+/** Generated, with a description and an example for each of 1,500 fields. */
+const DOCUMENT_BYTES_MAX = 800 * 1024;
 
 /** Functions longer than the law allows, with their length. A number here may only fall. */
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {};
@@ -126,7 +128,9 @@ describe("shape", () => {
   });
 
   test("no file is large", () => {
-    const large = files.filter((path) => sizeOf(path) > FILE_BYTES_MAX);
+    const mostOf = (path: string) =>
+      path === "docs/openapi.json" ? DOCUMENT_BYTES_MAX : FILE_BYTES_MAX;
+    const large = files.filter((path) => sizeOf(path) > mostOf(path));
     expect(large.filter((path) => path !== "package-lock.json")).toEqual([]);
   });
 

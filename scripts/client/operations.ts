@@ -144,15 +144,10 @@ function querySchema(operation: Operation): SchemaObject | undefined {
   return { type: "object", properties: Object.fromEntries(properties), required };
 }
 
-/** The document has one body for the list and for the one record; the client has a type of each. */
-function lookupBodies(operation: Operation, { key, one }: Lookup) {
-  const { [one]: record = {}, ...list } = replySchema(operation)?.properties ?? {};
-  const required = Object.keys(list).filter((name) => name !== "total_count");
-  return {
-    key,
-    one: { type: "object", properties: { [one]: record }, required: [one] },
-    list: { type: "object", properties: list, required },
-  };
+/** The document has a choice of the list and the one record; the client has a type of each. */
+function lookupBodies(operation: Operation, { key }: Lookup) {
+  const [list = {}, one = {}] = replySchema(operation)?.oneOf ?? [];
+  return { key, list, one };
 }
 
 function parameters(operation: Operation, place: Parameter["in"]): Parameter[] {

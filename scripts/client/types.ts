@@ -13,16 +13,16 @@ export type Declared = {
   readonly in_query?: boolean;
 };
 
-/** Values with a type name of their own, recognized by their description. */
+/** Values with a type name of their own. */
 const VALUES: Readonly<Record<string, SchemaObject>> = {
   Cents: new Schemas().convert(Cents),
   Currency: new Schemas().convert(Currency),
 };
 
 export function valueDeclarations(): [string, string][] {
-  return Object.entries(VALUES).map(([name, { description, ...plain }]) => [
+  return Object.entries(VALUES).map(([name, { description, type }]) => [
     name,
-    `${doc(description)}export type ${name} = ${typeOf(plain)};`,
+    `${doc(description)}export type ${name} = ${typeOf({ type: type ?? "string" })};`,
   ]);
 }
 
@@ -30,10 +30,11 @@ export function valueDeclarations(): [string, string][] {
 export function declaration(declared: Declared, bases: readonly Declared[]): string {
   const { name, schema, in_query = false } = declared;
   const base = bases.find((each) => each.name !== name && hasAllOf(schema, each.schema));
-  if (base === undefined) return `export type ${name} = ${typeOf(schema, in_query)};`;
+  const words = doc(schema.description);
+  if (base === undefined) return `${words}export type ${name} = ${typeOf(schema, in_query)};`;
   const rest = without(schema, base.schema);
   const isMore = Object.keys(rest.properties ?? {}).length > 0;
-  return `export type ${name} = ${base.name}${isMore ? ` & ${typeOf(rest, in_query)}` : ""};`;
+  return `${words}export type ${name} = ${base.name}${isMore ? ` & ${typeOf(rest, in_query)}` : ""};`;
 }
 
 function hasAllOf(schema: SchemaObject, other: SchemaObject): boolean {
@@ -87,15 +88,15 @@ function plainType(schema: SchemaObject, type: string, in_query: boolean): strin
   }
 }
 
-function valueName({ description }: SchemaObject): string | undefined {
-  if (description === undefined) return undefined;
-  return Object.keys(VALUES).find((name) => VALUES[name]?.description === description);
+function valueName({ format, pattern }: SchemaObject): string | undefined {
+  if (format === "int64") return "Cents";
+  return pattern !== undefined && pattern === VALUES.Currency?.pattern ? "Currency" : undefined;
 }
 
 function objectType(schema: SchemaObject, in_query: boolean): string {
   if (schema.properties === undefined) return "Readonly<Record<string, unknown>>";
   const fields = Object.entries(schema.properties).map(([name, field]) => {
-    const words = valueName(field) === undefined ? doc(field.description) : "";
+    const words = doc(field.description);
     if (isRequired(schema, name)) return `${words}readonly ${name}: ${typeOf(field)};`;
     return `${words}readonly ${name}?: ${typeOf(field)}${in_query ? " | undefined" : ""};`;
   });

@@ -164,23 +164,26 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/keys/me", options, { project: false });
   }
 
-  /** Revoke a token. */
+  /** Revoke a token. Calls with it answer 401 from then on. It cannot be brought back. */
   revokeKey(id: string, options?: CallOptions): Promise<void> {
     return this.call("DELETE", path`/v1/keys/${id}`, options, { project: false });
   }
 
   // Workspaces and projects
 
-  /** List workspaces. */
+  /** List workspaces. Of the organization of the token, newest first. */
   listWorkspaces(options?: CallOptions): Promise<ListWorkspacesReply> {
     return this.call("GET", "/v1/workspaces", options, { project: false });
   }
 
-  /** Create a workspace. */
+  /** Create a workspace. A group for projects, named by its slug. */
   createWorkspace(
     body: CreateWorkspaceBody,
     options?: CallOptions,
-  ): Promise<{ readonly workspace: Workspace }> {
+  ): Promise<{
+    /** The workspace. */
+    readonly workspace: Workspace;
+  }> {
     return this.call("POST", "/v1/workspaces", options, { body, project: false });
   }
 
@@ -192,30 +195,51 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/projects", options, { query, project: false });
   }
 
-  /** Create a project. */
+  /**
+   * Create a project. A live one by default. One of mode sandbox has a clock that can be
+   * moved; the mode never changes.
+   */
   createProject(
     body: CreateProjectBody,
     options?: CallOptions,
-  ): Promise<{ readonly project: Project }> {
+  ): Promise<{
+    /** The project. */
+    readonly project: Project;
+  }> {
     return this.call("POST", "/v1/projects", options, { body, project: false });
   }
 
   // Customers
 
-  /** Create a customer. */
+  /**
+   * Create a customer. Its external_id is yours to choose, and names it in other calls
+   * as `ext:<external_id>`.
+   */
   createCustomer(
     body: CreateCustomerBody,
     options?: CallOptions,
-  ): Promise<{ readonly customer: Customer }> {
+  ): Promise<{
+    /** The customer. */
+    readonly customer: Customer;
+  }> {
     return this.call("POST", "/v1/customers", options, { body });
   }
 
-  /** List customers, search them, or find one by external_id. */
+  /**
+   * List customers, search them, or find one by external_id. Newest first. With
+   * external_id the answer is that customer.
+   */
   listCustomers(
     query: ListCustomersQuery & { readonly external_id: string },
     options?: CallOptions,
-  ): Promise<{ readonly customer: Customer }>;
-  /** List customers, search them, or find one by external_id. */
+  ): Promise<{
+    /** The customer. */
+    readonly customer: Customer;
+  }>;
+  /**
+   * List customers, search them, or find one by external_id. Newest first. With
+   * external_id the answer is that customer.
+   */
   listCustomers(
     query?: Omit<ListCustomersQuery, "external_id">,
     options?: CallOptions,
@@ -224,8 +248,14 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/customers", options, { query });
   }
 
-  /** Get a customer. */
-  getCustomer(id: string, options?: CallOptions): Promise<{ readonly customer: Customer }> {
+  /** Get a customer. By its id or by your own. */
+  getCustomer(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The customer. */
+    readonly customer: Customer;
+  }> {
     return this.call("GET", path`/v1/customers/${id}`, options);
   }
 
@@ -234,7 +264,10 @@ export abstract class Operations extends Calls {
     id: string,
     body: UpdateCustomerBody,
     options?: CallOptions,
-  ): Promise<{ readonly customer: Customer }> {
+  ): Promise<{
+    /** The customer. */
+    readonly customer: Customer;
+  }> {
     return this.call("PATCH", path`/v1/customers/${id}`, options, { body });
   }
 
@@ -248,20 +281,35 @@ export abstract class Operations extends Calls {
 
   // Metrics
 
-  /** Create a billable metric. */
+  /**
+   * Create a billable metric. Says how events with its code become units. All but its
+   * name stays as it is.
+   */
   createMetric(
     body: CreateMetricBody,
     options?: CallOptions,
-  ): Promise<{ readonly metric: Metric }> {
+  ): Promise<{
+    /** The metric. */
+    readonly metric: Metric;
+  }> {
     return this.call("POST", "/v1/metrics", options, { body });
   }
 
-  /** List metrics, or find one by code. */
+  /**
+   * List metrics, or find one by code. Newest first, the live ones. With code the answer
+   * is that metric.
+   */
   listMetrics(
     query: ListMetricsQuery & { readonly code: string },
     options?: CallOptions,
-  ): Promise<{ readonly metric: Metric }>;
-  /** List metrics, or find one by code. */
+  ): Promise<{
+    /** The metric. */
+    readonly metric: Metric;
+  }>;
+  /**
+   * List metrics, or find one by code. Newest first, the live ones. With code the answer
+   * is that metric.
+   */
   listMetrics(
     query?: Omit<ListMetricsQuery, "code">,
     options?: CallOptions,
@@ -270,8 +318,14 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/metrics", options, { query });
   }
 
-  /** Get a metric. */
-  getMetric(id: string, options?: CallOptions): Promise<{ readonly metric: Metric }> {
+  /** Get a metric. Archived ones too. */
+  getMetric(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The metric. */
+    readonly metric: Metric;
+  }> {
     return this.call("GET", path`/v1/metrics/${id}`, options);
   }
 
@@ -283,11 +337,17 @@ export abstract class Operations extends Calls {
     id: string,
     body: UpdateMetricBody,
     options?: CallOptions,
-  ): Promise<{ readonly metric: Metric }> {
+  ): Promise<{
+    /** The metric. */
+    readonly metric: Metric;
+  }> {
     return this.call("PATCH", path`/v1/metrics/${id}`, options, { body });
   }
 
-  /** Archive a metric. */
+  /**
+   * Archive a metric. It takes no events from then on. 422 has_dependencies while live
+   * charges measure by it.
+   */
   archiveMetric(id: string, options?: CallOptions): Promise<void> {
     return this.call("DELETE", path`/v1/metrics/${id}`, options);
   }
@@ -301,16 +361,28 @@ export abstract class Operations extends Calls {
   upsertCatalogItem(
     body: UpsertCatalogItemBody,
     options?: CallOptions,
-  ): Promise<{ readonly catalog_item: CatalogItem }> {
+  ): Promise<{
+    /** The catalog item. */
+    readonly catalog_item: CatalogItem;
+  }> {
     return this.call("POST", "/v1/catalog", options, { body });
   }
 
-  /** List catalog items, or find one by code. */
+  /**
+   * List catalog items, or find one by code. Newest first, the live ones. With code the
+   * answer is that item.
+   */
   listCatalogItems(
     query: ListCatalogItemsQuery & { readonly code: string },
     options?: CallOptions,
-  ): Promise<{ readonly catalog_item: CatalogItem }>;
-  /** List catalog items, or find one by code. */
+  ): Promise<{
+    /** The catalog item. */
+    readonly catalog_item: CatalogItem;
+  }>;
+  /**
+   * List catalog items, or find one by code. Newest first, the live ones. With code the
+   * answer is that item.
+   */
   listCatalogItems(
     query?: Omit<ListCatalogItemsQuery, "code">,
     options?: CallOptions,
@@ -319,11 +391,14 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/catalog", options, { query });
   }
 
-  /** Get a catalog item. */
+  /** Get a catalog item. Archived ones too. */
   getCatalogItem(
     id: string,
     options?: CallOptions,
-  ): Promise<{ readonly catalog_item: CatalogItem }> {
+  ): Promise<{
+    /** The catalog item. */
+    readonly catalog_item: CatalogItem;
+  }> {
     return this.call("GET", path`/v1/catalog/${id}`, options);
   }
 
@@ -337,24 +412,45 @@ export abstract class Operations extends Calls {
 
   // Plans
 
-  /** Create a plan. */
-  createPlan(body: CreatePlanBody, options?: CallOptions): Promise<{ readonly plan: Plan }> {
+  /** Create a plan. With its charges, in one call. Interval and currency never change. */
+  createPlan(
+    body: CreatePlanBody,
+    options?: CallOptions,
+  ): Promise<{
+    /** The plan. */
+    readonly plan: Plan;
+  }> {
     return this.call("POST", "/v1/plans", options, { body });
   }
 
-  /** List plans, or find one by code. */
+  /**
+   * List plans, or find one by code. Newest first, the live ones, with their charges.
+   * With code the answer is that plan.
+   */
   listPlans(
     query: ListPlansQuery & { readonly code: string },
     options?: CallOptions,
-  ): Promise<{ readonly plan: Plan }>;
-  /** List plans, or find one by code. */
+  ): Promise<{
+    /** The plan. */
+    readonly plan: Plan;
+  }>;
+  /**
+   * List plans, or find one by code. Newest first, the live ones, with their charges.
+   * With code the answer is that plan.
+   */
   listPlans(query?: Omit<ListPlansQuery, "code">, options?: CallOptions): Promise<ListPlansReply>;
   listPlans(query?: ListPlansQuery, options?: CallOptions): Promise<unknown> {
     return this.call("GET", "/v1/plans", options, { query });
   }
 
-  /** Get a plan with its charges. */
-  getPlan(id: string, options?: CallOptions): Promise<{ readonly plan: Plan }> {
+  /** Get a plan with its charges. Archived ones too. */
+  getPlan(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The plan. */
+    readonly plan: Plan;
+  }> {
     return this.call("GET", path`/v1/plans/${id}`, options);
   }
 
@@ -366,7 +462,10 @@ export abstract class Operations extends Calls {
     id: string,
     body: UpdatePlanBody,
     options?: CallOptions,
-  ): Promise<{ readonly plan: Plan }> {
+  ): Promise<{
+    /** The plan. */
+    readonly plan: Plan;
+  }> {
     return this.call("PATCH", path`/v1/plans/${id}`, options, { body });
   }
 
@@ -380,7 +479,10 @@ export abstract class Operations extends Calls {
     id: string,
     body: ChargeInput,
     options?: CallOptions,
-  ): Promise<{ readonly charge: Charge }> {
+  ): Promise<{
+    /** The charge. */
+    readonly charge: Charge;
+  }> {
     return this.call("POST", path`/v1/plans/${id}/charges`, options, { body });
   }
 
@@ -390,16 +492,31 @@ export abstract class Operations extends Calls {
    * Create or update the add-on with this code. 201 created, 200 updated. The price is
    * the catalog item's, or its own amount_cents.
    */
-  upsertAddOn(body: UpsertAddOnBody, options?: CallOptions): Promise<{ readonly add_on: AddOn }> {
+  upsertAddOn(
+    body: UpsertAddOnBody,
+    options?: CallOptions,
+  ): Promise<{
+    /** The add-on. */
+    readonly add_on: AddOn;
+  }> {
     return this.call("POST", "/v1/addons", options, { body });
   }
 
-  /** List add-ons, or find one by code. */
+  /**
+   * List add-ons, or find one by code. Newest first, the live ones. With code the answer
+   * is that add-on.
+   */
   listAddOns(
     query: ListAddOnsQuery & { readonly code: string },
     options?: CallOptions,
-  ): Promise<{ readonly add_on: AddOn }>;
-  /** List add-ons, or find one by code. */
+  ): Promise<{
+    /** The add-on. */
+    readonly add_on: AddOn;
+  }>;
+  /**
+   * List add-ons, or find one by code. Newest first, the live ones. With code the answer
+   * is that add-on.
+   */
   listAddOns(
     query?: Omit<ListAddOnsQuery, "code">,
     options?: CallOptions,
@@ -408,12 +525,18 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/addons", options, { query });
   }
 
-  /** Get an add-on. */
-  getAddOn(id: string, options?: CallOptions): Promise<{ readonly add_on: AddOn }> {
+  /** Get an add-on. Archived ones too. */
+  getAddOn(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The add-on. */
+    readonly add_on: AddOn;
+  }> {
     return this.call("GET", path`/v1/addons/${id}`, options);
   }
 
-  /** Archive an add-on. */
+  /** Archive an add-on. It can no longer be applied. What was billed stays. */
   archiveAddOn(id: string, options?: CallOptions): Promise<void> {
     return this.call("DELETE", path`/v1/addons/${id}`, options);
   }
@@ -426,7 +549,10 @@ export abstract class Operations extends Calls {
     id: string,
     body: ApplyAddOnBody,
     options?: CallOptions,
-  ): Promise<{ readonly applied_add_on: AppliedAddOn }> {
+  ): Promise<{
+    /** The add-on as it was applied. */
+    readonly applied_add_on: AppliedAddOn;
+  }> {
     return this.call("POST", path`/v1/addons/${id}/apply`, options, { body });
   }
 
@@ -439,11 +565,14 @@ export abstract class Operations extends Calls {
   createSubscription(
     body: CreateSubscriptionBody,
     options?: CallOptions,
-  ): Promise<{ readonly subscription: Subscription }> {
+  ): Promise<{
+    /** The subscription. */
+    readonly subscription: Subscription;
+  }> {
     return this.call("POST", "/v1/subscriptions", options, { body });
   }
 
-  /** List subscriptions. */
+  /** List subscriptions. Newest first, those that have ended too. */
   listSubscriptions(
     query?: ListSubscriptionsQuery,
     options?: CallOptions,
@@ -451,11 +580,14 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/subscriptions", options, { query });
   }
 
-  /** Get a subscription. */
+  /** Get a subscription. By its id or by your own. */
   getSubscription(
     id: string,
     options?: CallOptions,
-  ): Promise<{ readonly subscription: Subscription }> {
+  ): Promise<{
+    /** The subscription. */
+    readonly subscription: Subscription;
+  }> {
     return this.call("GET", path`/v1/subscriptions/${id}`, options);
   }
 
@@ -468,7 +600,10 @@ export abstract class Operations extends Calls {
     id: string,
     body: UpdateSubscriptionBody,
     options?: CallOptions,
-  ): Promise<{ readonly subscription: Subscription }> {
+  ): Promise<{
+    /** The subscription. */
+    readonly subscription: Subscription;
+  }> {
     return this.call("PATCH", path`/v1/subscriptions/${id}`, options, { body });
   }
 
@@ -479,7 +614,10 @@ export abstract class Operations extends Calls {
   getSubscriptionUsage(
     id: string,
     options?: CallOptions,
-  ): Promise<{ readonly usage: SubscriptionUsage }> {
+  ): Promise<{
+    /** What was used in the open period so far, and what it costs. */
+    readonly usage: SubscriptionUsage;
+  }> {
     return this.call("GET", path`/v1/subscriptions/${id}/usage`, options);
   }
 
@@ -491,7 +629,10 @@ export abstract class Operations extends Calls {
     id: string,
     body?: TerminateSubscriptionBody,
     options?: CallOptions,
-  ): Promise<{ readonly subscription: Subscription }> {
+  ): Promise<{
+    /** The subscription. */
+    readonly subscription: Subscription;
+  }> {
     return this.call("POST", path`/v1/subscriptions/${id}/terminate`, options, { body });
   }
 
@@ -502,7 +643,10 @@ export abstract class Operations extends Calls {
   suspendSubscription(
     id: string,
     options?: CallOptions,
-  ): Promise<{ readonly subscription: Subscription }> {
+  ): Promise<{
+    /** The subscription. */
+    readonly subscription: Subscription;
+  }> {
     return this.call("POST", path`/v1/subscriptions/${id}/suspend`, options);
   }
 
@@ -536,13 +680,19 @@ export abstract class Operations extends Calls {
    * Get a usage event. By the transaction_id it was sent with: whether it is stored, and
    * how it counts.
    */
-  getEvent(transactionId: string, options?: CallOptions): Promise<{ readonly event: UsageEvent }> {
+  getEvent(
+    transactionId: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** Name of the event. */
+    readonly event: UsageEvent;
+  }> {
     return this.call("GET", path`/v1/events/${transactionId}`, options);
   }
 
   // Invoices
 
-  /** List invoices. */
+  /** List invoices. Newest first, without their fees. */
   listInvoices(query?: ListInvoicesQuery, options?: CallOptions): Promise<ListInvoicesReply> {
     return this.call("GET", "/v1/invoices", options, { query });
   }
@@ -554,12 +704,24 @@ export abstract class Operations extends Calls {
   createInvoice(
     body: CreateInvoiceBody,
     options?: CallOptions,
-  ): Promise<{ readonly invoice: InvoiceWithFees }> {
+  ): Promise<{
+    /** The invoice. */
+    readonly invoice: InvoiceWithFees;
+  }> {
     return this.call("POST", "/v1/invoices", options, { body });
   }
 
-  /** Get an invoice with its fees. */
-  getInvoice(id: string, options?: CallOptions): Promise<{ readonly invoice: InvoiceWithFees }> {
+  /**
+   * Get an invoice with its fees. With fees, taxes, coupons, used credit, and both
+   * parties as they were at issue.
+   */
+  getInvoice(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The invoice. */
+    readonly invoice: InvoiceWithFees;
+  }> {
     return this.call("GET", path`/v1/invoices/${id}`, options);
   }
 
@@ -571,7 +733,10 @@ export abstract class Operations extends Calls {
     id: string,
     body: UpdateInvoiceBody,
     options?: CallOptions,
-  ): Promise<{ readonly invoice: InvoiceWithFees }> {
+  ): Promise<{
+    /** The invoice. */
+    readonly invoice: InvoiceWithFees;
+  }> {
     return this.call("PATCH", path`/v1/invoices/${id}`, options, { body });
   }
 
@@ -588,7 +753,13 @@ export abstract class Operations extends Calls {
    * Void an unpaid invoice. What was paid in part, or by credit, becomes customer
    * credit.
    */
-  voidInvoice(id: string, options?: CallOptions): Promise<{ readonly invoice: InvoiceWithFees }> {
+  voidInvoice(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The invoice. */
+    readonly invoice: InvoiceWithFees;
+  }> {
     return this.call("POST", path`/v1/invoices/${id}/void`, options);
   }
 
@@ -599,7 +770,10 @@ export abstract class Operations extends Calls {
   writeOffInvoice(
     id: string,
     options?: CallOptions,
-  ): Promise<{ readonly invoice: InvoiceWithFees }> {
+  ): Promise<{
+    /** The invoice. */
+    readonly invoice: InvoiceWithFees;
+  }> {
     return this.call("POST", path`/v1/invoices/${id}/write-off`, options);
   }
 
@@ -612,7 +786,7 @@ export abstract class Operations extends Calls {
     return this.call("GET", path`/v1/invoices/${id}/document`, options, { query });
   }
 
-  /** The invoice as PDF. */
+  /** The invoice as PDF. The same document, for links that cannot send a header. */
   getInvoiceDocumentPdf(
     id: string,
     query?: GetInvoiceDocumentPdfQuery,
@@ -639,17 +813,26 @@ export abstract class Operations extends Calls {
   recordPayment(
     body: RecordPaymentBody,
     options?: CallOptions,
-  ): Promise<{ readonly payment: Payment }> {
+  ): Promise<{
+    /** The payment. */
+    readonly payment: Payment;
+  }> {
     return this.call("POST", "/v1/payments", options, { body });
   }
 
-  /** List payments. */
+  /** List payments. Newest first. */
   listPayments(query?: ListPaymentsQuery, options?: CallOptions): Promise<ListPaymentsReply> {
     return this.call("GET", "/v1/payments", options, { query });
   }
 
-  /** Get a payment. */
-  getPayment(id: string, options?: CallOptions): Promise<{ readonly payment: Payment }> {
+  /** Get a payment. As it was recorded, with what was refunded of it since. */
+  getPayment(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The payment. */
+    readonly payment: Payment;
+  }> {
     return this.call("GET", path`/v1/payments/${id}`, options);
   }
 
@@ -662,11 +845,14 @@ export abstract class Operations extends Calls {
   createCreditNote(
     body: CreateCreditNoteBody,
     options?: CallOptions,
-  ): Promise<{ readonly credit_note: CreditNote }> {
+  ): Promise<{
+    /** The credit note. */
+    readonly credit_note: CreditNote;
+  }> {
     return this.call("POST", "/v1/credit-notes", options, { body });
   }
 
-  /** List credit notes. */
+  /** List credit notes. Newest first. */
   listCreditNotes(
     query?: ListCreditNotesQuery,
     options?: CallOptions,
@@ -678,12 +864,21 @@ export abstract class Operations extends Calls {
   previewCreditNote(
     body: PreviewCreditNoteBody,
     options?: CallOptions,
-  ): Promise<{ readonly credit_note_preview: CreditNotePreview }> {
+  ): Promise<{
+    /** The credit note as it would be. */
+    readonly credit_note_preview: CreditNotePreview;
+  }> {
     return this.call("POST", "/v1/credit-notes/preview", options, { body, keyed: false });
   }
 
-  /** Get a credit note. */
-  getCreditNote(id: string, options?: CallOptions): Promise<{ readonly credit_note: CreditNote }> {
+  /** Get a credit note. With its lines and taxes, and what of it was paid out. */
+  getCreditNote(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The credit note. */
+    readonly credit_note: CreditNote;
+  }> {
     return this.call("GET", path`/v1/credit-notes/${id}`, options);
   }
 
@@ -694,11 +889,14 @@ export abstract class Operations extends Calls {
   recordRefund(
     body: RecordRefundBody,
     options?: CallOptions,
-  ): Promise<{ readonly refund: Refund }> {
+  ): Promise<{
+    /** The refund. */
+    readonly refund: Refund;
+  }> {
     return this.call("POST", "/v1/refunds", options, { body });
   }
 
-  /** List refunds. */
+  /** List refunds. Newest first. */
   listRefunds(query?: ListRefundsQuery, options?: CallOptions): Promise<ListRefundsReply> {
     return this.call("GET", "/v1/refunds", options, { query });
   }
@@ -714,7 +912,7 @@ export abstract class Operations extends Calls {
     return this.call("GET", path`/v1/credit-notes/${id}/document`, options, { query });
   }
 
-  /** The credit note as PDF. */
+  /** The credit note as PDF. The same document, for links that cannot send a header. */
   getCreditNoteDocumentPdf(
     id: string,
     query?: GetCreditNoteDocumentPdfQuery,
@@ -737,27 +935,51 @@ export abstract class Operations extends Calls {
    * Create or update the tax with this code. 201 created, 200 updated. A new percentage
    * counts for invoices issued from now on.
    */
-  upsertTax(body: UpsertTaxBody, options?: CallOptions): Promise<{ readonly tax: Tax }> {
+  upsertTax(
+    body: UpsertTaxBody,
+    options?: CallOptions,
+  ): Promise<{
+    /** The tax. */
+    readonly tax: Tax;
+  }> {
     return this.call("POST", "/v1/taxes", options, { body });
   }
 
-  /** List taxes, or find one by code. */
+  /**
+   * List taxes, or find one by code. Newest first, the live ones. With code the answer
+   * is that tax.
+   */
   listTaxes(
     query: ListTaxesQuery & { readonly code: string },
     options?: CallOptions,
-  ): Promise<{ readonly tax: Tax }>;
-  /** List taxes, or find one by code. */
+  ): Promise<{
+    /** The tax. */
+    readonly tax: Tax;
+  }>;
+  /**
+   * List taxes, or find one by code. Newest first, the live ones. With code the answer
+   * is that tax.
+   */
   listTaxes(query?: Omit<ListTaxesQuery, "code">, options?: CallOptions): Promise<ListTaxesReply>;
   listTaxes(query?: ListTaxesQuery, options?: CallOptions): Promise<unknown> {
     return this.call("GET", "/v1/taxes", options, { query });
   }
 
-  /** Get a tax. */
-  getTax(id: string, options?: CallOptions): Promise<{ readonly tax: Tax }> {
+  /** Get a tax. Archived ones too. */
+  getTax(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The tax. */
+    readonly tax: Tax;
+  }> {
     return this.call("GET", path`/v1/taxes/${id}`, options);
   }
 
-  /** Archive a tax. */
+  /**
+   * Archive a tax. No new invoice has it. 422 has_dependencies while something live
+   * names it.
+   */
   archiveTax(id: string, options?: CallOptions): Promise<void> {
     return this.call("DELETE", path`/v1/taxes/${id}`, options);
   }
@@ -771,16 +993,28 @@ export abstract class Operations extends Calls {
   upsertCoupon(
     body: UpsertCouponBody,
     options?: CallOptions,
-  ): Promise<{ readonly coupon: Coupon }> {
+  ): Promise<{
+    /** The coupon. */
+    readonly coupon: Coupon;
+  }> {
     return this.call("POST", "/v1/coupons", options, { body });
   }
 
-  /** List coupons, or find one by code. */
+  /**
+   * List coupons, or find one by code. Newest first, the live ones. With code the answer
+   * is that coupon.
+   */
   listCoupons(
     query: ListCouponsQuery & { readonly code: string },
     options?: CallOptions,
-  ): Promise<{ readonly coupon: Coupon }>;
-  /** List coupons, or find one by code. */
+  ): Promise<{
+    /** The coupon. */
+    readonly coupon: Coupon;
+  }>;
+  /**
+   * List coupons, or find one by code. Newest first, the live ones. With code the answer
+   * is that coupon.
+   */
   listCoupons(
     query?: Omit<ListCouponsQuery, "code">,
     options?: CallOptions,
@@ -789,8 +1023,14 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/coupons", options, { query });
   }
 
-  /** Get a coupon. */
-  getCoupon(id: string, options?: CallOptions): Promise<{ readonly coupon: Coupon }> {
+  /** Get a coupon. Archived ones too. */
+  getCoupon(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The coupon. */
+    readonly coupon: Coupon;
+  }> {
     return this.call("GET", path`/v1/coupons/${id}`, options);
   }
 
@@ -807,11 +1047,14 @@ export abstract class Operations extends Calls {
     id: string,
     body: ApplyCouponBody,
     options?: CallOptions,
-  ): Promise<{ readonly applied_coupon: AppliedCoupon }> {
+  ): Promise<{
+    /** The coupon as it was applied. */
+    readonly applied_coupon: AppliedCoupon;
+  }> {
     return this.call("POST", path`/v1/coupons/${id}/apply`, options, { body });
   }
 
-  /** List applied coupons. */
+  /** List applied coupons. Newest first, those that have ended too. */
   listAppliedCoupons(
     query?: ListAppliedCouponsQuery,
     options?: CallOptions,
@@ -819,11 +1062,14 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/applied-coupons", options, { query });
   }
 
-  /** Get an applied coupon. */
+  /** Get an applied coupon. With what it has taken so far. */
   getAppliedCoupon(
     id: string,
     options?: CallOptions,
-  ): Promise<{ readonly applied_coupon: AppliedCoupon }> {
+  ): Promise<{
+    /** The coupon as it was applied. */
+    readonly applied_coupon: AppliedCoupon;
+  }> {
     return this.call("GET", path`/v1/applied-coupons/${id}`, options);
   }
 
@@ -838,26 +1084,50 @@ export abstract class Operations extends Calls {
    * Give a customer money. free is active at once; paid makes a top-up invoice and is
    * active once that is paid.
    */
-  createGrant(body: CreateGrantBody, options?: CallOptions): Promise<{ readonly grant: Grant }> {
+  createGrant(
+    body: CreateGrantBody,
+    options?: CallOptions,
+  ): Promise<{
+    /** The grant. */
+    readonly grant: Grant;
+  }> {
     return this.call("POST", "/v1/grants", options, { body });
   }
 
-  /** List grants. */
+  /** List grants. Newest first, also those that are used up. */
   listGrants(query?: ListGrantsQuery, options?: CallOptions): Promise<ListGrantsReply> {
     return this.call("GET", "/v1/grants", options, { query });
   }
 
-  /** Get a grant. */
-  getGrant(id: string, options?: CallOptions): Promise<{ readonly grant: Grant }> {
+  /** Get a grant. With what is left of it. */
+  getGrant(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The grant. */
+    readonly grant: Grant;
+  }> {
     return this.call("GET", path`/v1/grants/${id}`, options);
   }
 
-  /** Take back what is left of a grant. */
-  revokeGrant(id: string, options?: CallOptions): Promise<{ readonly grant: Grant }> {
+  /**
+   * Take back what is left of a grant. Of an active one. What was paid for is given back
+   * by a credit note on its top-up instead.
+   */
+  revokeGrant(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The grant. */
+    readonly grant: Grant;
+  }> {
     return this.call("POST", path`/v1/grants/${id}/revoke`, options);
   }
 
-  /** List what moved a customer's money, newest first. */
+  /**
+   * List what moved a customer's money, newest first. Every entry has the balance behind
+   * it, and none is ever changed.
+   */
   listLedgerEntries(
     id: string,
     query?: ListLedgerEntriesQuery,
@@ -866,7 +1136,10 @@ export abstract class Operations extends Calls {
     return this.call("GET", path`/v1/customers/${id}/ledger`, options, { query });
   }
 
-  /** List a customer's wallets, with what is running against them. */
+  /**
+   * List a customer's wallets, with what is running against them. One for each currency
+   * in which the customer has or had money, or a threshold.
+   */
   listWallets(id: string, options?: CallOptions): Promise<ListWalletsReply> {
     return this.call("GET", path`/v1/customers/${id}/wallets`, options);
   }
@@ -880,7 +1153,10 @@ export abstract class Operations extends Calls {
     currency: string,
     body: SetWalletBody,
     options?: CallOptions,
-  ): Promise<{ readonly wallet: Wallet }> {
+  ): Promise<{
+    /** The wallet. */
+    readonly wallet: Wallet;
+  }> {
     return this.call("PUT", path`/v1/customers/${id}/wallets/${currency}`, options, { body });
   }
 
@@ -903,33 +1179,45 @@ export abstract class Operations extends Calls {
   createWebhook(
     body: CreateWebhookBody,
     options?: CallOptions,
-  ): Promise<{ readonly webhook_endpoint: WebhookEndpoint }> {
+  ): Promise<{
+    /** The endpoint. */
+    readonly webhook_endpoint: WebhookEndpoint;
+  }> {
     return this.call("POST", "/v1/webhooks", options, { body });
   }
 
-  /** List webhook endpoints. */
+  /** List webhook endpoints. All of the project, with masked secrets. */
   listWebhooks(options?: CallOptions): Promise<ListWebhooksReply> {
     return this.call("GET", "/v1/webhooks", options);
   }
 
-  /** Get a webhook endpoint. */
+  /** Get a webhook endpoint. With a masked secret. */
   getWebhook(
     id: string,
     options?: CallOptions,
-  ): Promise<{ readonly webhook_endpoint: WebhookEndpoint }> {
+  ): Promise<{
+    /** The endpoint. */
+    readonly webhook_endpoint: WebhookEndpoint;
+  }> {
     return this.call("GET", path`/v1/webhooks/${id}`, options);
   }
 
-  /** Change the events of an endpoint, or switch it off and on. */
+  /**
+   * Change the events of an endpoint, or switch it off and on. What waits for one that
+   * is off is sent when it is switched on again.
+   */
   updateWebhook(
     id: string,
     body: UpdateWebhookBody,
     options?: CallOptions,
-  ): Promise<{ readonly webhook_endpoint: WebhookEndpoint }> {
+  ): Promise<{
+    /** The endpoint. */
+    readonly webhook_endpoint: WebhookEndpoint;
+  }> {
     return this.call("PATCH", path`/v1/webhooks/${id}`, options, { body });
   }
 
-  /** Remove a webhook endpoint. */
+  /** Remove a webhook endpoint. What waits for it is dropped. */
   removeWebhook(id: string, options?: CallOptions): Promise<void> {
     return this.call("DELETE", path`/v1/webhooks/${id}`, options);
   }
@@ -938,12 +1226,24 @@ export abstract class Operations extends Calls {
   rotateWebhookSecret(
     id: string,
     options?: CallOptions,
-  ): Promise<{ readonly webhook_endpoint: WebhookEndpoint }> {
+  ): Promise<{
+    /** The endpoint. */
+    readonly webhook_endpoint: WebhookEndpoint;
+  }> {
     return this.call("POST", path`/v1/webhooks/${id}/rotate-secret`, options);
   }
 
-  /** Send a test message to an endpoint. */
-  testWebhook(id: string, options?: CallOptions): Promise<{ readonly queued: number }> {
+  /**
+   * Send a test message to an endpoint. An event `webhook.test`, to this endpoint alone
+   * and delivered like any other.
+   */
+  testWebhook(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** How many messages are on their way. */
+    readonly queued: number;
+  }> {
     return this.call("POST", path`/v1/webhooks/${id}/test`, options);
   }
 
@@ -955,11 +1255,17 @@ export abstract class Operations extends Calls {
     id: string,
     body: ReplayWebhookBody,
     options?: CallOptions,
-  ): Promise<{ readonly queued: number }> {
+  ): Promise<{
+    /** How many messages are on their way. */
+    readonly queued: number;
+  }> {
     return this.call("POST", path`/v1/webhooks/${id}/replay`, options, { body });
   }
 
-  /** The log of attempts, newest first. */
+  /**
+   * The log of attempts, newest first. What was sent, what was answered, and when it is
+   * tried again.
+   */
   listWebhookDeliveries(
     query?: ListWebhookDeliveriesQuery,
     options?: CallOptions,
@@ -967,11 +1273,17 @@ export abstract class Operations extends Calls {
     return this.call("GET", "/v1/webhook-deliveries", options, { query });
   }
 
-  /** Send a message again. */
+  /**
+   * Send a message again. The same body under the same webhook-id, signed anew, to the
+   * endpoint of the attempt.
+   */
   redeliverWebhookDelivery(
     id: string,
     options?: CallOptions,
-  ): Promise<{ readonly queued: number }> {
+  ): Promise<{
+    /** How many messages are on their way. */
+    readonly queued: number;
+  }> {
     return this.call("POST", path`/v1/webhook-deliveries/${id}/redeliver`, options);
   }
 
@@ -990,8 +1302,11 @@ export abstract class Operations extends Calls {
 
   // Dunning
 
-  /** The dunning policy. */
-  getDunning(options?: CallOptions): Promise<{ readonly dunning: Dunning }> {
+  /** The dunning policy. Off until it is set. */
+  getDunning(options?: CallOptions): Promise<{
+    /** The policy. */
+    readonly dunning: Dunning;
+  }> {
     return this.call("GET", "/v1/dunning", options);
   }
 
@@ -999,14 +1314,26 @@ export abstract class Operations extends Calls {
    * Set the dunning policy. Each step is sent once per overdue invoice, at most one a
    * day, when the UTC date is the due date plus its days.
    */
-  setDunning(body: SetDunningBody, options?: CallOptions): Promise<{ readonly dunning: Dunning }> {
+  setDunning(
+    body: SetDunningBody,
+    options?: CallOptions,
+  ): Promise<{
+    /** The policy. */
+    readonly dunning: Dunning;
+  }> {
     return this.call("PUT", "/v1/dunning", options, { body });
   }
 
   // Clock
 
-  /** What time it is in this project. */
-  getClock(options?: CallOptions): Promise<{ readonly clock: Clock }> {
+  /**
+   * What time it is in this project. A live project has the real time, a sandbox may
+   * have its own.
+   */
+  getClock(options?: CallOptions): Promise<{
+    /** The project's clock. */
+    readonly clock: Clock;
+  }> {
     return this.call("GET", "/v1/clock", options);
   }
 
@@ -1028,8 +1355,11 @@ export abstract class Operations extends Calls {
 
   // Settings
 
-  /** Get the project's settings. */
-  getSettings(options?: CallOptions): Promise<{ readonly settings: Settings }> {
+  /** Get the project's settings. With defaults for what was never set. */
+  getSettings(options?: CallOptions): Promise<{
+    /** The settings. */
+    readonly settings: Settings;
+  }> {
     return this.call("GET", "/v1/settings", options);
   }
 
@@ -1040,7 +1370,10 @@ export abstract class Operations extends Calls {
   setSettings(
     body: SetSettingsBody,
     options?: CallOptions,
-  ): Promise<{ readonly settings: Settings }> {
+  ): Promise<{
+    /** The settings. */
+    readonly settings: Settings;
+  }> {
     return this.call("PUT", "/v1/settings", options, { body });
   }
 
@@ -1118,15 +1451,24 @@ export abstract class Operations extends Calls {
     return this.call("POST", "/v1/mcp", options, { body, keyed: false });
   }
 
-  /** What the tool endpoint offers. */
+  /**
+   * What the tool endpoint offers. Name, version, methods and tools, without a session.
+   * Each tool names the scope that it needs.
+   */
   getMcp(options?: CallOptions): Promise<McpServerInfo> {
     return this.call("GET", "/v1/mcp", options);
   }
 
   // System
 
-  /** The process is alive. */
-  getHealthz(options?: CallOptions): Promise<{ readonly status: string }> {
+  /**
+   * The process is alive. Answers as long as the process runs, whatever the database
+   * does.
+   */
+  getHealthz(options?: CallOptions): Promise<{
+    /** Always `ok`. */
+    readonly status: string;
+  }> {
     return this.call("GET", "/healthz", options, { project: false });
   }
 

@@ -180,5 +180,5 @@ export const ErrorBody = Type.Object(
       request_id: Type.Optional(Type.String()),
     }),
   },
-  { title: "Error" },
+  { title: "ErrorBody" },
 );

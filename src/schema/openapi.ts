@@ -29,6 +29,7 @@ export type SchemaObject = {
   readonly anyOf?: readonly SchemaObject[];
   readonly oneOf?: readonly SchemaObject[];
   readonly allOf?: readonly SchemaObject[];
+  readonly examples?: readonly unknown[];
   readonly "x-max-bytes"?: number;
 };
 
@@ -67,6 +68,16 @@ export type Operation = {
   readonly "x-errors": readonly string[];
 };
 
+/** What receivers of a webhook are sent. */
+export type WebhookOperation = Pick<
+  Operation,
+  "operationId" | "tags" | "summary" | "security" | "responses"
+> & {
+  readonly description: string;
+  readonly parameters: readonly Reference[];
+  readonly requestBody: NonNullable<Operation["requestBody"]>;
+};
+
 export type ErrorWords = {
   readonly status: number;
   readonly retryable: boolean;
@@ -75,10 +86,26 @@ export type ErrorWords = {
 
 export type OpenApiDocument = {
   readonly openapi: "3.1.0";
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string }[];
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly license: { readonly name: string; readonly identifier: string };
+    readonly contact: { readonly name: string; readonly url: string };
+  };
+  readonly servers: readonly [
+    {
+      readonly url: string;
+      readonly description: string;
+      readonly variables: {
+        readonly base_url: { readonly default: string; readonly description: string };
+      };
+    },
+  ];
+  readonly tags: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  /** By event. */
+  readonly webhooks: Readonly<Record<string, { readonly post: WebhookOperation }>>;
   readonly components: {
     readonly securitySchemes: {
       readonly bearer: {

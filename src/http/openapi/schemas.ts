@@ -1,7 +1,10 @@
 // Converts our schemas to those of the OpenAPI document: schemas with a title become components
-// that are referenced.
+// that are referenced, and every field gets its words and its example.
 
 import type { TSchema } from "typebox";
+import { LOOKUP, type Lookup } from "../../schema/common.ts";
+import { RECORDS } from "../../schema/meanings/records.ts";
+import { describeFields } from "../../schema/meanings.ts";
 import { SCHEMA_REF, type SchemaObject } from "../../schema/openapi.ts";
 import { type PlainSchema, standardSchema } from "../../schema/standard-schema.ts";
 
@@ -9,8 +12,9 @@ import { type PlainSchema, standardSchema } from "../../schema/standard-schema.t
 export class Schemas {
   readonly #named = new Map<string, SchemaObject>();
 
-  convert(schema: TSchema): SchemaObject {
-    return this.#convert(schema as PlainSchema);
+  /** `places` are the names under which the meaning of fields is looked up, the nearest first. */
+  convert(schema: TSchema, places: readonly string[] = []): SchemaObject {
+    return describeFields(this.#convert(schema as PlainSchema), places);
   }
 
   /** In alphabetical order, so that the order of routes does not change the document. */
@@ -27,7 +31,11 @@ export class Schemas {
       if (others.length > 0) return this.#plain(schema);
       return { anyOf: [this.#convert({ ...schema, type: real }), { type: "null" }] };
     }
-    const body = this.#plain(schema);
+    const words = RECORDS[title];
+    const body = describeFields(
+      { ...this.#plain(schema), ...(words !== undefined && { description: words }) },
+      [title],
+    );
     const known = this.#named.get(title);
     if (known === undefined) this.#named.set(title, body);
     else if (JSON.stringify(known) !== JSON.stringify(body)) {
@@ -37,8 +45,22 @@ export class Schemas {
   }
 
   #plain(schema: PlainSchema): SchemaObject {
-    return standardSchema(schema, { ownKeyword, inner: (each) => this.#convert(each) });
+    const lookup = schema[LOOKUP] as Lookup | undefined;
+    const plain = standardSchema(schema, { ownKeyword, inner: (each) => this.#convert(each) });
+    return lookup === undefined ? plain : listOrOne(plain, lookup);
   }
+}
+
+/** The two bodies of a list that answers with one record when its key is given. */
+function listOrOne({ properties = {} }: SchemaObject, { one }: Lookup): SchemaObject {
+  const { [one]: record = {}, ...list } = properties;
+  const required = Object.keys(list).filter((name) => name !== "total_count");
+  return {
+    oneOf: [
+      { type: "object", properties: list, required },
+      { type: "object", properties: { [one]: record }, required: [one] },
+    ],
+  };
 }
 
 /** Shown as it is where the standard has no keyword for it. */

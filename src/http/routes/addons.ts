@@ -42,6 +42,7 @@ const list = read({
   id: "listAddOns",
   tag,
   summary: "List add-ons, or find one by code",
+  description: "Newest first, the live ones. With code the answer is that add-on.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -65,6 +66,7 @@ const get = point({
   id: "getAddOn",
   tag,
   summary: "Get an add-on",
+  description: "Archived ones too.",
   scope: "read",
   project: "required",
   params,
@@ -82,6 +84,7 @@ const archive = write({
   id: "archiveAddOn",
   tag,
   summary: "Archive an add-on",
+  description: "It can no longer be applied. What was billed stays.",
   scope: "write",
   project: "required",
   params,

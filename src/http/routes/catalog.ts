@@ -40,6 +40,7 @@ const listItems = read({
   id: "listCatalogItems",
   tag,
   summary: "List catalog items, or find one by code",
+  description: "Newest first, the live ones. With code the answer is that item.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -64,6 +65,7 @@ const getItem = point({
   id: "getCatalogItem",
   tag,
   summary: "Get a catalog item",
+  description: "Archived ones too.",
   scope: "read",
   project: "required",
   params: { id: "UUID of the item." },

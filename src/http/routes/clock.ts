@@ -15,6 +15,7 @@ const get = read({
   id: "getClock",
   tag,
   summary: "What time it is in this project",
+  description: "A live project has the real time, a sandbox may have its own.",
   scope: "read",
   project: "required",
   reply: [200, Wrapped("clock", Clock)],

@@ -54,6 +54,7 @@ const list = read({
   id: "listCoupons",
   tag,
   summary: "List coupons, or find one by code",
+  description: "Newest first, the live ones. With code the answer is that coupon.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -77,6 +78,7 @@ const get = point({
   id: "getCoupon",
   tag,
   summary: "Get a coupon",
+  description: "Archived ones too.",
   scope: "read",
   project: "required",
   params,
@@ -131,6 +133,7 @@ const listApplied = read({
   id: "listAppliedCoupons",
   tag,
   summary: "List applied coupons",
+  description: "Newest first, those that have ended too.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -165,6 +168,7 @@ const getApplied = point({
   id: "getAppliedCoupon",
   tag,
   summary: "Get an applied coupon",
+  description: "With what it has taken so far.",
   scope: "read",
   project: "required",
   params: { id: "UUID of the applied coupon." },

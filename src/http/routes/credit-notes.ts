@@ -96,6 +96,7 @@ const list = read({
   id: "listCreditNotes",
   tag,
   summary: "List credit notes",
+  description: "Newest first.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -133,6 +134,7 @@ const get = point({
   id: "getCreditNote",
   tag,
   summary: "Get a credit note",
+  description: "With its lines and taxes, and what of it was paid out.",
   scope: "read",
   project: "required",
   params: { id: "UUID of the credit note." },
@@ -177,6 +179,7 @@ const listRefunds = read({
   id: "listRefunds",
   tag,
   summary: "List refunds",
+  description: "Newest first.",
   scope: "read",
   project: "required",
   query: Type.Object({

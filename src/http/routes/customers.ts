@@ -30,6 +30,8 @@ const createCustomer = write({
   errors: ["already_exists"],
   tag,
   summary: "Create a customer",
+  description:
+    "Its external_id is yours to choose, and names it in other calls as `ext:<external_id>`.",
   scope: "write",
   project: "required",
   body: CustomerCreate,
@@ -61,6 +63,7 @@ const listCustomers = read({
   id: "listCustomers",
   tag,
   summary: "List customers, search them, or find one by external_id",
+  description: "Newest first. With external_id the answer is that customer.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -88,6 +91,7 @@ const getCustomer = point({
   id: "getCustomer",
   tag,
   summary: "Get a customer",
+  description: "By its id or by your own.",
   scope: "read",
   project: "required",
   params,

@@ -76,6 +76,7 @@ function ownersRoutes<Row extends { readonly customer_id: string }>(
     path: `/v1/${path}/:id/document.pdf`,
     id: `get${name}DocumentPdf`,
     summary: `The ${noun} as PDF`,
+    description: "The same document, for links that cannot send a header.",
     produces: ["application/pdf"],
     async handle({ db, project, params, query }) {
       return pdfs.send(await find(db, project, pathId(params.id)), query);

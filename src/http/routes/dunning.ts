@@ -15,6 +15,7 @@ const get = read({
   id: "getDunning",
   tag,
   summary: "The dunning policy",
+  description: "Off until it is set.",
   scope: "read",
   project: "required",
   reply: [200, Wrapped("dunning", Dunning)],

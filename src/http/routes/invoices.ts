@@ -43,6 +43,7 @@ const list = read({
   id: "listInvoices",
   tag,
   summary: "List invoices",
+  description: "Newest first, without their fees.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -92,6 +93,7 @@ const get = point({
   id: "getInvoice",
   tag,
   summary: "Get an invoice with its fees",
+  description: "With fees, taxes, coupons, used credit, and both parties as they were at issue.",
   scope: "read",
   project: "required",
   params,

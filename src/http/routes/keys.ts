@@ -150,6 +150,7 @@ const revokeKey = write({
   id: "revokeKey",
   tag,
   summary: "Revoke a token",
+  description: "Calls with it answer 401 from then on. It cannot be brought back.",
   scope: "admin",
   project: "none",
   params: { id: "Id of the token." },

@@ -1,6 +1,5 @@
 // The tool endpoint for agents: JSON-RPC 2.0 over POST, and what it offers over GET.
 
-import { createRequire } from "node:module";
 import type { Context } from "../../context.ts";
 import { Refusal, refuse } from "../../errors.ts";
 import { recordPayment } from "../../operations/record-payment.ts";
@@ -13,13 +12,11 @@ import { type Arguments, callRoutes, type RestAnswer, type Tool, toolsOf } from 
 import { JSON_TYPE } from "../responses.ts";
 import { type Call, Content, own, Reply, type Route, type RouteRequest, read } from "../route.ts";
 import { checker } from "../validation.ts";
+import { VERSION } from "../version.ts";
 import { byCaller } from "../views.ts";
 
 const tag = "Tools";
 const BODY_MAX = 256 * 1024;
-const { version: VERSION } = createRequire(import.meta.url)("../../../package.json") as {
-  version: string;
-};
 const INFO = { name: "dues", title: "dues billing", version: VERSION };
 const OFFERED = {
   ...INFO,
@@ -73,6 +70,8 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
     errors: ["method_not_allowed"],
     tag,
     summary: "What the tool endpoint offers",
+    description:
+      "Name, version, methods and tools, without a session. Each tool names the scope that it needs.",
     scope: "read",
     project: "required",
     reply: [200, McpInfo],

@@ -21,6 +21,7 @@ const createMetric = write({
   errors: ["already_exists"],
   tag,
   summary: "Create a billable metric",
+  description: "Says how events with its code become units. All but its name stays as it is.",
   scope: "write",
   project: "required",
   body: MetricCreate,
@@ -48,6 +49,7 @@ const listMetrics = read({
   id: "listMetrics",
   tag,
   summary: "List metrics, or find one by code",
+  description: "Newest first, the live ones. With code the answer is that metric.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -71,6 +73,7 @@ const getMetric = point({
   id: "getMetric",
   tag,
   summary: "Get a metric",
+  description: "Archived ones too.",
   scope: "read",
   project: "required",
   params: { id: "UUID of the metric." },
@@ -115,6 +118,8 @@ const archiveMetric = write({
   errors: ["has_dependencies"],
   tag,
   summary: "Archive a metric",
+  description:
+    "It takes no events from then on. 422 has_dependencies while live charges measure by it.",
   scope: "write",
   project: "required",
   params: { id: "UUID of the metric." },

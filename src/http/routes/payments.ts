@@ -41,6 +41,7 @@ const list = read({
   id: "listPayments",
   tag,
   summary: "List payments",
+  description: "Newest first.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -75,6 +76,7 @@ const get = point({
   id: "getPayment",
   tag,
   summary: "Get a payment",
+  description: "As it was recorded, with what was refunded of it since.",
   scope: "read",
   project: "required",
   params: { id: "UUID of the payment." },

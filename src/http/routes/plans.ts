@@ -21,6 +21,7 @@ const create = write({
   errors: ["already_exists", "currency_mismatch"],
   tag,
   summary: "Create a plan",
+  description: "With its charges, in one call. Interval and currency never change.",
   scope: "write",
   project: "required",
   body: PlanCreate,
@@ -58,6 +59,8 @@ const list = read({
   id: "listPlans",
   tag,
   summary: "List plans, or find one by code",
+  description:
+    "Newest first, the live ones, with their charges. With code the answer is that plan.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -86,6 +89,7 @@ const get = point({
   id: "getPlan",
   tag,
   summary: "Get a plan with its charges",
+  description: "Archived ones too.",
   scope: "read",
   project: "required",
   params,

@@ -19,6 +19,7 @@ const get = read({
   id: "getSettings",
   tag,
   summary: "Get the project's settings",
+  description: "With defaults for what was never set.",
   scope: "read",
   project: "required",
   reply: [200, One],

@@ -61,6 +61,7 @@ const list = read({
   id: "listSubscriptions",
   tag,
   summary: "List subscriptions",
+  description: "Newest first, those that have ended too.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -90,6 +91,7 @@ const get = point({
   id: "getSubscription",
   tag,
   summary: "Get a subscription",
+  description: "By its id or by your own.",
   scope: "read",
   project: "required",
   params,

@@ -43,6 +43,7 @@ const healthz = read({
   always: true,
   tag,
   summary: "The process is alive",
+  description: "Answers as long as the process runs, whatever the database does.",
   scope: "public",
   project: "none",
   reply: [200, Type.Object({ status: Type.String() })],

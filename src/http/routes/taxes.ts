@@ -42,6 +42,7 @@ const list = read({
   id: "listTaxes",
   tag,
   summary: "List taxes, or find one by code",
+  description: "Newest first, the live ones. With code the answer is that tax.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -65,6 +66,7 @@ const get = point({
   id: "getTax",
   tag,
   summary: "Get a tax",
+  description: "Archived ones too.",
   scope: "read",
   project: "required",
   params,
@@ -83,6 +85,7 @@ const archive = write({
   errors: ["has_dependencies"],
   tag,
   summary: "Archive a tax",
+  description: "No new invoice has it. 422 has_dependencies while something live names it.",
   scope: "write",
   project: "required",
   params,

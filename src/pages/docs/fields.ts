@@ -34,7 +34,7 @@ export function fieldsOf(
   const shape = resolved(schema, named);
   return Object.entries(shape.properties ?? {}).flatMap(([name, each]) => {
     const required = shape.required?.includes(name) ?? false;
-    const { description } = resolved(each, named);
+    const description = each.description ?? resolved(each, named).description;
     const field: Field = { name, schema: each, required, description, depth };
     const inner = innerOf(each);
     const innerName = inner && nameOf(inner);

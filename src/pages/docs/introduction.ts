@@ -21,8 +21,7 @@ export const SECTIONS = [
 type SectionId = (typeof SECTIONS)[number]["id"];
 
 export function introduction(document: OpenApiDocument): Html {
-  const [server] = document.servers;
-  const base = server?.url ?? "";
+  const base = document.servers[0].variables.base_url.default;
   const bodies: Readonly<Record<SectionId, Html>> = {
     start: firstCall(base),
     authentication: authentication(document),

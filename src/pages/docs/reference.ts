@@ -113,7 +113,7 @@ function groupsOf(document: OpenApiDocument, shared: Shared): Group[] {
       return { method: method.toUpperCase(), path, operation, parameters };
     }),
   );
-  const seen = new Set<string>(["Error"]);
+  const seen = new Set<string>(["ErrorBody"]);
   const taken = new Set<string>();
   return document.tags.map(({ name }) => {
     const own = entries.filter(({ operation }) => operation.tags.includes(name));
@@ -257,7 +257,7 @@ type Success = { readonly description: string; readonly schema: SchemaObject | u
 
 function successes(operation: Operation): [string, Success][] {
   return Object.entries(operation.responses)
-    .filter((each): each is [string, Response] => !("$ref" in each[1]))
+    .filter((each): each is [string, Response] => each[0].startsWith("2") && !("$ref" in each[1]))
     .map(([status, { description, content }]) => {
       return [status, { description, schema: content?.["application/json"]?.schema }];
     });
@@ -343,7 +343,7 @@ function samples(entry: Entry, document: OpenApiDocument, around: Around): Html 
   const { examples, sampled } = around;
   const others = [...sampled].filter(([, id]) => id !== operation.operationId);
   const elsewhere = new Set(others.map(([name]) => name));
-  const url = `${document.servers[0]?.url ?? ""}${path}`;
+  const url = `${document.servers[0].variables.base_url.default}${path}`;
   const command = curl({ method, url, operation, parameters }, examples);
   const [status, answer] = successes(operation)[0] ?? [];
   const body = answer?.schema;

@@ -1,0 +1,127 @@
+// What every field means, with an example: looked up by record and name, and put into the schemas
+// of the OpenAPI document. What a schema says itself stands, unless it is the same for many fields.
+
+import { CENTS_WORDS, Country, Currency } from "./common.ts";
+import { BILLING } from "./meanings/billing.ts";
+import { COMMON, type Meaning } from "./meanings/common.ts";
+import { PRICING } from "./meanings/pricing.ts";
+import { PROJECT } from "./meanings/project.ts";
+import type { SchemaObject } from "./openapi.ts";
+import { Percent, TaxCodes } from "./taxes.ts";
+import { eventTitle } from "./webhook-payloads.ts";
+import { TEST_EVENT, WEBHOOK_EVENTS } from "./webhooks.ts";
+
+/** By record, or by operation for what it alone takes: `Customer`, `listInvoices`. */
+const OF = { ...PRICING, ...BILLING, ...PROJECT };
+
+/** Records whose fields are those of another. */
+const LIKE: Readonly<Record<string, string>> = {
+  ChargeInput: "Charge",
+  CreditNotePreview: "CreditNote",
+  InvoicePreview: "Invoice",
+  InvoiceWithFees: "Invoice",
+  UsageEventInput: "UsageEvent",
+  WebhookCreatedInvoice: "Invoice",
+  WebhookCreditNote: "CreditNote",
+  WebhookCustomer: "Customer",
+  WebhookInvoice: "Invoice",
+  previewCreditNote: "createCreditNote",
+  ...Object.fromEntries(
+    [...WEBHOOK_EVENTS, TEST_EVENT].map((event) => [eventTitle(event), "Envelope"]),
+  ),
+};
+
+/** Say what a kind of value is, and not what it is here. */
+const OF_KINDS: ReadonlySet<unknown> = new Set([
+  CENTS_WORDS,
+  ...[Currency, Country, Percent, TaxCodes].map((each) => (each as SchemaObject).description),
+]);
+
+/** `places` are the names to look under, the nearest first; inside a field its name is before. */
+export function describeFields(
+  schema: SchemaObject,
+  places: readonly string[],
+  path = "",
+): SchemaObject {
+  const inner = (each: SchemaObject) => describeFields(each, places, path);
+  const { properties, items, anyOf, oneOf } = schema;
+  return {
+    ...schema,
+    ...(items !== undefined && { items: inner(items) }),
+    ...(anyOf !== undefined && { anyOf: anyOf.map(inner) }),
+    ...(oneOf !== undefined && { oneOf: oneOf.map(inner) }),
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, field]) => {
+          return [name, describeField(name, field, places, path)];
+        }),
+      ),
+    }),
+  };
+}
+
+function describeField(
+  name: string,
+  field: SchemaObject,
+  places: readonly string[],
+  path: string,
+): SchemaObject {
+  const words = lookUp(name, places, path);
+  const isOfKind = field.description === undefined || OF_KINDS.has(field.description);
+  const own = isOfKind ? undefined : field.description;
+  const description = textOf(words.own) ?? own ?? textOf(words.common) ?? field.description;
+  const isAmount = name.endsWith("_cents") && [field.type].flat().includes("integer");
+  const described = {
+    ...describeFields(field, places, `${path}${name}.`),
+    // Amounts go beyond 32 bits.
+    ...(isAmount && { format: "int64" }),
+    ...(description !== undefined && { description }),
+  };
+  if (isStructured(field)) return described;
+  const told = exampleIn(words.own) ?? exampleIn(words.common) ?? madeExample(field);
+  const example = field.const === undefined ? told : { value: field.const };
+  return example === undefined ? described : { ...described, examples: [example.value] };
+}
+
+type Found = { readonly own: Meaning | undefined; readonly common: Meaning | undefined };
+
+/** By the whole path in a place, then by the record that the field stands in, then by name. */
+function lookUp(name: string, places: readonly string[], path: string): Found {
+  const all = places.flatMap((each) => [each, LIKE[each] ?? each]);
+  const record = path === "" ? [] : [recordName(path.split(".").at(-2) ?? "")];
+  const own = [
+    ...all.map((place) => OF[place]?.[`${path}${name}`]),
+    ...[...record, ...all].map((place) => OF[place]?.[name]),
+  ].find((words) => words !== undefined);
+  return { own, common: COMMON[name] };
+}
+
+/** A field is mostly called as what it holds: `applied_add_on` is an AppliedAddOn. */
+function recordName(field: string): string {
+  return field.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function textOf(words: Meaning | undefined): string | undefined {
+  return typeof words === "object" ? words[0] : words;
+}
+
+function exampleIn(words: Meaning | undefined): { readonly value: unknown } | undefined {
+  return typeof words === "object" ? { value: words[1] } : undefined;
+}
+
+/** Has fields, which have examples. */
+export function isStructured(schema: SchemaObject): boolean {
+  const { $ref, properties, items, anyOf, oneOf } = schema;
+  if ($ref !== undefined || properties !== undefined) return true;
+  return [items, ...(anyOf ?? []), ...(oneOf ?? [])].some((each) => each && isStructured(each));
+}
+
+/** Where the schema leaves little choice. */
+function madeExample(schema: SchemaObject): { readonly value: unknown } | undefined {
+  const { type, format } = schema;
+  if (schema.enum !== undefined) return { value: schema.enum[0] };
+  if (format === "date-time") return { value: "2026-02-01T00:00:00.000Z" };
+  if (format === "date") return { value: "2026-02-01" };
+  if (type === "boolean") return { value: true };
+  return undefined;
+}
