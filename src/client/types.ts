@@ -10,11 +10,16 @@ export type Cents = number;
 export type Currency = string;
 
 export type Page = {
+  /** Whether there are records after this page. */
   readonly has_more: boolean;
+  /** How many there are in all, where `count=1` asked for it. */
   readonly total_count?: number;
 };
 
-export type CursorPage = Page & { readonly cursor: string | null };
+export type CursorPage = Page & {
+  /** Where the next page begins; null on the last one. Send it as `cursor`. */
+  readonly cursor: string | null;
+};
 
 export type PageQuery = {
   /** Page size, 1 to 1000; 10 by default. */
@@ -73,17 +78,66 @@ export type ErrorCode =
   | "internal_error"
   | "unavailable";
 
-export type Error = {
+/** The body of every refusal. */
+export type ErrorBody = {
+  /** What is wrong. */
   readonly error: {
-    readonly code: string;
+    /** For programs. It does not change. */
+    readonly code:
+      | "invalid_json"
+      | "missing_project"
+      | "bad_request"
+      | "unauthorized"
+      | "forbidden"
+      | "not_found"
+      | "method_not_allowed"
+      | "already_exists"
+      | "payment_conflict"
+      | "refund_conflict"
+      | "idempotency_conflict"
+      | "idempotency_in_flight"
+      | "live_project"
+      | "clock_conflict"
+      | "payload_too_large"
+      | "unsupported_media_type"
+      | "validation_error"
+      | "has_active_subscriptions"
+      | "has_dependencies"
+      | "currency_mismatch"
+      | "plan_archived"
+      | "amount_exceeds_due"
+      | "invoice_already_paid"
+      | "invoice_voided"
+      | "not_started"
+      | "subscription_ended"
+      | "has_credit_notes"
+      | "coupon_expired"
+      | "coupon_exhausted"
+      | "amount_exceeds_creditable"
+      | "amount_exceeds_refundable"
+      | "grant_not_active"
+      | "wrong_invoice_type"
+      | "document_incomplete"
+      | "limit_exceeded"
+      | "rate_limited"
+      | "internal_error"
+      | "unavailable";
+    /** For people: what is wrong and what helps. */
     readonly message: string;
+    /** Whether repeating the same request is safe and can succeed. */
     readonly retryable: boolean;
+    /** The fields that are at fault. */
     readonly details?: readonly {
+      /** The field, as a path. */
       readonly field: string;
+      /** What is wrong with it. */
       readonly code: string;
+      /** The same for people. */
       readonly message?: string;
+      /** Of a conflict: the record that is there. */
       readonly existing_id?: string;
     }[];
+    /** Quote it when something looks wrong: the log has the same one. */
     readonly request_id?: string;
   };
 };
@@ -91,146 +145,227 @@ export type Error = {
 // Tokens
 
 export type CreateKeyBody = {
+  /** What it is for. */
   readonly name: string;
+  /** The organization's id, which is a secret. */
   readonly organization_id: string;
+  /** What it may do. `*` is all. */
   readonly scopes?: readonly ("read" | "write" | "events" | "admin" | "*")[];
   /** The only projects that the token is for. Left out: all of the organization. */
   readonly project_ids?: readonly string[];
+  /** When it ends. Left out: never. */
   readonly expires_at?: string;
 };
 
 export type CreateKeyReply = {
   /** The full value: shown once and not kept. */
   readonly token: string;
+  /** Made by the service. */
   readonly id: string;
+  /** The first characters of it, to know it by. */
   readonly key_prefix: string;
+  /** What it is for. */
   readonly name: string;
+  /** What it may do. `*` is all. */
   readonly scopes: readonly ("read" | "write" | "events" | "admin" | "*")[];
+  /** The only projects that the token is for; null: all. */
   readonly project_ids: readonly string[] | null;
+  /** When it ends; null: never. */
   readonly expires_at: string | null;
 };
 
+/** Who may call. Its full value is shown once. */
 export type Token = {
+  /** Made by the service. */
   readonly id: string;
+  /** What it is for. */
   readonly name: string;
+  /** The first characters of it, to know it by. */
   readonly key_prefix: string;
+  /** What it may do. `*` is all. */
   readonly scopes: readonly ("read" | "write" | "events" | "admin" | "*")[];
+  /** The only projects that the token is for; null: all. */
   readonly project_ids: readonly string[] | null;
+  /** When it was last used, to about a minute; null: never. */
   readonly last_used_at: string | null;
+  /** When it was made. */
   readonly created_at: string;
+  /** When it ends; null: never. */
   readonly expires_at: string | null;
 };
 
 export type ListKeysReply = {
+  /** The tokens, newest first. */
   readonly tokens: readonly Token[];
+  /** Whether there are records after this page. */
   readonly has_more: boolean;
 };
 
 export type GetCurrentKeyReply = {
+  /** The token. */
   readonly token: Token;
+  /** The organization of the token. */
   readonly organization: {
+    /** Its id, with which tokens are made: for admin tokens only. */
     readonly id?: string;
+    /** Its name. */
     readonly name: string;
+    /** Its short name. */
     readonly slug: string;
   };
 };
 
 // Workspaces and projects
 
+/** A group of projects. */
 export type Workspace = {
+  /** Made by the service. */
   readonly id: string;
+  /** Short name: lower case, digits, hyphens. */
   readonly slug: string;
+  /** What people call it. */
   readonly name: string;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type ListWorkspacesReply = {
+  /** The workspaces. */
   readonly workspaces: readonly Workspace[];
+  /** Whether there are records after this page. */
   readonly has_more: boolean;
 };
 
 export type CreateWorkspaceBody = {
+  /** Short name: lower case, digits, hyphens. */
   readonly slug: string;
+  /** What people call it. */
   readonly name?: string;
 };
 
+/** Holds all records of one business, or of one stage of it. */
 export type Project = {
+  /** What X-Project-Id names. */
   readonly id: string;
+  /** The workspace. */
   readonly workspace_id: string;
+  /** Short name of the workspace. */
   readonly workspace_slug: string;
+  /** Short name: lower case, digits, hyphens. */
   readonly slug: string;
+  /** What people call it. */
   readonly name: string;
   /** A sandbox project has a clock that can be moved. */
   readonly mode: "live" | "sandbox";
+  /** Where the clock of a sandbox stands; null: it runs. */
   readonly frozen_at: string | null;
+  /** Currency where nothing else says one. */
   readonly default_currency: Currency;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type ListProjectsQuery = {
-  /** Slug or id. */
+  /** Only of this workspace: slug or id. */
   readonly workspace?: string | undefined;
-  /** Slug or id. */
+  /** Only the project with this slug or id. */
   readonly slug?: string | undefined;
 };
 
 export type ListProjectsReply = {
+  /** The projects. */
   readonly projects: readonly Project[];
+  /** Whether there are records after this page. */
   readonly has_more: boolean;
 };
 
 export type CreateProjectBody = {
   /** Slug or id of the workspace. */
   readonly workspace: string;
+  /** Short name: lower case, digits, hyphens. */
   readonly slug: string;
+  /** What people call it. */
   readonly name?: string;
+  /** A sandbox project has a clock that can be moved. */
   readonly mode?: "live" | "sandbox";
+  /** Currency where nothing else says one. */
   readonly default_currency?: Currency;
 };
 
 // Customers
 
+/** Who is billed. */
 export type Customer = {
+  /** Made by the service. */
   readonly id: string;
+  /** A short name for people to read out. */
   readonly short_id: string;
+  /** Your own id of the customer. Never changes. */
   readonly external_id: string;
+  /** Name on documents. */
   readonly name: string;
+  /** Where you reach it, or empty. The service sends no mail. */
   readonly email: string;
+  /** Its currency where nothing else says one. Default: the project's. */
   readonly currency: Currency;
+  /** Street and number on documents, in lines. */
   readonly address: string;
+  /** City on documents. */
   readonly city: string;
+  /** Postal code on documents. */
   readonly postal_code: string;
+  /** State or region on documents. */
   readonly region: string;
+  /** Two letters of ISO 3166-1, or empty. */
   readonly country: string;
+  /** Its tax number, such as a VAT id, on documents. */
   readonly tax_id: string;
+  /** Why it pays no tax; null: it does. reverse_charge needs a tax_id. */
   readonly tax_exemption: "exempt" | "reverse_charge" | null;
+  /** A sentence about tax on its documents, such as the law of an exemption. */
   readonly tax_note: string;
-  /** Codes of taxes; null says nothing, [] says no tax. */
+  /** Taxes of this customer; null: the settings say; []: none. */
   readonly tax_codes: readonly string[] | null;
+  /** Days to pay; null: as the settings say. */
   readonly net_payment_days: number | null;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** When it was made. */
   readonly created_at: string;
+  /** When it was last changed. */
   readonly updated_at: string;
 };
 
 export type CreateCustomerBody = {
+  /** Your own id of the customer. Never changes. */
   readonly external_id: string;
+  /** Name on documents. */
   readonly name: string;
+  /** Where you reach it, or empty. The service sends no mail. */
   readonly email?: string;
+  /** Its currency where nothing else says one. Default: the project's. */
   readonly currency?: Currency;
+  /** Street and number on documents, in lines. */
   readonly address?: string;
+  /** City on documents. */
   readonly city?: string;
+  /** Postal code on documents. */
   readonly postal_code?: string;
+  /** State or region on documents. */
   readonly region?: string;
   /** Two letters of ISO 3166-1, or empty. */
   readonly country?: string;
+  /** Its tax number, such as a VAT id, on documents. */
   readonly tax_id?: string;
-  /** reverse_charge needs a tax_id. */
+  /** Why it pays no tax; null: it does. reverse_charge needs a tax_id. */
   readonly tax_exemption?: "exempt" | "reverse_charge" | null;
+  /** A sentence about tax on its documents, such as the law of an exemption. */
   readonly tax_note?: string;
-  /** Codes of taxes; null says nothing, [] says no tax. */
+  /** Taxes of this customer; null: the settings say; []: none. */
   readonly tax_codes?: readonly string[] | null;
+  /** Days to pay; null: as the settings say. */
   readonly net_payment_days?: number | null;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
@@ -244,115 +379,186 @@ export type ListCustomersQuery = PageQuery & {
   readonly search?: string | undefined;
 };
 
-export type ListCustomersReply = Page & { readonly customers: readonly Customer[] };
+export type ListCustomersReply = Page & {
+  /** The customers, newest first. */
+  readonly customers: readonly Customer[];
+};
 
 export type UpdateCustomerBody = {
+  /** Name on documents. */
   readonly name?: string;
+  /** Where you reach it, or empty. The service sends no mail. */
   readonly email?: string;
+  /** Its currency where nothing else says one. Default: the project's. */
   readonly currency?: Currency;
+  /** Street and number on documents, in lines. */
   readonly address?: string;
+  /** City on documents. */
   readonly city?: string;
+  /** Postal code on documents. */
   readonly postal_code?: string;
+  /** State or region on documents. */
   readonly region?: string;
   /** Two letters of ISO 3166-1, or empty. */
   readonly country?: string;
+  /** Its tax number, such as a VAT id, on documents. */
   readonly tax_id?: string;
-  /** reverse_charge needs a tax_id. */
+  /** Why it pays no tax; null: it does. reverse_charge needs a tax_id. */
   readonly tax_exemption?: "exempt" | "reverse_charge" | null;
+  /** A sentence about tax on its documents, such as the law of an exemption. */
   readonly tax_note?: string;
-  /** Codes of taxes; null says nothing, [] says no tax. */
+  /** Taxes of this customer; null: the settings say; []: none. */
   readonly tax_codes?: readonly string[] | null;
+  /** Days to pay; null: as the settings say. */
   readonly net_payment_days?: number | null;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
+/** A customer's credit in one currency: it lowers what is due on the next invoice. */
 export type Credit = {
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** What it has to use up. */
   readonly balance_cents: Cents;
 };
 
 export type ListCustomerCreditsReply = {
+  /** Which of the customer's grants were used. */
   readonly credits: readonly Credit[];
+  /** Whether there are records after this page. */
   readonly has_more: boolean;
 };
 
 // Metrics
 
+/** How usage events become units. */
 export type Metric = {
+  /** Made by the service. */
   readonly id: string;
+  /** Your own code: events and charges name the metric by it. */
   readonly code: string;
+  /** What people call it; shown on documents. */
   readonly name: string;
+  /** How events become units. */
   readonly aggregation_type: "sum" | "count" | "count_unique" | "max" | "latest" | "weighted_sum";
+  /**
+   * The property of events that holds the value; null: `value` does. Needed but for
+   * count and latest.
+   */
   readonly field_name: string | null;
-  /** Event properties by which usage is kept apart. Never changes. */
+  /**
+   * Event properties by which usage is kept apart, so that each can have a price. Never
+   * changes.
+   */
   readonly dimensions: readonly string[];
-  /** Of a weighted_sum: unit-hours, or the average. */
+  /** Of a weighted_sum: unit-hours, or the average of the period. */
   readonly weighted_by: "hour" | "period" | null;
+  /** When it was made. */
   readonly created_at: string;
+  /** When it was last changed. */
   readonly updated_at: string;
+  /** When it was archived; null: in use. */
   readonly archived_at: string | null;
 };
 
 export type CreateMetricBody = {
+  /** Your own code: events and charges name the metric by it. */
   readonly code: string;
+  /** What people call it; shown on documents. */
   readonly name: string;
-  /** weighted_sum is a level that lasts: each event changes it. */
+  /** How events become units. */
   readonly aggregation_type: "sum" | "count" | "count_unique" | "max" | "latest" | "weighted_sum";
+  /**
+   * The property of events that holds the value; null: `value` does. Needed but for
+   * count and latest.
+   */
   readonly field_name?: string | null;
-  /** Event properties by which usage is kept apart, so that each can have a price. */
+  /**
+   * Event properties by which usage is kept apart, so that each can have a price. Never
+   * changes.
+   */
   readonly dimensions?: readonly string[];
-  /** weighted_sum: unit-hours, or the average of the period. */
+  /** Of a weighted_sum: unit-hours, or the average of the period. */
   readonly weighted_by?: "hour" | "period" | null;
 };
 
 export type ListMetricsQuery = {
-  /** Answers {metric} instead of a list. */
+  /** Your own code: events and charges name the metric by it. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListMetricsReply = Page & { readonly metrics: readonly Metric[] };
+export type ListMetricsReply = Page & {
+  /** The metrics. */
+  readonly metrics: readonly Metric[];
+};
 
-export type UpdateMetricBody = { readonly name: string };
+export type UpdateMetricBody = {
+  /** What people call it; shown on documents. */
+  readonly name: string;
+};
 
 // Catalog
 
+/** A priced product that charges, add-ons and one-off lines share. */
 export type CatalogItem = {
+  /** Made by the service. */
   readonly id: string;
+  /** Your own code, in lower case. */
   readonly code: string;
+  /** What people call it; shown on documents. */
   readonly name: string;
+  /** Price of one. */
   readonly amount_cents: Cents;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** Whatever you want to keep with it. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** When it was archived; null: in use. */
   readonly archived_at: string | null;
+  /** When it was made. */
   readonly created_at: string;
+  /** When it was last changed. */
   readonly updated_at: string;
 };
 
 export type UpsertCatalogItemBody = {
+  /** Your own code, in lower case. */
   readonly code: string;
+  /** What people call it; shown on documents. */
   readonly name: string;
+  /** Price of one. */
   readonly amount_cents: Cents;
+  /** ISO 4217 code, three capital letters. */
   readonly currency?: Currency;
+  /** Whatever you want to keep with it. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type ListCatalogItemsQuery = {
-  /** Answers {catalog_item} instead of a list. */
+  /** Your own code, in lower case. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListCatalogItemsReply = Page & { readonly catalog_items: readonly CatalogItem[] };
+export type ListCatalogItemsReply = Page & {
+  /** The catalog items. */
+  readonly catalog_items: readonly CatalogItem[];
+};
 
 // Plans
 
+/**
+ * A charge as it may be sent, in the words of the API or in those of the configuration
+ * file.
+ */
 export type ChargeInput = {
-  /** On documents; null: the name of the metric or catalog item. */
+  /** What documents call it; null: they use the name of the metric or catalog item. */
   readonly name?: string | null;
-  /** flat_fee by quantity, all others by usage and in arrears. */
+  /** `flat_fee` is by quantity, all others are by usage and in arrears. */
   readonly charge_model?:
     | "standard"
     | "graduated"
@@ -362,20 +568,26 @@ export type ChargeInput = {
     | "flat_fee";
   /** Same as charge_model. */
   readonly type?: "standard" | "graduated" | "volume" | "package" | "percentage" | "flat_fee";
+  /** By usage: the metric. Or billable_metric_code. */
   readonly billable_metric_id?: string | null;
-  /** By usage: the metric, by code or by id. */
+  /** By usage: the metric. Or billable_metric_id. */
   readonly billable_metric_code?: string | null;
   /** Same as billable_metric_code. */
   readonly metric_ref?: string | null;
+  /** flat_fee: the item whose price and name count. */
   readonly catalog_item_code?: string | null;
   /** Same as catalog_item_code. */
   readonly catalog_ref?: string | null;
-  /** Same as properties.amount. */
+  /** Same as properties.amount: the price of a unit, in the main unit. */
   readonly rate?: string | null;
+  /** flat_fee: its own price of one, in place of the item's. */
   readonly amount_override_cents?: Cents | null;
-  /** subscription_property.<property_name> */
+  /**
+   * flat_fee: `subscription_property.` and the name of the property with the quantity;
+   * without, 1.
+   */
   readonly quantity_from?: string | null;
-  /** At the end of a period (default), once at the start, or at each start. */
+  /** At the end of a period, once at the start, or at the start of each period. */
   readonly invoice_timing?: "arrears" | "immediate" | "advance";
   /**
    * graduated, volume: `[{up_to, amount, flat_amount}]`. up_to rises and is null in the
@@ -412,34 +624,51 @@ export type ChargeInput = {
   readonly properties?: Readonly<Record<string, unknown>>;
 };
 
+/** What a period costs: a base fee and charges. */
 export type Plan = {
+  /** Made by the service. */
   readonly id: string;
+  /** Your own code. Free again once the plan is archived. */
   readonly code: string;
+  /** What people call it; shown on documents. */
   readonly name: string;
+  /** A sentence about it, or null. */
   readonly description: string | null;
+  /** A word of your own to group by. */
   readonly category: string | null;
+  /** How long a full period is. */
   readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
+  /** Base fee of a full period. */
   readonly amount_cents: Cents;
+  /** Currency of the amount, as an ISO 4217 code. */
   readonly amount_currency: Currency;
   /** What a full period is billed at least, before discounts and tax; 0: nothing. */
-  readonly minimum_cents: number;
-  /** advance: the base fee is billed when a period starts. */
+  readonly minimum_cents: Cents;
+  /** Whether the base fee is billed when a period is over or when it starts. */
   readonly base_timing: "arrears" | "advance";
-  /** Of new subscriptions; 0: no trial. */
+  /** Length of the first period, which is billed nothing; 0: no trial. */
   readonly trial_days: number;
   /** Codes of taxes; null says nothing, [] says no tax. */
   readonly tax_codes: readonly string[] | null;
+  /** Words of your own to find it by. */
   readonly labels: readonly string[];
+  /** When it was archived; null: in use. */
   readonly archived_at: string | null;
+  /** When it was made. */
   readonly created_at: string;
+  /** What is billed beside the base fee. In a request: the whole wanted set. */
   readonly charges: readonly Charge[];
 };
 
+/** A price on a plan: by usage, or a flat fee by quantity. */
 export type Charge = {
+  /** Made by the service. */
   readonly id: string;
+  /** The plan. */
   readonly plan_id: string;
-  /** On documents; null: the name of the metric or catalog item. */
+  /** What documents call it; null: they use the name of the metric or catalog item. */
   readonly name: string | null;
+  /** How units become an amount. */
   readonly charge_model:
     | "standard"
     | "graduated"
@@ -447,218 +676,321 @@ export type Charge = {
     | "package"
     | "percentage"
     | "flat_fee";
+  /** The metric that is billed; null: a flat fee. */
   readonly billable_metric_id: string | null;
+  /** Its code; null: a flat fee. */
   readonly billable_metric_code: string | null;
+  /** A flat fee takes its price and name from this catalog item; null: none. */
   readonly catalog_item_code: string | null;
+  /** A flat fee's own price of one; null: the catalog item's. */
   readonly amount_override_cents: Cents | null;
+  /** The property of the subscription that holds the quantity of a flat fee; null: 1. */
   readonly quantity_from: string | null;
+  /** At the end of a period, once at the start, or at the start of each period. */
   readonly invoice_timing: "arrears" | "immediate" | "advance";
   /** Codes of taxes; null says nothing, [] says no tax. */
   readonly tax_codes: readonly string[] | null;
   /** The price words of its model, in one form, and whatever else was sent. */
   readonly properties: Readonly<Record<string, unknown>>;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type CreatePlanBody = {
+  /** Your own code. Free again once the plan is archived. */
   readonly code: string;
+  /** What people call it; shown on documents. */
   readonly name: string;
+  /** A sentence about it, or null. */
   readonly description?: string | null;
+  /** A word of your own to group by. */
   readonly category?: string | null;
+  /** How long a full period is. */
   readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
+  /** Base fee of a full period. */
   readonly amount_cents?: Cents;
-  /** What a full period is billed at least. */
-  readonly minimum_cents?: number;
-  /** advance bills the base fee when a period starts. */
+  /** What a full period is billed at least, before discounts and tax; 0: nothing. */
+  readonly minimum_cents?: Cents;
+  /** Whether the base fee is billed when a period is over or when it starts. */
   readonly base_timing?: "arrears" | "advance";
-  /** A first period that is billed nothing. */
+  /** Length of the first period, which is billed nothing; 0: no trial. */
   readonly trial_days?: number;
   /** Codes of taxes; null says nothing, [] says no tax. */
   readonly tax_codes?: readonly string[] | null;
+  /** Currency of the amount, as an ISO 4217 code. */
   readonly amount_currency: Currency;
+  /** Words of your own to find it by. */
   readonly labels?: readonly string[];
+  /** What is billed beside the base fee. In a request: the whole wanted set. */
   readonly charges?: readonly ChargeInput[];
 };
 
 export type ListPlansQuery = {
-  /** Answers {plan}: the live one, else the newest archived one. */
+  /** Your own code. Free again once the plan is archived. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListPlansReply = Page & { readonly plans: readonly Plan[] };
+export type ListPlansReply = Page & {
+  /** The plans. */
+  readonly plans: readonly Plan[];
+};
 
 export type UpdatePlanBody = {
+  /** Words of your own to find it by. */
   readonly labels?: readonly string[];
+  /** A word of your own to group by. */
   readonly category?: string | null;
+  /** What people call it; shown on documents. */
   readonly name?: string;
+  /** A sentence about it, or null. */
   readonly description?: string | null;
+  /** Base fee of a full period. */
   readonly amount_cents?: Cents;
-  /** What a full period is billed at least. */
-  readonly minimum_cents?: number;
-  /** advance bills the base fee when a period starts. */
+  /** What a full period is billed at least, before discounts and tax; 0: nothing. */
+  readonly minimum_cents?: Cents;
+  /** Whether the base fee is billed when a period is over or when it starts. */
   readonly base_timing?: "arrears" | "advance";
-  /** A first period that is billed nothing. */
+  /** Length of the first period, which is billed nothing; 0: no trial. */
   readonly trial_days?: number;
   /** Codes of taxes; null says nothing, [] says no tax. */
   readonly tax_codes?: readonly string[] | null;
+  /** What is billed beside the base fee. In a request: the whole wanted set. */
   readonly charges?: readonly ChargeInput[];
 };
 
 // Add-ons
 
+/** A priced item that is billed once, when it is applied. */
 export type AddOn = {
+  /** Made by the service. */
   readonly id: string;
+  /** Your own code. */
   readonly code: string;
+  /** What people call it; the line of the invoice. */
   readonly name: string;
+  /** A sentence about it, or null. */
   readonly description: string | null;
+  /** The item whose price counts; null: its own amount. */
   readonly catalog_item_code: string | null;
+  /** Price, each time it is applied. In a request: needed without an item. */
   readonly amount_cents: Cents;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** When it is invoiced: at once. */
   readonly invoice_timing: "immediate";
   /** Codes of taxes; null says nothing, [] says no tax. */
   readonly tax_codes: readonly string[] | null;
+  /** When it was archived; null: in use. */
   readonly archived_at: string | null;
+  /** When it was made. */
   readonly created_at: string;
+  /** When it was last changed. */
   readonly updated_at: string;
 };
 
 export type UpsertAddOnBody = {
+  /** Your own code. */
   readonly code: string;
+  /** What people call it; the line of the invoice. */
   readonly name: string;
+  /** A sentence about it, or null. */
   readonly description?: string | null;
+  /** The item whose price counts; null: its own amount. */
   readonly catalog_item_code?: string | null;
+  /** Same as catalog_item_code. */
   readonly catalog_ref?: string | null;
+  /** Price, each time it is applied. In a request: needed without an item. */
   readonly amount_cents?: Cents | null;
+  /** ISO 4217 code, three capital letters. */
   readonly currency?: Currency;
+  /** When it is invoiced: at once. */
   readonly invoice_timing?: "immediate";
   /** Codes of taxes; null says nothing, [] says no tax. */
   readonly tax_codes?: readonly string[] | null;
 };
 
 export type ListAddOnsQuery = {
-  /** Answers {add_on} instead of a list. */
+  /** Your own code. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListAddOnsReply = Page & { readonly add_ons: readonly AddOn[] };
+export type ListAddOnsReply = Page & {
+  /** The add-ons. */
+  readonly add_ons: readonly AddOn[];
+};
 
+/** An add-on that was billed to a customer. */
 export type AppliedAddOn = {
+  /** Made by the service. */
   readonly id: string;
+  /** The customer. */
   readonly customer_id: string;
+  /** The add-on. */
   readonly add_on_id: string;
+  /** The invoice that it made. */
   readonly invoice_id: string;
+  /** What it cost then. */
   readonly amount_cents: Cents;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** When it was applied. */
   readonly applied_at: string;
 };
 
-export type ApplyAddOnBody = { readonly customer_id: string };
+export type ApplyAddOnBody = {
+  /** Who is billed. */
+  readonly customer_id: string;
+};
 
 // Subscriptions
 
+/** Prices of one subscription. What it names replaces the plan's. */
 export type Overrides = {
+  /** Base fee of a full period, in place of the plan's. */
   readonly amount_cents?: Cents;
+  /** What a full period is billed at least, in place of the plan's. */
   readonly minimum_cents?: Cents;
-  /** The whole set. */
+  /** The whole set, in place of the plan's. */
   readonly charges?: readonly ChargeInput[];
 };
 
+/** A customer on a plan, period by period. */
 export type Subscription = {
+  /** Made by the service. */
   readonly id: string;
+  /** Your own id of it, unique among those that run. Left out: its id. */
   readonly external_id: string;
+  /** The customer. */
   readonly customer_id: string;
   /** The customer's external_id. */
   readonly customer_external_id: string;
+  /** The plan. */
   readonly plan_id: string;
   /** The plan's code. */
   readonly plan_code: string;
+  /** `pending` until it starts; `terminated` and `canceled` have ended. */
   readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
+  /** Periods of the calendar, or from a date of its own. */
   readonly billing_time: "calendar" | "anniversary";
-  /** anniversary: periods are counted from it. */
+  /** anniversary: periods are counted from it; null: calendar. */
   readonly anchor_date: string | null;
-  /** The properties as a JSON-encoded string. */
+  /** The properties that flat fees take their quantity from, as JSON text. */
   readonly properties: string;
+  /** First instant of the first period. */
   readonly started_at: string;
+  /** First instant of the open period. */
   readonly current_period_start: string;
+  /** Last millisecond of the open period. */
   readonly current_period_end: string;
-  /** Up to here a first period that is billed nothing; kept afterwards. */
+  /** Up to here a first period that is billed nothing; kept afterwards. Null: no trial. */
   readonly trial_ends_at: string | null;
-  /** It will terminate then. */
+  /** It terminates then; null: it goes on. */
   readonly ends_at: string | null;
-  /** The plan from the next period on. */
+  /** The plan from the next period on; null: no change is set. */
   readonly scheduled_plan_id: string | null;
-  /** Its own prices, in place of the plan's. */
+  /** Its own prices, in place of the plan's; null: none. */
   readonly overrides: Readonly<Record<string, unknown>> | null;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** When it ended: the first instant that is not billed; null: it runs. */
   readonly terminated_at: string | null;
+  /** When it was made. */
   readonly created_at: string;
   /** Why the last close of a period failed; null when all is well. */
   readonly billing_error: string | null;
 };
 
 export type CreateSubscriptionBody = {
+  /** Your own id of it, unique among those that run. Left out: its id. */
   readonly external_id?: string;
+  /** The customer that is billed. */
   readonly customer_id: string;
+  /** The plan. */
   readonly plan_id: string;
+  /** Properties that flat fees take their quantity from. */
   readonly properties?: Readonly<Record<string, unknown>>;
-  /** Periods of the calendar (default), or from a date of its own. */
+  /** Periods of the calendar, or from a date of its own. */
   readonly billing_time?: "calendar" | "anniversary";
   /** anniversary: the date that periods are counted from. Default: the first paid day. */
   readonly anchor_date?: string | null;
   /** Later: pending until then. Earlier: within the period that is open. */
   readonly starts_at?: string | null;
-  /** In place of the plan's. */
+  /** Length of the trial in days, in place of the plan's. */
   readonly trial_days?: number | null;
   /** Terminates it then; null: never. */
   readonly ends_at?: string | null;
+  /** Its own prices, in place of the plan's; null: none. */
   readonly overrides?: Overrides | null;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type ListSubscriptionsQuery = PageQuery & {
-  /** UUID, or ext:<external_id>. */
+  /** Only this customer's. */
   readonly customer_id?: string | undefined;
+  /** Only those on this plan. */
   readonly plan_id?: string | undefined;
+  /** Only those with this id of yours. */
   readonly external_id?: string | undefined;
+  /** Only those with this status. */
   readonly status?: "pending" | "active" | "suspended" | "terminated" | "canceled" | undefined;
-  /** 1: those whose period cannot be billed. */
+  /** 1 lists only those whose last close of a period failed. */
   readonly billing_error?: "0" | "1" | undefined;
 };
 
-export type ListSubscriptionsReply = Page & { readonly subscriptions: readonly Subscription[] };
+export type ListSubscriptionsReply = Page & {
+  /** The subscriptions, newest first. */
+  readonly subscriptions: readonly Subscription[];
+};
 
 export type UpdateSubscriptionBody = {
+  /** Merged into those that are there. */
   readonly properties?: Readonly<Record<string, unknown>>;
+  /** The status it shall have. */
   readonly status?: "active" | "suspended" | "terminated" | "canceled";
   /** In a trial: its length from the start. An end that has passed means now. */
   readonly trial_days?: number;
   /** Terminates it then; null: never. */
   readonly ends_at?: string | null;
+  /** The plan it shall be on. */
   readonly plan_id?: string;
   /** When plan_id counts: now (default) or from the next period on. */
   readonly change_at?: "now" | "period_end";
+  /** Its own prices, in place of the plan's; null: none. */
   readonly overrides?: Overrides | null;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
+/** Usage and amounts of the open period, from the numbers that will be billed. */
 export type SubscriptionUsage = {
+  /** The subscription. */
   readonly subscription_id: string;
+  /** First instant of the open period. */
   readonly period_start: string;
+  /** Last millisecond of the open period. */
   readonly period_end: string;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** A line for each charge by usage, and with `prices` for each combination. */
   readonly charges: readonly {
+    /** The charge. */
     readonly charge_id: string;
     /** As on documents: the charge's, else the metric's. */
     readonly name: string;
+    /** Code of its metric. */
     readonly billable_metric_code: string;
+    /** Exact decimal, without exponent. */
     readonly units: string;
+    /** What the line would be billed now. */
     readonly amount_cents: Cents;
-    /** Null without a single price of a unit. */
+    /** Price of a unit; null without a single one. */
     readonly rate: string | null;
+    /** How units become an amount. */
     readonly charge_model:
       | "standard"
       | "graduated"
@@ -670,78 +1002,123 @@ export type SubscriptionUsage = {
     readonly properties: Readonly<Record<string, unknown>>;
     /** With `prices`: whose usage the line is. Null where a charge has none. */
     readonly dimensions: Readonly<Record<string, unknown>> | null;
+    /** How many events were counted. */
     readonly events: number;
+    /** The same units day by day. */
     readonly days: readonly {
+      /** UTC day. */
       readonly date: string;
       /** What this day alone would count. */
       readonly units: string;
     }[];
   }[];
+  /** The sum of the lines. */
   readonly amount_cents: Cents;
+  /** The instant up to which this is. */
   readonly as_of: string;
 };
 
 export type TerminateSubscriptionBody = {
-  /** skip ends it without a final invoice. */
+  /** `skip` ends it without a final invoice. */
   readonly invoice?: "create" | "skip";
 };
 
 // Usage events
 
+/** A usage event as it is sent. */
 export type UsageEventInput = {
+  /** Your own id of the event. It counts once per project, for ever. */
   readonly transaction_id: string;
-  /** UUID, or ext:<external_id>. */
+  /** UUID of the subscription, or ext: and your own id. */
   readonly subscription_id: string;
+  /** Code of the metric. */
   readonly code: string;
+  /** The value, where `properties` does not hold it under the metric's field_name. */
   readonly value?: string;
+  /** When the usage happened: decides its period. Default: now. At most 24 hours ahead. */
   readonly timestamp?: string;
+  /** The value under the metric's field_name, dimensions, and more. */
   readonly properties?: Readonly<Record<string, unknown>>;
 };
 
 export type SendEventReply = {
+  /** Whether it is stored, by this call or an earlier one. */
   readonly accepted: boolean;
+  /** Whether this transaction_id was stored before. */
   readonly duplicate: boolean;
+  /** Stored, but not billed; or sent again with other content. */
   readonly warning?: "before_start" | "after_termination" | "late_unbilled" | "payload_mismatch";
 };
 
+/** A usage event as it is stored. */
 export type UsageEvent = {
+  /** Your own id of the event. It counts once per project, for ever. */
   readonly transaction_id: string;
+  /** The subscription that used it. */
   readonly subscription_id: string;
+  /** Code of the metric. */
   readonly code: string;
+  /** The value, where `properties` does not hold it under the metric's field_name. */
   readonly value: string | null;
+  /** When the usage happened: decides its period. Default: now. At most 24 hours ahead. */
   readonly timestamp: string;
+  /** The value under the metric's field_name, dimensions, and more. */
   readonly properties: Readonly<Record<string, unknown>>;
+  /** When the service got it. */
   readonly received_at: string;
+  /** `unbillable` ones are kept and never billed. */
   readonly state: "billable" | "unbillable";
+  /** Why it is unbillable; null: it is billed. */
   readonly reason: "before_start" | "after_termination" | "late_unbilled" | null;
 };
 
 export type ListEventsQuery = CursorQuery & {
   /** UUID, or ext:<external_id>. */
   readonly subscription_id?: string | undefined;
+  /** Only events of this metric. */
   readonly code?: string | undefined;
+  /** Only these; with `unbillable` no subscription is needed. */
   readonly state?: "billable" | "unbillable" | undefined;
+  /** At this instant or later. */
   readonly from?: string | undefined;
+  /** Before this instant. */
   readonly to?: string | undefined;
 };
 
-export type ListEventsReply = CursorPage & { readonly events: readonly UsageEvent[] };
+export type ListEventsReply = CursorPage & {
+  /** The usage events, newest first. */
+  readonly events: readonly UsageEvent[];
+};
 
-export type SendEventBatchBody = { readonly events: readonly unknown[] };
+export type SendEventBatchBody = {
+  /** 1 to 10,000 events, each as for POST /v1/events. */
+  readonly events: readonly unknown[];
+};
 
 export type SendEventBatchReply = {
   /** How many were stored by this call. */
   readonly accepted: number;
+  /** How many were stored before. */
   readonly duplicates: number;
+  /** How many were not stored. */
   readonly refused: number;
+  /** One for each event, in the order in which they were sent. */
   readonly results: readonly {
+    /** Which event of the request, from 0. */
     readonly index: number;
+    /** Whether it is stored. */
     readonly accepted: boolean;
+    /** Whether this transaction_id was stored before. */
     readonly duplicate: boolean;
+    /** Stored, but not billed; or sent again with other content. */
     readonly warning?: string;
+    /** Why it was refused; left out when it was not. */
     readonly error?: {
+      /** As of a single event. */
       readonly code: string;
+      /** What is wrong, for people. */
       readonly message: string;
+      /** Whether sending the same again can succeed. */
       readonly retryable: boolean;
     };
   }[];
@@ -749,47 +1126,83 @@ export type SendEventBatchReply = {
 
 // Invoices
 
+/** What was billed, and how it stands. */
 export type Invoice = {
+  /** Made by the service. */
   readonly id: string;
+  /** Number of the document: prefix, year, count without gaps. */
   readonly number: string;
+  /** What is owed and whether it is late. `succeeded`: nothing is due. */
   readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
+  /** `partially_paid` once something was paid, `succeeded` when nothing is due. */
   readonly payment_status: "pending" | "partially_paid" | "succeeded";
+  /** What made it: a period, an add-on, a call, or a top-up of a wallet. */
   readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
+  /** The customer. */
   readonly customer_id: string;
   /** The customer's external_id. */
   readonly customer_external_id: string;
+  /** The subscription that was billed; null: another kind. */
   readonly subscription_id: string | null;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** Sum of the fees, before discounts and tax. */
   readonly subtotal_cents: Cents;
+  /** What coupons took off the subtotal. */
   readonly discount_cents: Cents;
+  /** Tax on what is left after discounts. */
   readonly tax_cents: Cents;
+  /** Subtotal less discounts, with tax. Never below 0. */
   readonly total_cents: Cents;
+  /** What was taken from the customer's wallet at issue. */
   readonly credit_applied_cents: Cents;
+  /** What credit notes took off what was due. */
   readonly offset_cents: Cents;
+  /** Payments, less refunds without a credit note. */
   readonly amount_paid_cents: Cents;
+  /** What of the payments became credit, less refunds out of it. */
   readonly overpaid_cents: Cents;
+  /** What was given up. */
   readonly written_off_cents: Cents;
+  /** What is left to pay. Never below 0. */
   readonly amount_due_cents: Cents;
+  /** The total of all its credit notes. */
   readonly credit_notes_cents: Cents;
+  /** UTC day on which it was issued. */
   readonly issuing_date: string;
+  /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
   readonly due_date: string;
+  /** First UTC day that it bills. */
   readonly period_start: string;
+  /** Last UTC day that it bills. */
   readonly period_end: string;
+  /** When it was voided; null: it counts. */
   readonly voided_at: string | null;
+  /** When it was made. */
   readonly created_at: string;
+  /** A few sentences to the customer, printed on it. */
   readonly memo: string;
+  /** The customer's order number, printed on it. */
   readonly po_number: string;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The sentence about tax that is printed on it. */
   readonly tax_note: string;
+  /**
+   * Where it can be paid: its own link, else the one of the settings; null when nothing
+   * is due.
+   */
   readonly payment_url: string | null;
 };
 
 export type ListInvoicesQuery = CursorQuery & {
   /** UUID, or ext:<external_id>. */
   readonly customer_id?: string | undefined;
+  /** Only this subscription's. */
   readonly subscription_id?: string | undefined;
   /** The invoice of this number. */
   readonly number?: string | undefined;
+  /** Only those with this status. */
   readonly status?:
     | "outstanding"
     | "overdue"
@@ -797,25 +1210,38 @@ export type ListInvoicesQuery = CursorQuery & {
     | "uncollectible"
     | "voided"
     | undefined;
+  /** Only those with this payment status. */
   readonly payment_status?: "pending" | "partially_paid" | "succeeded" | undefined;
+  /** Whose first billed day is this one or later. */
   readonly period_start?: string | undefined;
+  /** Whose last billed day is this one or earlier. */
   readonly period_end?: string | undefined;
 };
 
-export type ListInvoicesReply = CursorPage & { readonly invoices: readonly Invoice[] };
+export type ListInvoicesReply = CursorPage & {
+  /** The invoices, newest first. */
+  readonly invoices: readonly Invoice[];
+};
 
+/** An invoice with its lines, taxes, coupons and parties. */
 export type InvoiceWithFees = Invoice & {
+  /** The coupons, in the order in which they took. */
   readonly coupons: readonly InvoiceCoupon[];
+  /** Tax by tax: what it is of, and how much. */
   readonly taxes: readonly TaxLine[];
+  /** Which of the customer's grants were used. */
   readonly credits: readonly InvoiceCredit[];
   /** As it was when the invoice was issued. */
   readonly seller: Readonly<Record<string, unknown>>;
   /** As it was when the invoice was issued. */
   readonly buyer: Readonly<Record<string, unknown>>;
+  /** The lines. */
   readonly fees: readonly Fee[];
 };
 
+/** One line of an invoice. */
 export type Fee = {
+  /** Made by the service. */
   readonly id: string;
   /**
    * minimum makes up for a minimum; adjustment corrects an earlier period, or days paid
@@ -829,15 +1255,25 @@ export type Fee = {
     | "add_on"
     | "one_off"
     | "top_up";
+  /** The charge that it bills; null: not of a charge. */
   readonly charge_id: string | null;
+  /** Code of the metric; null: not by usage. */
   readonly billable_metric_code: string | null;
+  /** Exact decimal, without exponent. */
   readonly units: string;
+  /** Units at their price, rounded once. Corrections can be below 0. */
   readonly amount_cents: Cents;
+  /** Currency of the amount, as an ISO 4217 code. */
   readonly amount_currency: Currency;
+  /** What coupons took off it. */
   readonly discount_cents: Cents;
+  /** The amount less discounts: what tax is of. */
   readonly taxable_cents: Cents;
+  /** The taxes of this fee. */
   readonly taxes: readonly {
+    /** Code of the tax. */
     readonly code: string;
+    /** A decimal string from 0 to 100, such as "5.5". */
     readonly percent: string;
   }[];
   /**
@@ -851,76 +1287,126 @@ export type Fee = {
   readonly properties: Readonly<Record<string, unknown>>;
 };
 
+/** What one coupon took off an invoice. */
 export type InvoiceCoupon = {
+  /** The applied coupon. */
   readonly applied_coupon_id: string;
+  /** Code of the coupon. */
   readonly code: string;
+  /** Its name. */
   readonly name: string;
+  /** Its percentage; null: a fixed amount. */
   readonly percent: string | null;
+  /** What it took off this invoice. */
   readonly amount_cents: Cents;
 };
 
+/** What an invoice used of one grant. */
 export type InvoiceCredit = {
+  /** The grant. */
   readonly grant_id: string;
+  /** Where the money came from. */
   readonly kind: "free" | "paid" | "overpayment" | "negative_total" | "voided" | "credit_note";
+  /** What this invoice used of it. */
   readonly amount_cents: Cents;
 };
 
+/** One tax at one percentage, over all fees that have it. */
 export type TaxLine = {
+  /** Code of the tax. */
   readonly code: string;
+  /** Its name at issue. */
   readonly name: string;
+  /** Its percentage at issue. */
   readonly percent: string;
+  /** What it is of. */
   readonly taxable_cents: Cents;
+  /** How much it is. */
   readonly tax_cents: Cents;
 };
 
+/** A line of an invoice that a caller writes. */
 export type OneOffLine = {
-  /** Needed but for a catalog item. */
+  /** What is billed. Needed but for a catalog item. */
   readonly name?: string | null;
-  /** Above 0; "1" by default. */
+  /** How many, above 0; "1" by default. */
   readonly quantity?: string;
+  /** Price of one. Or catalog_item_code. */
   readonly unit_amount_cents?: Cents | null;
-  /** Instead of unit_amount_cents. */
+  /** The item whose price and name count. */
   readonly catalog_item_code?: string | null;
   /** Codes of taxes; null says nothing, [] says no tax. */
   readonly tax_codes?: readonly string[] | null;
 };
 
 export type CreateInvoiceBody = {
-  /** UUID, or ext:<external_id>. */
+  /** UUID of the customer, or ext: and your own id. */
   readonly customer_id: string;
+  /** ISO 4217 code, three capital letters. */
   readonly currency?: Currency;
+  /** What is billed, 1 to 100. */
   readonly lines: readonly OneOffLine[];
+  /** A few sentences to the customer, printed on it. */
   readonly memo?: string;
+  /** The customer's order number, printed on it. */
   readonly po_number?: string;
+  /** Days to pay. Default: the customer's, else the settings'. */
   readonly net_payment_days?: number;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type UpdateInvoiceBody = {
+  /** A few sentences to the customer, printed on it. */
   readonly memo?: string;
+  /** The customer's order number, printed on it. */
   readonly po_number?: string;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Where this invoice is paid, https; null: as the settings say. */
   readonly payment_url?: string | null;
 };
 
+/** An invoice as it would be. */
 export type InvoicePreview = {
+  /** The subscription; null: a one-off invoice. */
   readonly subscription_id: string | null;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** Sum of the fees, before discounts and tax. */
   readonly subtotal_cents: Cents;
+  /** What coupons took off the subtotal. */
   readonly discount_cents: Cents;
+  /** Tax on what is left after discounts. */
   readonly tax_cents: Cents;
+  /** Subtotal less discounts, with tax. Never below 0. */
   readonly total_cents: Cents;
+  /** What was taken from the customer's wallet at issue. */
   readonly credit_applied_cents: Cents;
+  /** What credit notes took off what was due. */
   readonly offset_cents: Cents;
+  /** Payments, less refunds without a credit note. */
   readonly amount_paid_cents: Cents;
+  /** What of the payments became credit, less refunds out of it. */
   readonly overpaid_cents: Cents;
+  /** What was given up. */
   readonly written_off_cents: Cents;
+  /** What is left to pay. Never below 0. */
   readonly amount_due_cents: Cents;
+  /** UTC day on which it would be issued. */
   readonly issuing_date: string;
+  /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
   readonly due_date: string;
+  /** First UTC day that it bills. */
   readonly period_start: string;
+  /** Last UTC day that it bills. */
   readonly period_end: string;
+  /** The lines. */
   readonly fees: readonly {
+    /**
+     * What the line is for. `minimum` makes up for a minimum; `adjustment` corrects an
+     * earlier period, or days paid in advance.
+     */
     readonly fee_type:
       | "subscription"
       | "charge"
@@ -929,22 +1415,37 @@ export type InvoicePreview = {
       | "add_on"
       | "one_off"
       | "top_up";
+    /** The charge that it is for; null where there is none. */
     readonly charge_id: string | null;
+    /** Code of the metric that is billed; null where none is. */
     readonly billable_metric_code: string | null;
+    /** Exact decimal, without exponent. */
     readonly units: string;
+    /** Units at their price, rounded once. */
     readonly amount_cents: Cents;
+    /** Currency of the amount, as an ISO 4217 code. */
     readonly amount_currency: Currency;
+    /** What coupons took off the subtotal. */
     readonly discount_cents: Cents;
+    /** The amount less discounts: what tax is of. */
     readonly taxable_cents: Cents;
+    /** The taxes of this fee. */
     readonly taxes: readonly {
+      /** Code of the tax. */
       readonly code: string;
+      /** A decimal string from 0 to 100, such as "5.5". */
       readonly percent: string;
     }[];
+    /** Why it is this amount, in words and figures. */
     readonly properties: Readonly<Record<string, unknown>>;
   }[];
+  /** The coupons, in the order in which they took. */
   readonly coupons: readonly InvoiceCoupon[];
+  /** Tax by tax: what it is of, and how much. */
   readonly taxes: readonly TaxLine[];
+  /** Which of the customer's grants were used. */
   readonly credits: readonly InvoiceCredit[];
+  /** The sentence about tax that is printed on it. */
   readonly tax_note: string;
   /** As it was when the invoice was issued. */
   readonly seller: Readonly<Record<string, unknown>>;
@@ -953,25 +1454,34 @@ export type InvoicePreview = {
 };
 
 export type PreviewInvoiceBody = {
-  /** UUID, or ext:<external_id>. */
+  /** UUID of the subscription, or ext: and your own id. */
   readonly subscription_id?: string;
   /** As if the period ended now (default), or at its end. */
   readonly at?: "now" | "period_end";
   /** As if the plan changed then: shows what follows too. */
   readonly plan_id?: string;
+  /** As if these were merged into the subscription's. */
   readonly properties?: Readonly<Record<string, unknown>>;
+  /** Prices of its own, in place of the plan's; null: none. */
   readonly overrides?: Overrides | null;
-  /** UUID, or ext:<external_id>. */
+  /** For a one-off invoice: UUID of the customer, or ext: and your own id. */
   readonly customer_id?: string;
+  /** For a one-off invoice: what would be billed. */
   readonly lines?: readonly OneOffLine[];
+  /** ISO 4217 code, three capital letters. */
   readonly currency?: Currency;
+  /** A few sentences to the customer, printed on it. */
   readonly memo?: string;
+  /** The customer's order number, printed on it. */
   readonly po_number?: string;
+  /** Days to pay. Default: the customer's, else the settings'. */
   readonly net_payment_days?: number;
+  /** Texts of your own. A change replaces all of them. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type PreviewInvoiceReply = {
+  /** The invoice as it would be. */
   readonly invoice_preview: InvoicePreview;
   /** With plan_id: the start of the period that follows, if it bills, and its end. */
   readonly next_invoice_previews?: readonly InvoicePreview[];
@@ -989,27 +1499,39 @@ export type GetInvoiceDocumentPdfQuery = {
 
 // Payments
 
+/** Money that came in for an invoice, as you reported it. */
 export type Payment = {
+  /** Made by the service. */
   readonly id: string;
+  /** The invoice. */
   readonly invoice_id: string;
+  /** What was paid. */
   readonly amount_cents: Cents;
+  /** Of the payment: the invoice's. */
   readonly currency: Currency;
+  /** Who moved the money: a word of your own. */
   readonly provider: string;
+  /** The provider's id of the payment: with it, it counts once. */
   readonly provider_payment_id: string;
+  /** A text of your own, such as a bank reference; null: none. */
   readonly reference: string | null;
+  /** Always `succeeded`: only money that came is recorded. */
   readonly status: string;
+  /** When the money moved. Default: now. */
   readonly paid_at: string;
+  /** What of it was refunded. */
   readonly refunded_cents: Cents;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type RecordPaymentBody = {
   /** The invoice that the money is for. */
   readonly invoice_id: string;
-  /** What was received, in the smallest currency unit. */
-  readonly amount_cents: number;
-  /** The invoice's currency. */
-  readonly currency: string;
+  /** What was paid. */
+  readonly amount_cents: Cents;
+  /** Of the payment: the invoice's. */
+  readonly currency: Currency;
   /** Who took the money: stripe, bank_transfer, cash. */
   readonly provider: string;
   /**
@@ -1017,126 +1539,206 @@ export type RecordPaymentBody = {
    * cash or a transfer, the number of the receipt or bank entry.
    */
   readonly provider_payment_id: string;
-  /** When the money came; now by default. */
+  /** When the money moved. Default: now. */
   readonly paid_at?: string;
-  /** A note that is kept with it. */
+  /** A text of your own, such as a bank reference; null: none. */
   readonly reference?: string | null;
-  /** Take more than is due; the rest becomes credit. */
+  /** Takes more than is due: the rest becomes credit. */
   readonly allow_overpayment?: boolean;
 };
 
 export type ListPaymentsQuery = CursorQuery & {
+  /** Only those of this invoice. */
   readonly invoice_id?: string | undefined;
   /** UUID, or ext:<external_id>. */
   readonly customer_id?: string | undefined;
 };
 
-export type ListPaymentsReply = CursorPage & { readonly payments: readonly Payment[] };
+export type ListPaymentsReply = CursorPage & {
+  /** The payments, newest first. */
+  readonly payments: readonly Payment[];
+};
 
 // Credit notes
 
+/** Takes lines of an invoice back, wholly or in part. It is final. */
 export type CreditNote = {
+  /** Made by the service. */
   readonly id: string;
+  /** Number of the credit note. */
   readonly number: string;
+  /** The invoice that it takes back from. */
   readonly invoice_id: string;
+  /** Number of the invoice. */
   readonly invoice_number: string;
+  /** The customer. */
   readonly customer_id: string;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** What it takes back, before tax. */
   readonly subtotal_cents: Cents;
+  /** The tax on that. */
   readonly tax_cents: Cents;
+  /** Both together. */
   readonly total_cents: Cents;
+  /** What of the total went to what was due or written off. */
   readonly offset_cents: Cents;
+  /** What of the total is to be paid out. */
   readonly refund_cents: Cents;
+  /** What of the total became the customer's credit. */
   readonly credit_cents: Cents;
+  /** Tax by tax. */
   readonly taxes: readonly TaxLine[];
+  /** What it takes back, fee by fee. In a request: left out, all that is left. */
   readonly lines: readonly {
+    /** The fee, a line of the invoice. */
     readonly fee_id: string;
+    /** After coupons and before tax. */
     readonly amount_cents: Cents;
   }[];
+  /** What of refund_cents was paid out so far. */
   readonly refunded_cents: Cents;
+  /** Why, in a few words; printed on it. */
   readonly reason: string;
+  /** A few sentences to the customer, printed on it. */
   readonly memo: string;
+  /** UTC day on which it was issued. */
   readonly issuing_date: string;
+  /** When it was made. */
   readonly created_at: string;
+  /** You, as the settings were when the document was issued. */
   readonly seller?: Readonly<Record<string, unknown>>;
+  /** The customer as it was when the document was issued. */
   readonly buyer?: Readonly<Record<string, unknown>>;
 };
 
 export type CreateCreditNoteBody = {
+  /** The invoice that it takes back from. */
   readonly invoice_id: string;
+  /** What it takes back, fee by fee. In a request: left out, all that is left. */
   readonly lines?: readonly {
+    /** The fee, a line of the invoice. */
     readonly fee_id: string;
-    readonly amount_cents: number;
+    /** After coupons and before tax. */
+    readonly amount_cents: Cents;
   }[];
-  readonly refund_cents?: number;
+  /** How much of it shall be paid out. Default: 0. */
+  readonly refund_cents?: Cents;
+  /** Why, in a few words; printed on it. */
   readonly reason?: string;
+  /** A few sentences to the customer, printed on it. */
   readonly memo?: string;
 };
 
 export type ListCreditNotesQuery = CursorQuery & {
   /** The credit note of this number. */
   readonly number?: string | undefined;
+  /** Only those of this invoice. */
   readonly invoice_id?: string | undefined;
   /** UUID, or ext:<external_id>. */
   readonly customer_id?: string | undefined;
 };
 
-export type ListCreditNotesReply = CursorPage & { readonly credit_notes: readonly CreditNote[] };
+export type ListCreditNotesReply = CursorPage & {
+  /** The credit notes, newest first. */
+  readonly credit_notes: readonly CreditNote[];
+};
 
+/** A credit note as it would be. */
 export type CreditNotePreview = {
+  /** The invoice that it takes back from. */
   readonly invoice_id: string;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** What it takes back, before tax. */
   readonly subtotal_cents: Cents;
+  /** The tax on that. */
   readonly tax_cents: Cents;
+  /** Both together. */
   readonly total_cents: Cents;
+  /** What of the total went to what was due or written off. */
   readonly offset_cents: Cents;
+  /** What of the total is to be paid out. */
   readonly refund_cents: Cents;
+  /** What of the total became the customer's credit. */
   readonly credit_cents: Cents;
+  /** Tax by tax. */
   readonly taxes: readonly TaxLine[];
+  /** What it takes back, fee by fee. In a request: left out, all that is left. */
   readonly lines: readonly {
+    /** The fee, a line of the invoice. */
     readonly fee_id: string;
+    /** After coupons and before tax. */
     readonly amount_cents: Cents;
   }[];
 };
 
 export type PreviewCreditNoteBody = {
+  /** The invoice that it takes back from. */
   readonly invoice_id: string;
+  /** What it takes back, fee by fee. In a request: left out, all that is left. */
   readonly lines?: readonly {
+    /** The fee, a line of the invoice. */
     readonly fee_id: string;
-    readonly amount_cents: number;
+    /** After coupons and before tax. */
+    readonly amount_cents: Cents;
   }[];
-  readonly refund_cents?: number;
+  /** How much of it shall be paid out. Default: 0. */
+  readonly refund_cents?: Cents;
+  /** Why, in a few words; printed on it. */
   readonly reason?: string;
+  /** A few sentences to the customer, printed on it. */
   readonly memo?: string;
 };
 
+/** Money of a payment that was given back, as you reported it. */
 export type Refund = {
+  /** Made by the service. */
   readonly id: string;
+  /** The payment that was given back. */
   readonly payment_id: string;
+  /** The invoice. */
   readonly invoice_id: string;
+  /** The credit note that it pays out; null: the money is due again. */
   readonly credit_note_id: string | null;
+  /** What was given back. */
   readonly amount_cents: Cents;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** Who moved the money: a word of your own. */
   readonly provider: string;
+  /** The provider's id of the refund: with it, it counts once. */
   readonly provider_refund_id: string;
+  /** When the money moved. Default: now. */
   readonly refunded_at: string;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type RecordRefundBody = {
+  /** The payment that was given back. */
   readonly payment_id: string;
-  readonly amount_cents: number;
+  /** What was given back. */
+  readonly amount_cents: Cents;
+  /** The provider's id of the refund: with it, it counts once. */
   readonly provider_refund_id: string;
+  /** The credit note that it pays out; null: the money is due again. */
   readonly credit_note_id?: string | null;
+  /** When the money moved. Default: now. */
   readonly refunded_at?: string;
 };
 
 export type ListRefundsQuery = CursorQuery & {
+  /** Only those of this payment. */
   readonly payment_id?: string | undefined;
+  /** Only those of this invoice. */
   readonly invoice_id?: string | undefined;
 };
 
-export type ListRefundsReply = CursorPage & { readonly refunds: readonly Refund[] };
+export type ListRefundsReply = CursorPage & {
+  /** The refunds, newest first. */
+  readonly refunds: readonly Refund[];
+};
 
 export type GetCreditNoteDocumentQuery = {
   /** Paper; a4 by default. */
@@ -1150,153 +1752,247 @@ export type GetCreditNoteDocumentPdfQuery = {
 
 // Taxes
 
+/** A percentage with a code and a name. */
 export type Tax = {
+  /** Made by the service. */
   readonly id: string;
+  /** Your own code. */
   readonly code: string;
+  /** What documents call it. */
   readonly name: string;
+  /** A decimal string from 0 to 100, such as "5.5". */
   readonly percent: string;
+  /** A sentence about it, or null. */
   readonly description: string | null;
+  /** When it was archived; null: in use. */
   readonly archived_at: string | null;
+  /** When it was made. */
   readonly created_at: string;
+  /** When it was last changed. */
   readonly updated_at: string;
 };
 
 export type UpsertTaxBody = {
+  /** Your own code. */
   readonly code: string;
+  /** What documents call it. */
   readonly name: string;
   /** A decimal string from 0 to 100, such as "5.5". */
   readonly percent: string;
+  /** A sentence about it, or null. */
   readonly description?: string | null;
 };
 
 export type ListTaxesQuery = {
-  /** Answers {tax} instead of a list. */
+  /** Your own code. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListTaxesReply = Page & { readonly taxes: readonly Tax[] };
+export type ListTaxesReply = Page & {
+  /** The taxes. */
+  readonly taxes: readonly Tax[];
+};
 
 // Coupons
 
+/** What lowers a price, and so its tax. */
 export type Coupon = {
+  /** Made by the service. */
   readonly id: string;
+  /** Your own code. */
   readonly code: string;
+  /** What people call it; shown on documents. */
   readonly name: string;
+  /** Off the price, such as "10"; null: a fixed amount. */
   readonly percent: string | null;
+  /** Off the price per use; null: a percentage. */
   readonly amount_cents: Cents | null;
+  /** Of amount_cents; null with a percentage. */
   readonly currency: Currency | null;
+  /** How many billing periods it counts for; null: for ever. */
   readonly times: number | null;
+  /** Only fees of these plans; null: all. */
   readonly plan_codes: readonly string[] | null;
+  /** Only fees of these metrics; null: all. */
   readonly metric_codes: readonly string[] | null;
+  /** It cannot be applied from this instant on; null: no end. */
   readonly redeem_by: string | null;
+  /** How often it can be applied, by all customers; null: any number. */
   readonly max_redemptions: number | null;
+  /** How often it was applied. */
   readonly redemptions: number;
+  /** When it was archived; null: in use. */
   readonly archived_at: string | null;
+  /** When it was made. */
   readonly created_at: string;
+  /** When it was last changed. */
   readonly updated_at: string;
 };
 
 export type UpsertCouponBody = {
+  /** Your own code. */
   readonly code: string;
+  /** What people call it; shown on documents. */
   readonly name: string;
-  /** A decimal string from 0 to 100, such as "5.5". */
+  /** Off the price, such as "10"; null: a fixed amount. */
   readonly percent?: string | null;
-  readonly amount_cents?: number | null;
+  /** Off the price per use; null: a percentage. */
+  readonly amount_cents?: Cents | null;
+  /** Of amount_cents; null with a percentage. */
   readonly currency?: Currency | null;
+  /** How many billing periods it counts for; null: for ever. */
   readonly times?: number | null;
+  /** Only fees of these plans; null: all. */
   readonly plan_codes?: readonly string[] | null;
+  /** Only fees of these metrics; null: all. */
   readonly metric_codes?: readonly string[] | null;
+  /** It cannot be applied from this instant on; null: no end. */
   readonly redeem_by?: string | null;
+  /** How often it can be applied, by all customers; null: any number. */
   readonly max_redemptions?: number | null;
 };
 
 export type ListCouponsQuery = {
-  /** Answers {coupon} instead of a list. */
+  /** Your own code. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListCouponsReply = Page & { readonly coupons: readonly Coupon[] };
+export type ListCouponsReply = Page & {
+  /** The coupons, in the order in which they took. */
+  readonly coupons: readonly Coupon[];
+};
 
+/** A coupon at a customer, with the terms of the moment it was applied. */
 export type AppliedCoupon = {
+  /** Made by the service. */
   readonly id: string;
+  /** The coupon. */
   readonly coupon_id: string;
+  /** Its code. */
   readonly code: string;
+  /** The customer. */
   readonly customer_id: string;
+  /** The only subscription that it is for; null: all. */
   readonly subscription_id: string | null;
+  /** Off the price, such as "10"; null: a fixed amount. */
   readonly percent: string | null;
+  /** Off the price per use; null: a percentage. */
   readonly amount_cents: Cents | null;
+  /** Of amount_cents; null with a percentage. */
   readonly currency: Currency | null;
+  /** How many billing periods it counts for; null: for ever. */
   readonly times: number | null;
+  /** Only fees of these plans; null: all. */
   readonly plan_codes: readonly string[] | null;
+  /** Only fees of these metrics; null: all. */
   readonly metric_codes: readonly string[] | null;
+  /** In how many it has taken something. */
   readonly uses: number;
+  /** What it has taken in all. */
   readonly used_cents: Cents;
+  /** What is left of an amount that is used once; null: not such a one. */
   readonly remaining_cents: Cents | null;
+  /** `used_up` when no use or no money is left. */
   readonly status: "running" | "used_up" | "ended";
+  /** When it was applied. */
   readonly applied_at: string;
+  /** When a call ended it; null: none did. */
   readonly ended_at: string | null;
 };
 
 export type ApplyCouponBody = {
+  /** UUID of the customer, or ext: and your own id. */
   readonly customer_id: string;
+  /** Only for its invoices: UUID, or ext: and your own id. */
   readonly subscription_id?: string | null;
 };
 
 export type ListAppliedCouponsQuery = CursorQuery & {
   /** UUID, or ext:<external_id>. */
   readonly customer_id?: string | undefined;
+  /** Only those with this status. */
   readonly status?: "running" | "used_up" | "ended" | undefined;
 };
 
 export type ListAppliedCouponsReply = CursorPage & {
+  /** The applied coupons, newest first. */
   readonly applied_coupons: readonly AppliedCoupon[];
 };
 
 // Wallets
 
+/** Money that a customer has: given, paid in, or owed by the service. */
 export type Grant = {
+  /** Made by the service. */
   readonly id: string;
+  /** The customer. */
   readonly customer_id: string;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** Given, paid for, or what the service owes. */
   readonly kind: "free" | "paid" | "overpayment" | "negative_total" | "voided" | "credit_note";
+  /** What people call it. */
   readonly name: string;
+  /** What it was at first. */
   readonly amount_cents: Cents;
+  /** What is left of it. */
   readonly remaining_cents: Cents;
+  /** Lower ones are used first, 0 to 100. Default: 50. */
   readonly priority: number;
+  /** It cannot be used from then on; null: no end. */
   readonly expires_at: string | null;
+  /** `pending` until its top-up is paid. */
   readonly status: "pending" | "active" | "used_up" | "expired" | "revoked" | "voided";
+  /** The invoice that it comes from; null: none. */
   readonly invoice_id: string | null;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type CreateGrantBody = {
+  /** UUID of the customer, or ext: and your own id. */
   readonly customer_id: string;
-  readonly amount_cents: number;
-  /** paid is invoiced, and active once that is paid. */
+  /** How much. */
+  readonly amount_cents: Cents;
+  /** `free` is active at once; `paid` is invoiced, and active once that is paid. */
   readonly kind: "free" | "paid";
+  /** Default: the customer's. */
   readonly currency?: Currency;
+  /** What people call it. */
   readonly name?: string;
+  /** It cannot be used from then on; null: no end. */
   readonly expires_at?: string | null;
+  /** Lower ones are used first, 0 to 100. Default: 50. */
   readonly priority?: number;
 };
 
 export type ListGrantsQuery = CursorQuery & {
   /** UUID, or ext:<external_id>. */
   readonly customer_id?: string | undefined;
+  /** ISO 4217 code, three capital letters. */
   readonly currency?: Currency | undefined;
+  /** Only those with this status. */
   readonly status?: "pending" | "active" | "used_up" | "expired" | "revoked" | "voided" | undefined;
 };
 
-export type ListGrantsReply = CursorPage & { readonly grants: readonly Grant[] };
+export type ListGrantsReply = CursorPage & {
+  /** The grants, newest first. */
+  readonly grants: readonly Grant[];
+};
 
+/** One movement of a customer's money. */
 export type LedgerEntry = {
+  /** Made by the service. */
   readonly id: string;
+  /** The grant. */
   readonly grant_id: string;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** What moved it. */
   readonly reason:
     | "free"
     | "paid"
@@ -1308,105 +2004,160 @@ export type LedgerEntry = {
     | "expired"
     | "revoked"
     | "refunded";
+  /** Below 0 where money went out. */
   readonly amount_cents: Cents;
+  /** Of the wallet, after it. */
   readonly balance_cents: Cents;
+  /** The invoice that it belongs to; null: none. */
   readonly invoice_id: string | null;
+  /** The credit note that it belongs to; null: none. */
   readonly credit_note_id: string | null;
+  /** The refund; null: none. */
   readonly refund_id: string | null;
+  /** When it was made. */
   readonly created_at: string;
 };
 
-export type ListLedgerEntriesQuery = CursorQuery & { readonly currency?: Currency | undefined };
+export type ListLedgerEntriesQuery = CursorQuery & {
+  /** ISO 4217 code, three capital letters. */
+  readonly currency?: Currency | undefined;
+};
 
-export type ListLedgerEntriesReply = CursorPage & { readonly entries: readonly LedgerEntry[] };
+export type ListLedgerEntriesReply = CursorPage & {
+  /** The entries, newest first. */
+  readonly entries: readonly LedgerEntry[];
+};
 
+/** A customer's money in one currency. */
 export type Wallet = {
+  /** The customer. */
   readonly customer_id: string;
+  /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
+  /** What is there. */
   readonly balance_cents: Cents;
+  /**
+   * What the live subscriptions would be billed at the end of their periods with the
+   * usage of now.
+   */
   readonly running_cents: Cents;
+  /** The balance less what is running. It may be below 0. */
   readonly available_cents: Cents;
+  /** Below this, `wallet.balance_low` is sent and the wallet topped up; null: never. */
   readonly low_balance_cents: Cents | null;
+  /** What it is then topped up by; null: nothing. */
   readonly top_up_cents: Cents | null;
 };
 
 export type ListWalletsReply = {
+  /** The wallets, one for each currency. */
   readonly wallets: readonly Wallet[];
+  /** Whether there are records after this page. */
   readonly has_more: boolean;
 };
 
 export type SetWalletBody = {
-  readonly low_balance_cents?: number | null;
-  readonly top_up_cents?: number | null;
+  /** Below this, `wallet.balance_low` is sent and the wallet topped up; null: never. */
+  readonly low_balance_cents?: Cents | null;
+  /** What it is then topped up by; null: nothing. */
+  readonly top_up_cents?: Cents | null;
 };
 
 // Analytics
 
+/** The figures of a project now. */
 export type Analytics = {
+  /** How many subscriptions are active. */
   readonly active_subscriptions: number;
   /**
    * Subscriptions whose period is over and cannot be billed: GET
    * /v1/subscriptions?billing_error=1.
    */
   readonly billing_failed_count: number;
+  /** Base fees and flat fees of active subscriptions, per month. */
   readonly mrr_cents: Cents;
+  /** How many invoices have something due. */
   readonly outstanding_invoice_count: number;
+  /** What is due on them. */
   readonly outstanding_total_cents: Cents;
+  /** Payments of the last 30 days. */
   readonly revenue_30d_cents: Cents;
+  /** How many payments that were. */
   readonly payments_30d_count: number;
   /**
    * Invoiced in the last 30 days, after coupons and without tax, less credit notes of
    * then; without voided invoices and top-ups.
    */
-  readonly net_revenue_30d_cents: number;
+  readonly net_revenue_30d_cents: Cents;
   /** The tax on that. */
-  readonly tax_30d_cents: number;
+  readonly tax_30d_cents: Cents;
+  /** Refunds of the last 30 days. */
   readonly refunds_30d_cents: Cents;
   /** What customers have as credit and prepaid money now. */
-  readonly wallet_balance_cents: number;
+  readonly wallet_balance_cents: Cents;
+  /** The plans with the most active subscriptions. */
   readonly top_plans: readonly {
+    /** Code of the plan. */
     readonly plan_code: string;
+    /** Its name. */
     readonly plan_name: string;
+    /** How many active subscriptions are on it. */
     readonly active_count: number;
   }[];
+  /** Of the amounts beside it: the project's default. */
   readonly currency: Currency;
+  /** The same figures for each currency. */
   readonly by_currency: readonly {
+    /** Of these figures. */
     readonly currency: Currency;
+    /** Base fees and flat fees of active subscriptions, per month. */
     readonly mrr_cents: Cents;
+    /** How many invoices have something due. */
     readonly outstanding_invoice_count: number;
+    /** What is due on them. */
     readonly outstanding_total_cents: Cents;
+    /** Payments of the last 30 days. */
     readonly revenue_30d_cents: Cents;
+    /** How many payments that were. */
     readonly payments_30d_count: number;
     /**
      * Invoiced in the last 30 days, after coupons and without tax, less credit notes of
      * then; without voided invoices and top-ups.
      */
-    readonly net_revenue_30d_cents: number;
+    readonly net_revenue_30d_cents: Cents;
     /** The tax on that. */
-    readonly tax_30d_cents: number;
+    readonly tax_30d_cents: Cents;
+    /** Refunds of the last 30 days. */
     readonly refunds_30d_cents: Cents;
     /** What customers have as credit and prepaid money now. */
-    readonly wallet_balance_cents: number;
+    readonly wallet_balance_cents: Cents;
   }[];
 };
 
 // Webhooks
 
+/** Where events are sent to. */
 export type WebhookEndpoint = {
+  /** Made by the service. */
   readonly id: string;
+  /** Where events are posted to: https. */
   readonly url: string;
+  /** The events that are sent to it. */
   readonly events: readonly string[];
-  /** In full when it is made or rotated, masked afterwards. */
+  /** Signs deliveries. In full when it is made or rotated, masked afterwards. */
   readonly secret: string;
-  /** 1 when enabled. */
+  /** 1 when events are sent, 0 when they wait. */
   readonly enabled: number;
+  /** Why it is off; null: it is on. */
   readonly disabled_reason: string | null;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type CreateWebhookBody = {
-  /** HTTPS URL. */
+  /** Where events are posted to: https. */
   readonly url: string;
+  /** The events that are sent to it. */
   readonly events: readonly (
     | "invoice.created"
     | "invoice.payment_overdue_reminder_1"
@@ -1429,11 +2180,14 @@ export type CreateWebhookBody = {
 };
 
 export type ListWebhooksReply = {
+  /** The endpoints. */
   readonly webhook_endpoints: readonly WebhookEndpoint[];
+  /** Whether there are records after this page. */
   readonly has_more: boolean;
 };
 
 export type UpdateWebhookBody = {
+  /** The events that are sent to it. */
   readonly events?: readonly (
     | "invoice.created"
     | "invoice.payment_overdue_reminder_1"
@@ -1453,61 +2207,94 @@ export type UpdateWebhookBody = {
     | "wallet.balance_low"
     | "subscription.billing_failed"
   )[];
-  /** true or 1, false or 0. */
+  /** true or 1 switches it on, false or 0 off. */
   readonly enabled?: true | false | 1 | 0;
 };
 
-export type ReplayWebhookBody = { readonly since: string };
+export type ReplayWebhookBody = {
+  /** From this instant on. */
+  readonly since: string;
+};
 
+/** One attempt to deliver a message. */
 export type WebhookDelivery = {
+  /** Of this attempt. */
   readonly id: string;
+  /** The webhook endpoint. */
   readonly endpoint_id: string;
+  /** The message: the same at every attempt. */
   readonly message_id: string;
+  /** Name of the event. */
   readonly event: string;
+  /** Which attempt of the message it was, from 1. */
   readonly attempt: number;
+  /** `delivered`: the endpoint answered 2xx in time. */
   readonly status: "delivered" | "failed";
+  /** What the endpoint answered; null: nothing. */
   readonly http_status: number | null;
-  /** timeout, dns, tls, connection, blocked_address, signing or http_<status>. */
+  /**
+   * timeout, dns, tls, connection, blocked_address, signing or http_<status>; null:
+   * none.
+   */
   readonly error: string | null;
-  /** The error in words. */
+  /** The error in words; null: none. */
   readonly reason: string | null;
+  /** How long it took, in milliseconds. */
   readonly duration_ms: number;
+  /** The first characters of the endpoint's answer; null: none. */
   readonly response_excerpt: string | null;
+  /** The body that was sent. */
   readonly payload: Readonly<Record<string, unknown>>;
+  /** When it is tried again; null: not any more. */
   readonly next_retry_at: string | null;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type ListWebhookDeliveriesQuery = CursorQuery & {
+  /** Only those of this endpoint. */
   readonly endpoint_id?: string | undefined;
+  /** Only those that ended so. */
   readonly status?: "delivered" | "failed" | undefined;
+  /** Only those of this event. */
   readonly event?: string | undefined;
 };
 
 export type ListWebhookDeliveriesReply = CursorPage & {
+  /** The attempts, newest first. */
   readonly webhook_deliveries: readonly WebhookDelivery[];
 };
 
+/** What endpoints are told, as it is signed and sent. */
 export type WebhookMessage = {
+  /** The webhook-id of its deliveries. */
   readonly id: string;
+  /** Name of the event. */
   readonly event: string;
   /** The JSON text that is signed and sent. */
   readonly body: string;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type ListWebhookMessagesQuery = CursorQuery;
 
 export type ListWebhookMessagesReply = CursorPage & {
+  /** The messages, oldest first. */
   readonly webhook_messages: readonly WebhookMessage[];
 };
 
 // Dunning
 
+/** Which reminders and requests follow an unpaid invoice. */
 export type Dunning = {
+  /** Whether steps are sent. */
   readonly enabled: boolean;
+  /** The steps. Each is sent once per overdue invoice, at most one a day. */
   readonly steps: readonly {
+    /** Days after the due date. */
     readonly days_after_due: number;
+    /** What is sent then. */
     readonly webhook_event:
       | "invoice.payment_overdue_reminder_1"
       | "invoice.payment_overdue_reminder_2"
@@ -1517,9 +2304,13 @@ export type Dunning = {
 };
 
 export type SetDunningBody = {
+  /** Whether steps are sent. */
   readonly enabled?: boolean;
+  /** The steps. Each is sent once per overdue invoice, at most one a day. */
   readonly steps?: readonly {
+    /** Days after the due date. */
     readonly days_after_due: number;
+    /** What is sent then. */
     readonly webhook_event:
       | "invoice.payment_overdue_reminder_1"
       | "invoice.payment_overdue_reminder_2"
@@ -1530,103 +2321,142 @@ export type SetDunningBody = {
 
 // Clock
 
+/** The time of a project. */
 export type Clock = {
+  /** `frozen`: it stands still until it is advanced. */
   readonly mode: "real" | "frozen";
+  /** The project's time. */
   readonly now: string;
 };
 
+/** What happened while the clock moved. */
 export type ClockReport = {
+  /** The project's clock. */
   readonly clock: Clock;
+  /** How many periods ended. */
   readonly periods_closed: number;
+  /** How many invoices were issued. */
   readonly invoices_created: number;
+  /** How many steps of dunning were sent. */
   readonly dunning_steps: number;
   /**
    * Subscriptions that cannot be billed as it stands: GET
    * /v1/subscriptions?billing_error=1.
    */
   readonly billing_failed_count: number;
+  /** What happened, in the order of time. */
   readonly events: readonly {
+    /** Name of the event. */
     readonly event: string;
+    /** When it happened, by the project's clock. */
     readonly at: string;
+    /** Id of the record that it is about. */
     readonly resource_id: string;
   }[];
 };
 
-export type FreezeClockBody = { readonly frozen_at: string };
+export type FreezeClockBody = {
+  /** Where it shall stand. */
+  readonly frozen_at: string;
+};
 
-export type AdvanceClockBody = { readonly to: string };
+export type AdvanceClockBody = {
+  /** Where it shall stand then: later than now. */
+  readonly to: string;
+};
 
 // Settings
 
+/** What a project says about itself on documents, and its rules of billing. */
 export type Settings = {
+  /** Your name on documents. */
   readonly name: string;
-  /** Lines as on an envelope. */
+  /** Street and number on documents, lines as on an envelope. */
   readonly address: string;
+  /** City on documents. */
   readonly city: string;
+  /** Postal code on documents. */
   readonly postal_code: string;
+  /** State or region on documents. */
   readonly region: string;
   /** Two letters of ISO 3166-1, or empty. */
   readonly country: string;
+  /** Your tax number on documents. */
   readonly tax_id: string;
-  /** Codes of taxes; null says nothing, [] says no tax. */
+  /** Taxes of every fee for which nothing nearer says any. */
   readonly tax_codes: readonly string[] | null;
+  /** The last lines of documents. */
   readonly footer: string;
+  /** First part of invoice numbers, 1 to 8 capital letters or digits. */
   readonly invoice_prefix: string;
+  /** First part of credit note numbers. */
   readonly credit_note_prefix: string;
   /**
-   * https, with {invoice_id} {number} {customer_id} {external_id} {amount_due_cents}
-   * {currency}.
+   * Where invoices are paid: https, with {invoice_id} {number} {customer_id}
+   * {external_id} {amount_due_cents} {currency}. Empty: nowhere.
    */
   readonly payment_url: string;
   /** How to pay otherwise, such as bank details, for whoever has something to pay. */
   readonly payment_instructions: string;
   /** Where customers ask about a bill. */
   readonly support_email: string;
-  /** #rrggbb */
+  /** Colour of your name on documents and portal, #rrggbb. */
   readonly logo_color: string;
+  /** Days to pay of invoices made from now on. */
   readonly net_payment_days: number;
+  /** Currency where nothing else says one. */
   readonly default_currency: Currency;
   /** How many closed periods late usage may still correct; 0 for none. */
   readonly late_usage_periods: number;
   /**
-   * open: whoever has the customer's id sees the portal. signed: only who has a link
+   * `open`: whoever has the customer's id sees the portal. `signed`: only who has a link
    * from POST /v1/customers/:id/portal-links.
    */
   readonly portal_access: "open" | "signed";
 };
 
 export type SetSettingsBody = {
+  /** Your name on documents. */
   readonly name?: string;
-  /** Lines as on an envelope. */
+  /** Street and number on documents, lines as on an envelope. */
   readonly address?: string;
+  /** City on documents. */
   readonly city?: string;
+  /** Postal code on documents. */
   readonly postal_code?: string;
+  /** State or region on documents. */
   readonly region?: string;
   /** Two letters of ISO 3166-1, or empty. */
   readonly country?: string;
+  /** Your tax number on documents. */
   readonly tax_id?: string;
-  /** Codes of taxes; null says nothing, [] says no tax. */
+  /** Taxes of every fee for which nothing nearer says any. */
   readonly tax_codes?: readonly string[] | null;
+  /** The last lines of documents. */
   readonly footer?: string;
+  /** First part of invoice numbers, 1 to 8 capital letters or digits. */
   readonly invoice_prefix?: string;
+  /** First part of credit note numbers. */
   readonly credit_note_prefix?: string;
   /**
-   * https, with {invoice_id} {number} {customer_id} {external_id} {amount_due_cents}
-   * {currency}.
+   * Where invoices are paid: https, with {invoice_id} {number} {customer_id}
+   * {external_id} {amount_due_cents} {currency}. Empty: nowhere.
    */
   readonly payment_url?: string;
   /** How to pay otherwise, such as bank details, for whoever has something to pay. */
   readonly payment_instructions?: string;
   /** Where customers ask about a bill. */
   readonly support_email?: string;
-  /** #rrggbb */
+  /** Colour of your name on documents and portal, #rrggbb. */
   readonly logo_color?: string;
+  /** Days to pay of invoices made from now on. */
   readonly net_payment_days?: number;
+  /** Currency where nothing else says one. */
   readonly default_currency?: Currency;
   /** How many closed periods late usage may still correct; 0 for none. */
   readonly late_usage_periods?: number;
   /**
-   * open: whoever has the customer's id sees the portal. signed: only who has a link
+   * `open`: whoever has the customer's id sees the portal. `signed`: only who has a link
    * from POST /v1/customers/:id/portal-links.
    */
   readonly portal_access?: "open" | "signed";
@@ -1634,94 +2464,165 @@ export type SetSettingsBody = {
 
 // Portal
 
+/** All that a customer sees of itself. */
 export type Portal = {
+  /** Who looks. */
   readonly customer: {
+    /** The customer. */
     readonly id: string;
+    /** A short name for people to read out. */
     readonly short_id: string;
+    /** Name on documents. */
     readonly name: string;
     /** Masked: the first letter and the domain. */
     readonly email: string;
+    /** Its currency where nothing else says one. Default: the project's. */
     readonly currency: Currency;
   };
+  /** Its subscriptions, with usage so far. */
   readonly subscriptions: readonly {
+    /** The subscription. */
     readonly id: string;
+    /** Your own id of it. */
     readonly external_id: string;
+    /** Its status. */
     readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
+    /** The plan. */
     readonly plan: {
+      /** Code of the plan. */
       readonly code: string;
+      /** Its name. */
       readonly name: string;
+      /** How long a full period is. */
       readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
+      /** Its base fee. */
       readonly amount_cents: Cents;
+      /** Currency of the amount, as an ISO 4217 code. */
       readonly amount_currency: Currency;
     };
+    /** First instant of the open period. */
     readonly current_period_start: string;
+    /** Last millisecond of the open period. */
     readonly current_period_end: string;
-    /** Up to here all is free; kept afterwards. */
+    /** Up to here all is free; kept afterwards. Null: no trial. */
     readonly trial_ends_at: string | null;
     /** When it will end; null: it goes on. */
     readonly ends_at: string | null;
+    /** What was used in the open period so far, and what it costs. */
     readonly usage: readonly {
+      /** Code of the metric. */
       readonly code: string;
+      /** What it is called on documents. */
       readonly name: string;
+      /** Exact decimal, without exponent. */
       readonly units: string;
+      /** What it costs so far. */
       readonly amount_cents: Cents;
       /** With prices by dimensions: whose usage it is, a line each. */
       readonly dimensions?: Readonly<Record<string, unknown>>;
     }[];
   }[];
+  /** The invoices, newest first. */
   readonly invoices: readonly {
+    /** The invoice. */
     readonly id: string;
+    /** Number of the document: prefix, year, count without gaps. */
     readonly number: string;
+    /** What is owed and whether it is late. */
     readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
+    /** `partially_paid` once something was paid, `succeeded` when nothing is due. */
     readonly payment_status: "pending" | "partially_paid" | "succeeded";
+    /** What made it: a period, an add-on, a call, or a top-up of a wallet. */
     readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
+    /** ISO 4217 code, three capital letters. */
     readonly currency: Currency;
+    /** Sum of the fees, before discounts and tax. */
     readonly subtotal_cents: Cents;
+    /** What coupons took off. */
     readonly discount_cents: Cents;
+    /** Tax on what is left after discounts. */
     readonly tax_cents: Cents;
+    /** Subtotal less discounts, with tax. */
     readonly total_cents: Cents;
+    /** What was taken from the wallet at issue. */
     readonly credit_applied_cents: Cents;
+    /** What credit notes took off what was due. */
     readonly offset_cents: Cents;
+    /** What was paid. */
     readonly amount_paid_cents: Cents;
+    /** What is left to pay. Never below 0. */
     readonly amount_due_cents: Cents;
+    /** UTC day on which it was issued. */
     readonly issuing_date: string;
+    /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
     readonly due_date: string;
+    /** First UTC day that it bills. */
     readonly period_start: string;
+    /** Last UTC day that it bills. */
     readonly period_end: string;
     /** Where it can be paid; null when nothing is due. */
     readonly payment_url: string | null;
   }[];
+  /** The payments, newest first. */
   readonly payments: readonly {
+    /** The payment. */
     readonly id: string;
+    /** Number of the invoice. */
     readonly invoice_number: string;
+    /** What was paid. */
     readonly amount_cents: Cents;
+    /** What of it was paid back. */
     readonly refunded_cents: Cents;
+    /** ISO 4217 code, three capital letters. */
     readonly currency: Currency;
+    /** Who moved the money: a word of your own. */
     readonly provider: string;
+    /** Always `succeeded`. */
     readonly status: string;
+    /** When the money moved. */
     readonly paid_at: string;
   }[];
+  /** The credit notes, newest first. */
   readonly credit_notes: readonly {
+    /** The credit note. */
     readonly id: string;
+    /** Number of the credit note. */
     readonly number: string;
+    /** Number of the invoice. */
     readonly invoice_number: string;
+    /** ISO 4217 code, three capital letters. */
     readonly currency: Currency;
+    /** Sum of the fees, before discounts and tax. */
     readonly subtotal_cents: Cents;
+    /** Tax on what is left after discounts. */
     readonly tax_cents: Cents;
+    /** Subtotal less discounts, with tax. */
     readonly total_cents: Cents;
+    /** What credit notes took off what was due. */
     readonly offset_cents: Cents;
+    /** What of it is to be paid out. */
     readonly refund_cents: Cents;
+    /** What of it was paid back. */
     readonly refunded_cents: Cents;
+    /** What of it became credit. */
     readonly credit_cents: Cents;
+    /** Why, in a few words. */
     readonly reason: string;
+    /** UTC day on which it was issued. */
     readonly issuing_date: string;
   }[];
+  /** The wallets, one for each currency. */
   readonly wallets: readonly Wallet[];
+  /** What is owed, in the customer's currency. */
   readonly totals: {
+    /** What is due. */
     readonly outstanding_cents: Cents;
+    /** What of it is late. */
     readonly overdue_cents: Cents;
+    /** ISO 4217 code, three capital letters. */
     readonly currency: Currency;
   };
+  /** When this view was computed. */
   readonly generated_at: string;
 };
 
@@ -1733,77 +2634,120 @@ export type GetPortalQuery = {
 };
 
 export type PurgePortalCacheReply = {
+  /** True, also where nothing was kept. */
   readonly purged: boolean;
+  /** The customer. */
   readonly customer_id: string;
 };
 
 export type PurgeAllPortalCacheReply = {
+  /** True, also where nothing was kept. */
   readonly purged: boolean;
+  /** How many views were dropped. */
   readonly count: number;
 };
 
 export type CreatePortalLinkBody = {
   /** Seconds that the link is good for; a week by default, 366 days at most. */
   readonly expires_in?: number;
+  /** Until when it is good. Or expires_in. */
   readonly expires_at?: string;
 };
 
 export type CreatePortalLinkReply = {
+  /** Give it to the customer. */
   readonly url: string;
+  /** Until when it is good. */
   readonly expires_at: string;
 };
 
 export type RevokePortalLinksReply = {
+  /** True. */
   readonly revoked: boolean;
+  /** The customer. */
   readonly customer_id: string;
 };
 
 // Billing events
 
+/** An entry of the log: what happened, to which record, by which token. */
 export type BillingEvent = {
+  /** Of the entry. */
   readonly id: string;
+  /** Which kind of record it is about. */
   readonly resource_type: string;
+  /** Id of the record that it is about. */
   readonly resource_id: string;
+  /** What happened. */
   readonly event_type: string;
+  /** The token that acted; null: the service itself. */
   readonly actor_token_id: string | null;
+  /** The essentials of it. */
   readonly payload: Readonly<Record<string, unknown>>;
+  /** When it was made. */
   readonly created_at: string;
 };
 
 export type ListBillingEventsQuery = CursorQuery & {
+  /** Only about this kind of record. */
   readonly resource_type?: string | undefined;
+  /** Only about this record. */
   readonly resource_id?: string | undefined;
+  /** Only of this type. */
   readonly event_type?: string | undefined;
+  /** Only by this token. */
   readonly actor_token_id?: string | undefined;
+  /** Only at this instant or later. */
   readonly since?: string | undefined;
+  /** `asc` follows the log from its beginning. Default: desc. */
   readonly order?: "asc" | "desc" | undefined;
 };
 
 export type ListBillingEventsReply = CursorPage & {
+  /** The entries of the log. */
   readonly billing_events: readonly BillingEvent[];
 };
 
 // Tools
 
+/** {jsonrpc, id, result} or {jsonrpc, id, error}; a list of them for a batch. */
 export type JsonRpcReply = unknown;
 
+/**
+ * A JSON-RPC 2.0 request {jsonrpc, id, method, params}, a notification, or a batch of
+ * up to 50. Methods: initialize, ping, tools/list, tools/call.
+ */
 export type JsonRpcRequest = unknown;
 
+/** What the tool endpoint offers. */
 export type McpServerInfo = {
+  /** Name of the server. */
   readonly name: string;
+  /** The same for people. */
   readonly title: string;
+  /** Version of the service. */
   readonly version: string;
+  /** What it is for. */
   readonly description: string;
+  /** What is spoken. */
   readonly protocol: string;
+  /** The versions of the protocol, newest first. */
   readonly protocol_versions: readonly string[];
+  /** How it is carried. */
   readonly transport: string;
+  /** Where to post. */
   readonly endpoint: string;
+  /** The methods. */
   readonly methods: readonly string[];
   /** For agents that read mcpServers; put a token in place of <API_KEY>. */
   readonly client_config: Readonly<Record<string, unknown>>;
+  /** The tools, with the scope that each needs. */
   readonly tools: readonly {
+    /** What to call it by. */
     readonly name: string;
+    /** What it does. */
     readonly description: string;
+    /** The scope of the token that it needs; null: any. */
     readonly scope: string | null;
   }[];
 };
@@ -1811,8 +2755,11 @@ export type McpServerInfo = {
 // System
 
 export type GetReadyzReply = {
+  /** `ok`, `held` or `writes_fail`. */
   readonly status: string;
+  /** The newest migration of the database that is needed. */
   readonly schema_version: number;
+  /** What an operator should look at; on HEALTH_PORT alone. */
   readonly warnings?: readonly string[];
 };
 
@@ -1820,93 +2767,713 @@ export type GetReadyzReply = {
 
 /** What an endpoint is sent: `event` tells which it is. */
 export type WebhookEvent =
-  | {
-      readonly event: "invoice.created";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "invoice.payment_overdue_reminder_1";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "invoice.payment_overdue_reminder_2";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "subscription.started";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "subscription.trial_ended";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "subscription.plan_changed";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "subscription.period_renewed";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "subscription.terminated";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "subscription.suspend_requested";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "subscription.terminate_requested";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "addon.applied";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "payment.succeeded";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "invoice.payment_due";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "credit_note.created";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "payment.refunded";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "wallet.balance_low";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "subscription.billing_failed";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly event: "webhook.test";
-      readonly created_at: string;
-      readonly data: Readonly<Record<string, unknown>>;
+  | InvoiceCreatedEvent
+  | InvoicePaymentOverdueReminder1Event
+  | InvoicePaymentOverdueReminder2Event
+  | SubscriptionStartedEvent
+  | SubscriptionTrialEndedEvent
+  | SubscriptionPlanChangedEvent
+  | SubscriptionPeriodRenewedEvent
+  | SubscriptionTerminatedEvent
+  | SubscriptionSuspendRequestedEvent
+  | SubscriptionTerminateRequestedEvent
+  | AddonAppliedEvent
+  | PaymentSucceededEvent
+  | InvoicePaymentDueEvent
+  | CreditNoteCreatedEvent
+  | PaymentRefundedEvent
+  | WalletBalanceLowEvent
+  | SubscriptionBillingFailedEvent
+  | WebhookTestEvent;
+
+/** An add-on was billed to a customer. */
+export type AddonAppliedEvent = {
+  /** Name of the event. */
+  readonly event: "addon.applied";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The add-on as it was applied. */
+    readonly applied_add_on: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Code of the add-on. */
+      readonly add_on_code: string;
+      /** Its name. */
+      readonly add_on_name: string;
+      /** What it cost then. */
+      readonly amount_cents: Cents;
+      /** ISO 4217 code, three capital letters. */
+      readonly currency: Currency;
+      /** When it was applied. */
+      readonly applied_at: string;
     };
+    /** The invoice. */
+    readonly invoice: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Number of the document: prefix, year, count without gaps. */
+      readonly number: string;
+      /** Subtotal less discounts, with tax. Never below 0. */
+      readonly total_cents: Cents;
+      /** What is left to pay. Never below 0. */
+      readonly amount_due_cents: Cents;
+      /** ISO 4217 code, three capital letters. */
+      readonly currency: Currency;
+      /** What made it: a period, an add-on, a call, or a top-up of a wallet. */
+      readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
+    };
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+    };
+  };
+};
+
+/** A credit note was issued. */
+export type CreditNoteCreatedEvent = {
+  /** Name of the event. */
+  readonly event: "credit_note.created";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The credit note. */
+    readonly credit_note: WebhookCreditNote;
+    /** The invoice. */
+    readonly invoice: WebhookInvoice;
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+  };
+};
+
+/** A credit note just issued. */
+export type WebhookCreditNote = {
+  /** Made by the service. */
+  readonly id: string;
+  /** Number of the credit note. */
+  readonly number: string;
+  /** The invoice that it takes back from. */
+  readonly invoice_id: string;
+  /** Number of the invoice. */
+  readonly invoice_number: string;
+  /** The customer. */
+  readonly customer_id: string;
+  /** ISO 4217 code, three capital letters. */
+  readonly currency: Currency;
+  /** What it takes back, before tax. */
+  readonly subtotal_cents: Cents;
+  /** The tax on that. */
+  readonly tax_cents: Cents;
+  /** Both together. */
+  readonly total_cents: Cents;
+  /** What of the total went to what was due or written off. */
+  readonly offset_cents: Cents;
+  /** What of the total is to be paid out. */
+  readonly refund_cents: Cents;
+  /** What of the total became the customer's credit. */
+  readonly credit_cents: Cents;
+  /** Tax by tax. */
+  readonly taxes: readonly TaxLine[];
+  /** What it takes back, fee by fee. In a request: left out, all that is left. */
+  readonly lines: readonly {
+    /** The fee, a line of the invoice. */
+    readonly fee_id: string;
+    /** After coupons and before tax. */
+    readonly amount_cents: Cents;
+  }[];
+  /** What of refund_cents was paid out so far. */
+  readonly refunded_cents: Cents;
+  /** Why, in a few words; printed on it. */
+  readonly reason: string;
+  /** A few sentences to the customer, printed on it. */
+  readonly memo: string;
+  /** UTC day on which it was issued. */
+  readonly issuing_date: string;
+  /** When it was made. */
+  readonly created_at: string;
+};
+
+/** A customer as webhooks tell of it. */
+export type WebhookCustomer = {
+  /** The customer. */
+  readonly id: string;
+  /** Your own id of the customer. Never changes. */
+  readonly external_id: string;
+  /** Name on documents. */
+  readonly name: string;
+  /** Where you reach it, or empty. The service sends no mail. */
+  readonly email: string;
+};
+
+/** An invoice as webhooks tell of it. */
+export type WebhookInvoice = {
+  /** Made by the service. */
+  readonly id: string;
+  /** Number of the document: prefix, year, count without gaps. */
+  readonly number: string;
+  /** Subtotal less discounts, with tax. Never below 0. */
+  readonly total_cents: Cents;
+  /** What is left to pay. Never below 0. */
+  readonly amount_due_cents: Cents;
+  /** What is owed and whether it is late. `succeeded`: nothing is due. */
+  readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
+  /** `partially_paid` once something was paid, `succeeded` when nothing is due. */
+  readonly payment_status: "pending" | "partially_paid" | "succeeded";
+  /** ISO 4217 code, three capital letters. */
+  readonly currency: Currency;
+  /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
+  readonly due_date: string;
+  /**
+   * Where it can be paid: its own link, else the one of the settings; null when nothing
+   * is due.
+   */
+  readonly payment_url: string | null;
+};
+
+/** An invoice was issued, with all its fees. */
+export type InvoiceCreatedEvent = {
+  /** Name of the event. */
+  readonly event: "invoice.created";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The invoice. */
+    readonly invoice: WebhookCreatedInvoice;
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+    /** The subscription. */
+    readonly subscription: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of it, unique among those that run. Left out: its id. */
+      readonly external_id: string;
+      /** Code of the plan. */
+      readonly plan_code: string;
+    } | null;
+  };
+};
+
+/** An invoice just issued, with its lines. */
+export type WebhookCreatedInvoice = {
+  /** Made by the service. */
+  readonly id: string;
+  /** Number of the document: prefix, year, count without gaps. */
+  readonly number: string;
+  /** What is owed and whether it is late. `succeeded`: nothing is due. */
+  readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
+  /** `partially_paid` once something was paid, `succeeded` when nothing is due. */
+  readonly payment_status: "pending" | "partially_paid" | "succeeded";
+  /** What made it: a period, an add-on, a call, or a top-up of a wallet. */
+  readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
+  /** ISO 4217 code, three capital letters. */
+  readonly currency: Currency;
+  /** Sum of the fees, before discounts and tax. */
+  readonly subtotal_cents: Cents;
+  /** What coupons took off the subtotal. */
+  readonly discount_cents: Cents;
+  /** Tax on what is left after discounts. */
+  readonly tax_cents: Cents;
+  /** Subtotal less discounts, with tax. Never below 0. */
+  readonly total_cents: Cents;
+  /** What was taken from the customer's wallet at issue. */
+  readonly credit_applied_cents: Cents;
+  /** What credit notes took off what was due. */
+  readonly offset_cents: Cents;
+  /** Payments, less refunds without a credit note. */
+  readonly amount_paid_cents: Cents;
+  /** What of the payments became credit, less refunds out of it. */
+  readonly overpaid_cents: Cents;
+  /** What was given up. */
+  readonly written_off_cents: Cents;
+  /** What is left to pay. Never below 0. */
+  readonly amount_due_cents: Cents;
+  /** UTC day on which it was issued. */
+  readonly issuing_date: string;
+  /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
+  readonly due_date: string;
+  /** First UTC day that it bills. */
+  readonly period_start: string;
+  /** Last UTC day that it bills. */
+  readonly period_end: string;
+  /**
+   * Where it can be paid: its own link, else the one of the settings; null when nothing
+   * is due.
+   */
+  readonly payment_url: string | null;
+  /** The coupons, in the order in which they took. */
+  readonly coupons: readonly InvoiceCoupon[];
+  /** Tax by tax: what it is of, and how much. */
+  readonly taxes: readonly TaxLine[];
+  /** The lines. */
+  readonly fees: readonly {
+    /** Made by the service. */
+    readonly id: string;
+    /**
+     * What the line is for. `minimum` makes up for a minimum; `adjustment` corrects an
+     * earlier period, or days paid in advance.
+     */
+    readonly fee_type:
+      | "subscription"
+      | "charge"
+      | "minimum"
+      | "adjustment"
+      | "add_on"
+      | "one_off"
+      | "top_up";
+    /** Code of the metric that is billed; null where none is. */
+    readonly billable_metric_code: string | null;
+    /** Exact decimal, without exponent. */
+    readonly units: string;
+    /** Units at their price, rounded once. */
+    readonly amount_cents: Cents;
+    /** Currency of the amount, as an ISO 4217 code. */
+    readonly amount_currency: Currency;
+    /** What coupons took off the subtotal. */
+    readonly discount_cents: Cents;
+    /** The amount less discounts: what tax is of. */
+    readonly taxable_cents: Cents;
+    /** The taxes of this fee. */
+    readonly taxes: readonly {
+      /** Code of the tax. */
+      readonly code: string;
+      /** A decimal string from 0 to 100, such as "5.5". */
+      readonly percent: string;
+    }[];
+    /** Why it is this amount, in words and figures. */
+    readonly properties: Readonly<Record<string, unknown>>;
+  }[];
+};
+
+/** There is something to collect: at issue, and when a refund reopens an invoice. */
+export type InvoicePaymentDueEvent = {
+  /** Name of the event. */
+  readonly event: "invoice.payment_due";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The invoice. */
+    readonly invoice: WebhookInvoice;
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+  };
+};
+
+/** A step of dunning: the invoice is overdue. */
+export type InvoicePaymentOverdueReminder1Event = {
+  /** Name of the event. */
+  readonly event: "invoice.payment_overdue_reminder_1";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The invoice. */
+    readonly invoice: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Number of the document: prefix, year, count without gaps. */
+      readonly number: string;
+      /** Subtotal less discounts, with tax. Never below 0. */
+      readonly total_cents: Cents;
+      /** What is left to pay. Never below 0. */
+      readonly amount_due_cents: Cents;
+      /** What is owed and whether it is late. `succeeded`: nothing is due. */
+      readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
+      /** ISO 4217 code, three capital letters. */
+      readonly currency: Currency;
+      /** UTC day on which it was issued. */
+      readonly issuing_date: string;
+      /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
+      readonly due_date: string;
+    };
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+    /** Days since the due date. */
+    readonly days_overdue: number;
+  };
+};
+
+/** A later step of dunning. */
+export type InvoicePaymentOverdueReminder2Event = {
+  /** Name of the event. */
+  readonly event: "invoice.payment_overdue_reminder_2";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The invoice. */
+    readonly invoice: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Number of the document: prefix, year, count without gaps. */
+      readonly number: string;
+      /** Subtotal less discounts, with tax. Never below 0. */
+      readonly total_cents: Cents;
+      /** What is left to pay. Never below 0. */
+      readonly amount_due_cents: Cents;
+      /** What is owed and whether it is late. `succeeded`: nothing is due. */
+      readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
+      /** ISO 4217 code, three capital letters. */
+      readonly currency: Currency;
+      /** UTC day on which it was issued. */
+      readonly issuing_date: string;
+      /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
+      readonly due_date: string;
+    };
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+    /** Days since the due date. */
+    readonly days_overdue: number;
+  };
+};
+
+/** A refund was recorded. */
+export type PaymentRefundedEvent = {
+  /** Name of the event. */
+  readonly event: "payment.refunded";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The refund. */
+    readonly refund: Refund;
+    /** The payment. */
+    readonly payment: Payment;
+    /** The invoice. */
+    readonly invoice: WebhookInvoice;
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+  };
+};
+
+/** A payment was recorded. */
+export type PaymentSucceededEvent = {
+  /** Name of the event. */
+  readonly event: "payment.succeeded";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The payment. */
+    readonly payment: {
+      /** Made by the service. */
+      readonly id: string;
+      /** The invoice. */
+      readonly invoice_id: string;
+      /** What was paid. */
+      readonly amount_cents: Cents;
+      /** Of the payment: the invoice's. */
+      readonly currency: Currency;
+      /** Who moved the money: a word of your own. */
+      readonly provider: string;
+      /** The provider's id of the payment: with it, it counts once. */
+      readonly provider_payment_id: string;
+      /** When the money moved. Default: now. */
+      readonly paid_at: string;
+    };
+    /** The invoice. */
+    readonly invoice: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Number of the document: prefix, year, count without gaps. */
+      readonly number: string;
+      /** Subtotal less discounts, with tax. Never below 0. */
+      readonly total_cents: Cents;
+      /** What is left to pay. Never below 0. */
+      readonly amount_due_cents: Cents;
+      /** What is owed and whether it is late. `succeeded`: nothing is due. */
+      readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
+      /** `partially_paid` once something was paid, `succeeded` when nothing is due. */
+      readonly payment_status: "pending" | "partially_paid" | "succeeded";
+      /** ISO 4217 code, three capital letters. */
+      readonly currency: Currency;
+    };
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+    };
+  };
+};
+
+/**
+ * Its period is over and cannot be billed, for `reason`; it is tried again until it
+ * can be. Once for each time that it begins.
+ */
+export type SubscriptionBillingFailedEvent = {
+  /** Name of the event. */
+  readonly event: "subscription.billing_failed";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The subscription. */
+    readonly subscription: WebhookSubscription;
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+    };
+    /** Why, for people. */
+    readonly reason: string;
+  };
+};
+
+/** A subscription as webhooks tell of it. */
+export type WebhookSubscription = {
+  /** The subscription. */
+  readonly id: string;
+  /** Your own id of it. */
+  readonly external_id: string;
+  /** Code of the plan. */
+  readonly plan_code: string;
+  /** Its status now. */
+  readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
+  /** First instant of the open period. */
+  readonly current_period_start: string;
+  /** Last millisecond of the open period. */
+  readonly current_period_end: string;
+};
+
+/**
+ * A period closed and another began, also after a trial or a change of plan; not while
+ * suspended.
+ */
+export type SubscriptionPeriodRenewedEvent = {
+  /** Name of the event. */
+  readonly event: "subscription.period_renewed";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The subscription. */
+    readonly subscription: WebhookSubscription;
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+    };
+    /** The period that closed. */
+    readonly previous_period: {
+      /** Its first instant. */
+      readonly start: string;
+      /** Its last millisecond. */
+      readonly end: string;
+    };
+  };
+};
+
+/** It is on another plan from now on. */
+export type SubscriptionPlanChangedEvent = {
+  /** Name of the event. */
+  readonly event: "subscription.plan_changed";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The subscription. */
+    readonly subscription: WebhookSubscription;
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+    };
+    /** Code of the plan before. */
+    readonly previous_plan_code: string;
+  };
+};
+
+/** A subscription that was `pending` began. One that starts at once sends none. */
+export type SubscriptionStartedEvent = {
+  /** Name of the event. */
+  readonly event: "subscription.started";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The subscription. */
+    readonly subscription: WebhookSubscription;
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+    };
+  };
+};
+
+/** A step of dunning asks you to suspend it. Nothing is changed. */
+export type SubscriptionSuspendRequestedEvent = {
+  /** Name of the event. */
+  readonly event: "subscription.suspend_requested";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The subscription. */
+    readonly subscription: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of it, unique among those that run. Left out: its id. */
+      readonly external_id: string;
+      /** Code of the plan. */
+      readonly plan_code: string;
+      /** `pending` until it starts; `terminated` and `canceled` have ended. */
+      readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
+    };
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+      /** Where you reach it, or empty. The service sends no mail. */
+      readonly email: string;
+    };
+    /** The unpaid invoice that the step is about. */
+    readonly overdue_invoice: {
+      /** The invoice. */
+      readonly id: string;
+      /** Number of the document: prefix, year, count without gaps. */
+      readonly number: string;
+      /** Subtotal less discounts, with tax. */
+      readonly total_cents: Cents;
+      /** What is left to pay. Never below 0. */
+      readonly amount_due_cents: Cents;
+      /** Days since the due date. */
+      readonly days_overdue: number;
+    };
+  };
+};
+
+/** A step of dunning asks you to end it. Nothing is changed. */
+export type SubscriptionTerminateRequestedEvent = {
+  /** Name of the event. */
+  readonly event: "subscription.terminate_requested";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The subscription. */
+    readonly subscription: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of it, unique among those that run. Left out: its id. */
+      readonly external_id: string;
+      /** Code of the plan. */
+      readonly plan_code: string;
+      /** `pending` until it starts; `terminated` and `canceled` have ended. */
+      readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
+    };
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+      /** Where you reach it, or empty. The service sends no mail. */
+      readonly email: string;
+    };
+    /** The unpaid invoice that the step is about. */
+    readonly overdue_invoice: {
+      /** The invoice. */
+      readonly id: string;
+      /** Number of the document: prefix, year, count without gaps. */
+      readonly number: string;
+      /** Subtotal less discounts, with tax. */
+      readonly total_cents: Cents;
+      /** What is left to pay. Never below 0. */
+      readonly amount_due_cents: Cents;
+      /** Days since the due date. */
+      readonly days_overdue: number;
+    };
+  };
+};
+
+/** It ended: by a call, at `ends_at` or canceled; `subscription.status` tells. */
+export type SubscriptionTerminatedEvent = {
+  /** Name of the event. */
+  readonly event: "subscription.terminated";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The subscription. */
+    readonly subscription: WebhookSubscription;
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+    };
+  };
+};
+
+/** Its trial is over, and its first paid period began. */
+export type SubscriptionTrialEndedEvent = {
+  /** Name of the event. */
+  readonly event: "subscription.trial_ended";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The subscription. */
+    readonly subscription: WebhookSubscription;
+    /** The customer. */
+    readonly customer: {
+      /** Made by the service. */
+      readonly id: string;
+      /** Your own id of the customer. Never changes. */
+      readonly external_id: string;
+    };
+  };
+};
+
+/**
+ * What is available has fallen below the wallet's threshold. Again only after it was
+ * not.
+ */
+export type WalletBalanceLowEvent = {
+  /** Name of the event. */
+  readonly event: "wallet.balance_low";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The wallet. */
+    readonly wallet: Wallet;
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+  };
+};
+
+/** `POST /v1/webhooks/{id}/test` was called. */
+export type WebhookTestEvent = {
+  /** Name of the event. */
+  readonly event: "webhook.test";
+  /** When it happened. */
+  readonly created_at: string;
+  /** What happened, with the records as they were then. */
+  readonly data: {
+    /** The endpoint that was called. */
+    readonly endpoint_id: string;
+    /** Its address. */
+    readonly url: string;
+  };
+};

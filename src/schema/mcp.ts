@@ -27,9 +27,36 @@ export const RpcRequest = Type.Unsafe<Buffer>({
     "A JSON-RPC 2.0 request {jsonrpc, id, method, params}, a notification, or a batch of up to 50. Methods: initialize, ping, tools/list, tools/call.",
 });
 
+/** What the tool of the example answers. */
+const FOUND = {
+  wallets: [
+    {
+      customer_id: "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d71",
+      currency: "USD",
+      balance_cents: 4200,
+      running_cents: 2900,
+      available_cents: 1300,
+      low_balance_cents: 2000,
+      top_up_cents: 5000,
+    },
+  ],
+  has_more: false,
+};
+
 export const RpcAnswer = Type.Unsafe<RpcReply>({
   title: "JsonRpcReply",
   description: "{jsonrpc, id, result} or {jsonrpc, id, error}; a list of them for a batch.",
+  examples: [
+    {
+      jsonrpc: "2.0",
+      id: 1,
+      result: {
+        content: [{ type: "text", text: JSON.stringify(FOUND) }],
+        structuredContent: FOUND,
+        isError: false,
+      },
+    },
+  ],
 });
 
 export const McpInfo = Type.Object(

@@ -77,8 +77,9 @@ function describeField(
     ...(isAmount && { format: "int64" }),
     ...(description !== undefined && { description }),
   };
-  if (isStructured(field)) return described;
-  const told = exampleIn(words.own) ?? exampleIn(words.common) ?? madeExample(field);
+  const own_example = exampleIn(words.own);
+  if (isStructured(field) && own_example === undefined) return described;
+  const told = own_example ?? exampleIn(words.common) ?? madeExample(field);
   const example = field.const === undefined ? told : { value: field.const };
   return example === undefined ? described : { ...described, examples: [example.value] };
 }

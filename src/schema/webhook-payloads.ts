@@ -128,7 +128,7 @@ export const WEBHOOK_PAYLOADS = {
     ),
   }),
   "invoice.payment_overdue_reminder_1": told(
-    "A step of dunning: the invoice is overdue, by 3 days where the policy says so.",
+    "A step of dunning: the invoice is overdue.",
     reminder,
   ),
   "invoice.payment_overdue_reminder_2": told("A later step of dunning.", reminder),

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wallMs } from "../../src/clock.ts";
 import { RETRIES_MAX, retryDelayMs, standardSignature } from "../../src/domain/webhooks.ts";
-import { EVENT_WORDS } from "../../src/pages/docs/webhooks.ts";
+import { WEBHOOK_PAYLOADS } from "../../src/schema/webhook-payloads.ts";
 import { TEST_EVENT, WEBHOOK_EVENTS } from "../../src/schema/webhooks.ts";
 import { type App, startApp } from "../support/app.ts";
 import { playEveryEvent } from "./webhook-story.ts";
@@ -58,7 +58,7 @@ function withoutIds(text: string): string {
 /** A table of all events, and under it each with what it holds. */
 function catalogue(bodies: ReadonlyMap<string, string>): string {
   const test_words = { when: "`POST /v1/webhooks/:id/test` was called." };
-  const payloads = Object.entries({ ...EVENT_WORDS, [TEST_EVENT]: test_words });
+  const payloads = Object.entries({ ...WEBHOOK_PAYLOADS, [TEST_EVENT]: test_words });
   const rows = payloads.map(([event, { when }]) => {
     return `| [\`${event}\`](#${event.replaceAll(".", "")}) | ${when} |\n`;
   });

@@ -24,6 +24,12 @@ const OFFERED = {
   protocol: "JSON-RPC 2.0, Model Context Protocol",
   transport: "streamable-http",
 };
+const EXAMPLE = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: { name: "get_wallet", arguments: { customer_id: "ext:acme" } },
+};
 const checkPayment = checker(PaymentCreate, "body");
 
 /** `table` is asked for late: the tools are made of the routes that stand beside these. */
@@ -51,7 +57,7 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
     unparsed: true,
     reply: [200, RpcAnswer],
     also: { 202: null },
-    example: { jsonrpc: "2.0", id: 1, method: "tools/list" },
+    example: EXAMPLE,
     async handle(call) {
       checkOrigin(call.context, call.request);
       checkProtocol(call.request);

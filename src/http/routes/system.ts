@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import Type from "typebox";
 import { renderDocs } from "../../pages/docs/reference.ts";
+import { SCRIPT } from "../../pages/docs/script.ts";
 import { STYLE } from "../../pages/docs/style.ts";
 import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { openApi } from "../openapi/document.ts";
@@ -11,10 +12,11 @@ import { JSON_TYPE } from "../responses.ts";
 import { Content, point, Reply, type Route, read } from "../route.ts";
 
 const tag = "System";
-const DOCS_STYLE = createHash("sha256").update(STYLE).digest("base64");
+const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 const DOCS_CSP = [
   "default-src 'none'",
-  `style-src 'sha256-${DOCS_STYLE}'`,
+  `style-src ${hashOf(STYLE)}`,
+  `script-src ${hashOf(SCRIPT)}`,
   "img-src data:",
   "base-uri 'none'",
   "form-action 'none'",

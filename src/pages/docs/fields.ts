@@ -1,6 +1,6 @@
 // Tables of fields for the reference: parameters, bodies and records, nested ones indented.
 
-import { CENTS_WORDS, DECIMAL_PATTERN, SIGNED_DECIMAL_PATTERN } from "../../schema/common.ts";
+import { DECIMAL_PATTERN, SIGNED_DECIMAL_PATTERN } from "../../schema/common.ts";
 import { nameOf, type Parameter, resolved, type SchemaObject } from "../../schema/openapi.ts";
 import { type Html, html, prose } from "../html.ts";
 
@@ -84,9 +84,7 @@ function fieldRow(field: Field, nesting: Nesting, shared: Shared): Html {
   const label = html`<code>${name}</code> ${mark && html`<em>${mark}</em>`}`;
   const indent = depth > 0 && html` class="d${depth}"`;
   const type = html`<i>${typeName(schema, nesting, shared)}</i>`;
-  // What amounts are is told once, in the introduction: it would stand here 190 times.
-  const isPlainAmount = description === CENTS_WORDS;
-  const words = description !== undefined && !isPlainAmount && prose(description);
+  const words = description !== undefined && prose(description);
   if (nesting === "linked") {
     return html`<tr${indent}><th>${label}</th><td>${type} ${words}${valueWords(schema)}</td></tr>\n`;
   }

@@ -3,8 +3,7 @@
 
 import type { OpenApiDocument } from "../../schema/openapi.ts";
 import { type Html, html, prose } from "../html.ts";
-import { highlighted } from "./samples.ts";
-import { webhookEvents } from "./webhooks.ts";
+import { figure, highlighted } from "./samples.ts";
 
 export const SECTIONS = [
   { id: "start", title: "First call" },
@@ -15,7 +14,6 @@ export const SECTIONS = [
   { id: "pagination", title: "Pagination" },
   { id: "idempotency", title: "Idempotency" },
   { id: "errors", title: "Errors" },
-  { id: "events", title: "Webhook events" },
 ] as const;
 
 type SectionId = (typeof SECTIONS)[number]["id"];
@@ -31,22 +29,29 @@ export function introduction(document: OpenApiDocument): Html {
     pagination: pagination(),
     idempotency: idempotency(),
     errors: errors(document),
-    events: webhookEvents(),
   };
   return html`<section class="intro"><h1>The ${document.info.title} API</h1>
 <p class="lead">Customers, plans and usage events in; invoices, webhooks and a complete log out. JSON over HTTP, under <code>${base}/v1</code>.</p>
 ${SECTIONS.map(({ id, title }) => html`<h2 id="${id}"><a href="#${id}">${title}</a></h2>${bodies[id]}\n`)}</section>`;
 }
 
-function figure(caption: string, body: Html): Html {
-  return html`<figure><figcaption>${caption}</figcaption><pre tabindex="0"><code>${body}</code></pre></figure>`;
-}
-
 function firstCall(base: string): Html {
   const command = `export TOKEN=dues_… PROJECT=…\n\ncurl ${base}/v1/keys/me \\\n  -H "Authorization: Bearer $TOKEN"`;
   return html`<p>The service prints a token and a project id when it starts on an empty database. Every example below uses them as <code>$TOKEN</code> and <code>$PROJECT</code>.</p>
-${figure("Who am I?", html`${command}`)}
+<div class="sample">${figure("Who am I?, curl", html`${command}`, "sh")}${figure("Who am I?, TypeScript", html`${client(base)}`, "ts")}</div>
 <p>Each call answers with an <code>X-Request-Id</code>. Quote it when something looks wrong: the log has the same one.</p>`;
+}
+
+/** Every sample in TypeScript below goes on from here. */
+function client(base: string): string {
+  return `import { Dues } from "dues-client";
+
+const dues = new Dues({
+  base_url: "${base}",
+  token: process.env.TOKEN,
+  project_id: process.env.PROJECT,
+});
+const { token, organization } = await dues.getCurrentKey();`;
 }
 
 function authentication(document: OpenApiDocument): Html {

@@ -1,5 +1,5 @@
-// The API reference: one page of HTML made from the OpenAPI document, without scripts and without
-// anything from other servers.
+// The API reference: one page of HTML made from the OpenAPI document, whole without its script and
+// without anything from other servers.
 
 import {
   nameOf,
@@ -11,9 +11,20 @@ import {
   type SchemaObject,
 } from "../../schema/openapi.ts";
 import { between, Html, html, prose } from "../html.ts";
+import { errorList } from "./error-list.ts";
+import { EVENTS_TITLE, eventAnchor, eventsSection } from "./events.ts";
 import { type Field, fieldsOf, fieldTable, parameterFields, type Shared } from "./fields.ts";
 import { introduction, SECTIONS } from "./introduction.ts";
-import { curl, type Examples, examplesOf, highlighted, sampleOf } from "./samples.ts";
+import {
+  curl,
+  type Examples,
+  examplesOf,
+  figure,
+  highlighted,
+  sampleOf,
+  typescript,
+} from "./samples.ts";
+import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
 
 type Entry = {
@@ -25,6 +36,7 @@ type Entry = {
 
 type Group = {
   readonly tag: string;
+  readonly words: string | undefined;
   readonly id: string;
   readonly entries: readonly Entry[];
   /** Records that first occur here. */
@@ -36,6 +48,9 @@ type Group = {
 /** Records that have all of another, and more. */
 const EXTENSIONS: Readonly<Record<string, string>> = { InvoiceWithFees: "Invoice" };
 
+/** The group that webhook events come after. */
+const EVENTS_AFTER = "Webhooks";
+
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%233347c4'/%3E%3Cpath d='M20 6v13a5 5 0 1 1-4-4.9' fill='none' stroke='%23fff' stroke-width='3.4' stroke-linecap='round'/%3E%3C/svg%3E";
 
@@ -45,6 +60,7 @@ export function renderDocs(document: OpenApiDocument): string {
   const examples = examplesOf(document);
   const sampled = sampledAt(groups.flatMap(({ entries }) => entries));
   const { title } = document.info;
+  const links = contents(groups, Object.keys(document.webhooks));
   const brand = html`<span class="brand">${title} <small>API reference</small></span>`;
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -52,12 +68,12 @@ export function renderDocs(document: OpenApiDocument): string {
 <title>${title} API reference</title>
 <link rel="icon" href="${ICON}"><style>${new Html(STYLE)}</style></head>
 <body><a class="skip" href="#main">Skip to the content</a>
-<aside>${brand}<nav aria-label="Contents">${contents(groups)}</nav></aside>
-<details class="menu"><summary>${brand}</summary><nav aria-label="Contents">${contents(groups)}</nav></details>
+<aside>${brand}<nav aria-label="Contents">${links}</nav></aside>
+<details class="menu"><summary>${brand}</summary><nav aria-label="Contents, in the menu">${links}</nav></details>
 <main id="main">${introduction(document)}
-${groups.map((group) => groupSection(group, document, { examples, shared, sampled }))}
+${groups.map((group) => [groupSection(group, document, { examples, shared, sampled }), group.tag === EVENTS_AFTER && eventsSection(document, examples)])}
 <footer>Made from <a href="/openapi.json">openapi.json</a>, which is made from the routes themselves.</footer>
-</main></body></html>
+</main><script>${new Html(SCRIPT)}</script></body></html>
 `;
   return page.text;
 }
@@ -115,14 +131,22 @@ function groupsOf(document: OpenApiDocument, shared: Shared): Group[] {
   );
   const seen = new Set<string>(["ErrorBody"]);
   const taken = new Set<string>();
-  return document.tags.map(({ name }) => {
+  const groups = document.tags.map(({ name, description: words }) => {
     const own = entries.filter(({ operation }) => operation.tags.includes(name));
     const records = own.flatMap(({ operation }) => recordsIn(operation, document, seen));
     const inputs = own
       .flatMap(({ operation }) => inputsOf(operation, document))
       .filter((input) => shared.has(input) && !taken.has(input) && taken.add(input));
-    return { tag: name, id: `tag-${slug(name)}`, entries: own, records, inputs };
+    return { tag: name, words, id: `tag-${slug(name)}`, entries: own, records, inputs };
   });
+  const told = Object.values(document.webhooks).flatMap(({ post }) =>
+    namesIn(post.requestBody.content["application/json"].schema, document, seen),
+  );
+  // The bodies themselves are shown event by event.
+  const records = told.filter((name) => !name.endsWith("Event"));
+  return groups.map((group) =>
+    group.tag === EVENTS_AFTER ? { ...group, records: [...group.records, ...records] } : group,
+  );
 }
 
 function parameterOf(parameter: Parameter | Reference, document: OpenApiDocument): Parameter {
@@ -152,14 +176,16 @@ function namesIn(schema: SchemaObject, document: OpenApiDocument, seen: Set<stri
   return inner.flatMap((each) => (each === undefined ? [] : namesIn(each, document, seen)));
 }
 
-function contents(groups: readonly Group[]): Html {
+function contents(groups: readonly Group[], events: readonly string[]): Html {
   const general = SECTIONS.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`);
+  const told = events.map((event) => html`<li><a href="#${eventAnchor(event)}">${event}</a></li>`);
+  const eventLinks = html`<h2><a href="#events">${EVENTS_TITLE}</a></h2><ul>${told}</ul>`;
   return html`<h2>General</h2><ul>${general}</ul>${groups.map(
     ({ id, tag, entries }) =>
       html`<h2><a href="#${id}">${tag}</a></h2><ul>${entries.map(
         ({ method, operation }) =>
           html`<li class="${method.toLowerCase()}"><a href="#${operation.operationId}">${operation.summary}</a></li>`,
-      )}</ul>`,
+      )}</ul>${tag === EVENTS_AFTER && eventLinks}`,
   )}`;
 }
 
@@ -168,8 +194,9 @@ function badge(method: string): Html {
 }
 
 function groupSection(group: Group, document: OpenApiDocument, around: Around): Html {
-  const { id, tag, entries, records, inputs } = group;
+  const { id, tag, words, entries, records, inputs } = group;
   return html`<section><h2 id="${id}"><a href="#${id}">${tag}</a></h2>
+${words !== undefined && html`<p>${prose(words)}</p>`}
 ${records.map((name) => recordTable(name, document))}
 ${inputs.map((name) => inputTable(name, document, around.shared))}
 ${entries.map((entry) => operationArticle(entry, document, around))}</section>
@@ -184,14 +211,19 @@ function recordTable(name: string, document: OpenApiDocument): Html {
   const known = Object.keys((base && schemas[base]?.properties) ?? {});
   const own = fields.filter(({ name: field, depth }) => depth > 0 || !known.includes(field));
   const first = base && html`<p>All of <a href="#object-${base}">${base}</a>, and:</p>`;
-  return html`<details class="rec"><summary>The ${spaced(name)} record</summary><div id="object-${name}">${first}${fieldTable("", own, "linked")}</div></details>`;
+  return html`<details class="rec"><summary>The ${spaced(name)} record</summary><div id="object-${name}">${recordWords(schemas[name])}${first}${fieldTable("", own, "linked")}</div></details>`;
+}
+
+function recordWords(schema: SchemaObject | undefined): Html | false {
+  const { description } = schema ?? {};
+  return description !== undefined && html`<p>${prose(description)}</p>`;
 }
 
 /** The same for a part of several requests. */
 function inputTable(name: string, document: OpenApiDocument, shared: Shared): Html {
   const { schemas } = document.components;
   const fields = fieldsOf(schemas[name] ?? {}, schemas, "open", shared);
-  return html`<details class="rec"><summary>${name}, in requests</summary><div id="object-${name}">${fieldTable("", fields, "open", shared)}</div></details>`;
+  return html`<details class="rec"><summary>${name}, in requests</summary><div id="object-${name}">${recordWords(schemas[name])}${fieldTable("", fields, "open", shared)}</div></details>`;
 }
 
 function operationArticle(entry: Entry, document: OpenApiDocument, around: Around): Html {
@@ -275,10 +307,21 @@ function answers(operation: Operation, document: OpenApiDocument): Html {
   return html`${[...tables.values()].map(({ statuses, schema }) => {
     const caption = `Answers ${statuses.join(", or ")}`;
     if (schema === undefined) return html`<p class="ans"><b>${caption}</b>, without a body</p>`;
+    if (schema.oneOf !== undefined) return listOrOne(caption, schema.oneOf, document);
     const words = answerWords(schema);
     if (words !== undefined) return html`<p class="ans"><b>${caption}</b> ${words}</p>`;
     return answerTable(caption, fieldsOf(schema, document.components.schemas, "linked"));
   })}`;
+}
+
+/** The list, and what its key makes of it. */
+function listOrOne(
+  caption: string,
+  [list = {}, one = {}]: readonly SchemaObject[],
+  document: OpenApiDocument,
+): Html {
+  const table = answerTable(caption, fieldsOf(list, document.components.schemas, "linked"));
+  return html`${table}<p class="ans">Or, where a single one was asked for, ${answerWords(one)}</p>`;
 }
 
 /** An answer that is one record, or has one and nothing else. */
@@ -310,46 +353,21 @@ function pagingRow(fields: readonly Field[]): Html | false {
   return fields.length > 0 && html`<tr><th>${names}</th><td>As in ${place}.</td></tr>\n`;
 }
 
-/** The errors of every call: the introduction lists them, the single calls do not. */
-const EVERY_CALL = new Set([
-  "invalid_json",
-  "missing_project",
-  "unauthorized",
-  "forbidden",
-  "not_found",
-  "idempotency_conflict",
-  "idempotency_in_flight",
-  "payload_too_large",
-  "unsupported_media_type",
-  "validation_error",
-  "rate_limited",
-  "internal_error",
-  "unavailable",
-]);
-
-/** Each with a link to what it means, which is told once for all calls. */
-function errorList(operation: Operation, document: OpenApiDocument): Html {
-  const own = operation["x-errors"].flatMap((code) => {
-    const error = document["x-error-codes"][code];
-    if (error === undefined || EVERY_CALL.has(code)) return [];
-    return html` <a href="#error-${code}"><code>${code}</code></a> ${error.status}`;
-  });
-  if (own.length === 0) return html``;
-  return html`<p class="err">Errors${own.map((each, i) => html`${i > 0 && ","}${each}`)}</p>`;
-}
-
 function samples(entry: Entry, document: OpenApiDocument, around: Around): Html {
   const { method, path, operation, parameters } = entry;
   const { examples, sampled } = around;
   const others = [...sampled].filter(([, id]) => id !== operation.operationId);
   const elsewhere = new Set(others.map(([name]) => name));
   const url = `${document.servers[0].variables.base_url.default}${path}`;
-  const command = curl({ method, url, operation, parameters }, examples);
+  const call = { method, url, operation, parameters };
   const [status, answer] = successes(operation)[0] ?? [];
   const body = answer?.schema;
-  return html`<figure><figcaption>Request</figcaption><pre tabindex="0"><code>${between(command)}</code></pre></figure>${
+  return html`${figure("Request, curl", between(curl(call, examples)), "sh")}${figure("Request, TypeScript", between(typescript(call, examples)), "ts")}${
     body !== undefined &&
-    html`<figure><figcaption>${status} ${answer?.description}</figcaption><pre tabindex="0"><code>${highlighted(sampleOf(body, { ...examples, elsewhere }), sampled)}</code></pre></figure>`
+    figure(
+      `${status} ${answer?.description}`,
+      highlighted(sampleOf(body, { ...examples, elsewhere }), sampled),
+    )
   }`;
 }
 

@@ -1,15 +1,15 @@
-// Example requests and answers for the reference, made from the schemas.
+// Example requests and answers for the reference, made from the examples of the document.
 
 import {
   nameOf,
   type OpenApiDocument,
   type Operation,
   type Parameter,
+  type Response,
   resolved,
   type SchemaObject,
 } from "../../schema/openapi.ts";
 import { between, type Html, html } from "../html.ts";
-import { SAMPLE_RECORDS } from "./sample-records.ts";
 
 type NamedSchemas = Readonly<Record<string, SchemaObject>>;
 
@@ -21,124 +21,59 @@ export type Examples = {
   readonly elsewhere?: ReadonlySet<string>;
 };
 
-const UUID = "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d70";
 const DEPTH_MAX = 8;
 /** As deep a record stands that an answer is about: in a field, or in a list that is one. */
 const ANSWER_DEPTH = 2;
 /** Before the name of a record that stands for its sample. */
 const NAMED = "→";
-
-/** Sample values by name of field: one customer with one plan. */
-const VALUES: Readonly<Record<string, unknown>> = {
-  accepted: true,
-  amount_currency: "USD",
-  amount_paid_cents: 0,
-  billable_metric_code: "api_calls",
-  billing_time: "anniversary",
-  category: "self-serve",
-  code: "api_calls",
-  credit_applied_cents: 0,
-  currency: "USD",
-  current_period_end: "2026-01-30T23:59:59.999Z",
-  current_period_start: "2026-01-17T14:00:00.000Z",
-  dimensions: [],
-  due_date: "2026-02-15",
-  duplicate: false,
-  email: "billing@acme.test",
-  event: "invoice.created",
-  event_type: "customer.created",
-  external_id: "acme",
-  field_name: "calls",
-  frozen_at: "2026-01-01T00:00:00.000Z",
-  has_more: false,
-  issuing_date: "2026-02-01",
-  key_prefix: "dues_4fJq81Zc",
-  labels: ["self-serve"],
-  minimum_cents: 0,
-  name: "Acme Ltd",
-  number: "INV-2026-0001",
-  period_start: "2026-01-01",
-  properties: '{"seats":3}',
-  provider: "stripe",
-  provider_payment_id: "pi_3Nk8",
-  rate: "0.05",
-  resource_type: "customer",
-  short_id: "cust_7k2p",
-  slug: "default",
-  started_at: "2026-01-17T14:00:00.000Z",
-  status: "succeeded",
-  to: "2026-02-01T00:00:00.000Z",
-  token: "dues_4fJq81Zc…",
-  transaction_id: "req-000001",
-  trial_ends_at: "2026-01-31T00:00:00.000Z",
-  units: "30.75",
-  value: "30.75",
-  workspace: "default",
-  workspace_slug: "default",
-};
-
-/** Shown with a value, although they may be null. */
-const SET_NULLABLES = new Set(["trial_ends_at"]);
+const JSON_TYPE = "application/json";
 
 /** The example requests of the document, by the record in their answer. */
 export function examplesOf(document: OpenApiDocument): Examples {
   const requests: Record<string, Record<string, unknown>> = {};
   for (const operation of Object.values(document.paths).flatMap((each) => Object.values(each))) {
-    const example = operation.requestBody?.content["application/json"].example;
+    const example = operation.requestBody?.content[JSON_TYPE].example;
     const [answer] = Object.values(operation.responses);
     if (typeof example !== "object" || example === null || !answer || "$ref" in answer) continue;
-    const { properties = {} } = answer.content?.["application/json"]?.schema ?? {};
+    const { properties = {} } = answer.content?.[JSON_TYPE]?.schema ?? {};
     const [name] = Object.values(properties).flatMap((each) => nameOf(each) ?? []);
     if (name !== undefined) requests[name] = { ...requests[name], ...example };
-  }
-  for (const [name, values] of Object.entries(SAMPLE_RECORDS)) {
-    requests[name] = { ...requests[name], ...values };
   }
   return { named: document.components.schemas, requests };
 }
 
 /** Where a sample value is needed; `given` is the value in the example request. */
-type Place = { readonly name: string; readonly given?: unknown; readonly depth: number };
+type Place = { readonly given?: unknown; readonly depth: number };
 
 /** A value that fits the schema; optional fields only where none is required. */
 export function sampleOf(
   schema: SchemaObject,
   examples: Examples,
-  place: Place = { name: "", depth: 0 },
+  place: Place = { depth: 0 },
 ): unknown {
-  const { name, given } = place;
+  const { given, depth } = place;
   const record = nameOf(schema);
-  if (record !== undefined && place.depth <= ANSWER_DEPTH && examples.elsewhere?.has(record)) {
+  if (record !== undefined && depth <= ANSWER_DEPTH && examples.elsewhere?.has(record)) {
     return `${NAMED}${record}`;
   }
   const shape = resolved(schema, examples.named);
+  const types = [shape.type].flat();
+  if (given !== undefined && typeof given !== "object" && types.includes(typeOf(given))) {
+    return given;
+  }
+  if (shape.const !== undefined) return shape.const;
+  const isSent = typeof given === "object" && given !== null;
+  const [example] = schema.examples ?? shape.examples ?? [];
+  if (example !== undefined && !isSent) return example;
   const [first] = shape.anyOf ?? shape.oneOf ?? shape.allOf ?? [];
   if (first !== undefined) return sampleOf(first, examples, place);
-  const types = [shape.type ?? "object"].flat();
-  if (types.includes(typeOf(given)) && typeof given !== "object") return given;
-  if (shape.const !== undefined) return shape.const;
-  const sent = objectOf(given);
-  const isGiven = sent !== undefined || Array.isArray(given);
-  if (types.includes("null") && !SET_NULLABLES.has(name) && !isGiven) return null;
-  // Of a subscription: most are.
-  if (shape.enum !== undefined)
-    return shape.enum.find((each) => each === "active") ?? shape.enum[0];
-  if (types[0] === "object") {
-    const request = sent ?? examples.requests[nameOf(schema) ?? ""] ?? {};
-    return sampleObject(shape, examples, request, place.depth);
-  }
-  const known = VALUES[name];
-  if (known !== undefined && typeOf(known) === types[0]) return known;
-  if (types[0] === "array") {
+  if (shape.items !== undefined && types.includes("array")) {
     const { items } = shape;
-    const inner = { name, depth: place.depth + 1 };
-    if (items === undefined) return [];
-    return listOf(given).map((one) => sampleOf(items, examples, { ...inner, given: one }));
+    return listOf(given).map((one) => sampleOf(items, examples, { given: one, depth: depth + 1 }));
   }
-  if (types[0] === "integer" || types[0] === "number") {
-    return name.endsWith("_cents") ? 2900 : (shape.minimum ?? 1);
-  }
-  return types[0] === "boolean" ? true : sampleText(shape, name);
+  if (!types.includes("object")) return example ?? null;
+  const request = isSent ? (given as Record<string, unknown>) : examples.requests[record ?? ""];
+  return sampleObject(shape, examples, request ?? {}, depth);
 }
 
 /** As many entries as the example request has, else one. */
@@ -146,13 +81,7 @@ function listOf(given: unknown): unknown[] {
   return Array.isArray(given) ? given : [undefined];
 }
 
-function objectOf(given: unknown): Readonly<Record<string, unknown>> | undefined {
-  const isObject = typeOf(given) === "object" && given !== null;
-  return isObject ? (given as Record<string, unknown>) : undefined;
-}
-
 function typeOf(value: unknown): string {
-  if (Array.isArray(value)) return "array";
   return typeof value === "number" ? "integer" : typeof value;
 }
 
@@ -165,26 +94,16 @@ function sampleObject(
   if (depth >= DEPTH_MAX) return {};
   // A free-form object is what the example request sent.
   if (shape.properties === undefined) return request;
-  const fields = Object.entries(shape.properties ?? {});
+  const fields = Object.entries(shape.properties);
   const required = shape.required ?? [];
   const wanted = fields.filter(([name], i) =>
     required.length > 0 ? required.includes(name) : i === 0 || name === "has_more",
   );
   return Object.fromEntries(
     wanted.map(([name, field]) => {
-      return [name, sampleOf(field, examples, { name, given: request[name], depth: depth + 1 })];
+      return [name, sampleOf(field, examples, { given: request[name], depth: depth + 1 })];
     }),
   );
-}
-
-function sampleText(shape: SchemaObject, name: string): string {
-  if (shape.format === "uuid") return UUID;
-  if (shape.format === "date-time") return "2026-01-31T12:00:00.000Z";
-  if (shape.format === "date") return "2026-01-31";
-  if (shape.format === "uri" || name === "url") return "https://example.test/hooks";
-  if (shape.pattern?.includes("\\d{1,15}")) return "12.50";
-  if (name === "id" || name.endsWith("_id")) return UUID;
-  return name === "" ? "text" : name.replaceAll("_", " ");
 }
 
 export type Call = {
@@ -194,13 +113,21 @@ export type Call = {
   readonly parameters: readonly Parameter[];
 };
 
+/** What a call sends, unless it may be left out and nothing shows what it could be. */
+function bodyOf({ operation }: Call, examples: Examples): unknown {
+  const { requestBody } = operation;
+  if (requestBody === undefined) return undefined;
+  const { example, schema } = requestBody.content[JSON_TYPE];
+  return example ?? (requestBody.required ? sampleOf(schema, examples) : undefined);
+}
+
 /** A command line to paste; `$TOKEN`, `$PROJECT` and ids are variables that the reader sets. */
 export function curl(call: Call, examples: Examples): string {
   const { method, operation, parameters } = call;
   const path = call.url.replace(/\{(\w+)\}/g, (_, name: string) => `$${shellName(name)}`);
   const query = parameters
     .filter((parameter) => parameter.in === "query" && parameter.required)
-    .map(({ name, schema }) => `${name}=${String(sampleOf(schema, examples, { name, depth: 0 }))}`)
+    .map(({ name, schema }) => `${name}=${String(sampleOf(schema, examples))}`)
     .join("&");
   const url = query === "" ? path : `${path}?${query}`;
   const quoted = /[$&?]/.test(url) ? `"${url}"` : url;
@@ -209,10 +136,9 @@ export function curl(call: Call, examples: Examples): string {
   if (parameters.some(({ name, required }) => name === "X-Project-Id" && required)) {
     lines.push('-H "X-Project-Id: $PROJECT"');
   }
-  const body = operation.requestBody?.content["application/json"];
-  if (body !== undefined && operation.requestBody?.required) {
-    const value = body.example ?? sampleOf(body.schema, examples);
-    const text = JSON.stringify(value, null, 2).replaceAll("'", "'\\''");
+  const body = bodyOf(call, examples);
+  if (body !== undefined) {
+    const text = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
     lines.push('-H "Content-Type: application/json"', `-d '${text.replaceAll("\n", "\n  ")}'`);
   }
   return lines.join(" \\\n  ");
@@ -220,6 +146,38 @@ export function curl(call: Call, examples: Examples): string {
 
 function shellName(name: string): string {
   return name.replace(/([a-z])([A-Z])/g, "$1_$2").toUpperCase();
+}
+
+/** The same with the client: the operation's id is the name of its method. */
+export function typescript(call: Call, examples: Examples): string {
+  const { operation, parameters } = call;
+  const body = bodyOf(call, examples);
+  const args = [
+    ...parameters.filter((each) => each.in === "path").map(({ name }) => camel(name)),
+    ...(body === undefined ? [] : [literal(body)]),
+  ];
+  return `${target(operation)}await dues.${operation.operationId}(${args.join(", ")});`;
+}
+
+/** What the answer is kept as. */
+function target({ responses }: Operation): string {
+  const [response] = Object.values(responses);
+  const content = (response as Response | undefined)?.content;
+  if (content === undefined) return "";
+  const schema = content[JSON_TYPE]?.schema;
+  if (schema === undefined) return "const document = ";
+  const body = schema.oneOf?.[0] ?? schema;
+  const names = Object.keys(body.properties ?? {}).filter((name) => body.required?.includes(name));
+  return names.length === 0 ? "const reply = " : `const { ${names.join(", ")} } = `;
+}
+
+function camel(name: string): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** JSON with keys as TypeScript has them. */
+function literal(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
 }
 
 /**
@@ -236,4 +194,10 @@ export function highlighted(value: unknown, links: ReadonlyMap<string, string> =
     const text = between(piece);
     return pieces[i + 1]?.startsWith(":") ? html`<b>${text}</b>` : html`<i>${text}</i>`;
   })}`;
+}
+
+/** Code in a frame, which can be scrolled by keyboard; the script adds a button to copy it. */
+export function figure(caption: string, body: Html, kind?: "sh" | "ts"): Html {
+  const mark = kind !== undefined && html` class="${kind}"`;
+  return html`<figure${mark}><figcaption>${caption}</figcaption><pre tabindex="0"><code>${body}</code></pre></figure>`;
 }

@@ -1,16 +1,15 @@
 // The style sheet of the reference, for screens, dark mode, phones and print.
 
 export const STYLE = `
-:root{color-scheme:light dark;--bg:#fff;--side:#f7f8fa;--ink:#1b2230;--soft:#566074;--line:#e3e7ee;
+:root{color-scheme:light dark;--bg:#fff;--side:#f7f8fa;--ink:#1b2230;--soft:#566074;--line:#e3e7ee;--edge:#838da1;
 --accent:#3347c4;--wash:#eef1ff;--code-bg:#f1f3f7;--panel:#121826;--panel-2:#1a2233;--panel-ink:#dbe3f4;
 --panel-soft:#8d9ab5;--key:#9db9ff;--text:#9be0b4;--get:#1d63c1;--post:#157347;--put:#7a3fb8;
 --patch:#9a5b00;--delete:#bd2636;--head:3.25rem}
 @media(prefers-color-scheme:dark){:root{--bg:#0f131b;--side:#131924;--ink:#e4e9f3;--soft:#9aa6bd;
---line:#263043;--accent:#9db0ff;--wash:#1a2340;--code-bg:#1b2333;--panel:#0a0e16;--panel-2:#151c2a;
+--line:#263043;--edge:#66738d;--accent:#9db0ff;--wash:#1a2340;--code-bg:#1b2333;--panel:#0a0e16;--panel-2:#151c2a;
 --get:#79b4ff;--post:#6fd39b;--put:#c7a0ff;--patch:#f0b660;--delete:#ff8f98}}
 *{box-sizing:border-box}
 html{scroll-padding-top:1.5rem;-webkit-text-size-adjust:100%}
-@media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.6 system-ui,-apple-system,"Segoe UI",
 Roboto,"Helvetica Neue",Arial,sans-serif;overflow-wrap:break-word}
 a{color:var(--accent);text-decoration:none}
@@ -33,7 +32,22 @@ margin:1.35rem 0 .3rem;padding:0 .6rem;font-weight:600}
 nav h2 a{color:inherit}
 nav li a{display:flex;align-items:baseline;gap:.5rem;padding:.22rem .6rem;border-radius:6px;
 color:var(--ink);font-size:.875rem;line-height:1.4}
-nav li a:hover{background:var(--wash);color:var(--accent);text-decoration:none}
+nav li a:hover,nav [aria-current]{background:var(--wash);color:var(--accent);text-decoration:none}
+nav a{overflow-wrap:anywhere}nav [aria-current]{font-weight:600}nav h2 [aria-current]{background:none}
+.search{position:sticky;top:-1.5rem;z-index:1;background:var(--side);margin:0 -1rem;padding:.6rem 1.35rem}
+.search label{position:relative;display:block}
+.search input{width:100%;font:inherit;font-size:.9063rem;color:var(--ink);background:var(--bg);
+border:1px solid var(--edge);border-radius:8px;padding:.42rem 2.2rem .42rem .7rem;appearance:none}
+.search kbd{position:absolute;right:.55rem;top:50%;transform:translateY(-50%);font:600 .75rem/1
+ui-monospace,Menlo,Consolas,monospace;color:var(--soft);border:1px solid var(--line);
+border-radius:4px;padding:.2rem .38rem}
+.search input:focus+kbd{display:none}
+.state{font-size:.8125rem;color:var(--soft);margin:.5rem .35rem .25rem}.state:empty{display:none}
+.hits{list-style:none;margin:0;padding:0}
+.hits a{display:block;padding:.35rem .6rem;border-radius:6px;color:var(--ink);font-size:.875rem;
+line-height:1.35}
+.hits a:hover,.hits a:focus{background:var(--wash);color:var(--accent);text-decoration:none}
+.hits small{display:block;color:var(--soft);font-size:.75rem;overflow-wrap:anywhere}
 nav li[class] a::before{width:2.5rem;flex:none;font:700 .625rem/1 ui-monospace,Menlo,Consolas,monospace;
 letter-spacing:.03em;text-align:right}
 nav .get a::before{content:"GET";color:var(--get)}nav .post a::before{content:"POST";color:var(--post)}
@@ -100,13 +114,24 @@ details>summary{cursor:pointer}
 .sample>div{position:sticky;top:1.5rem;display:grid;gap:1rem}
 figure{margin:0;border-radius:10px;overflow:hidden;background:var(--panel);color:var(--panel-ink);
 border:1px solid var(--panel-2)}
-figcaption{padding:.5rem .9rem;font-size:.75rem;color:var(--panel-soft);background:var(--panel-2)}
+figcaption{display:flex;align-items:center;gap:.75rem;min-height:2.25rem;padding:.3rem .9rem;
+font-size:.75rem;color:var(--panel-soft);background:var(--panel-2)}
+figcaption button{font:inherit;color:inherit;background:none;border:0;border-radius:5px;padding:.28rem .5rem;
+cursor:pointer}
+figcaption button:hover{color:#fff}
+figcaption :focus-visible,pre:focus-visible{outline-color:#9db0ff;outline-offset:-2px}
+.tabs{display:flex;gap:.15rem;margin-left:-.5rem}
+.tabs [aria-pressed=true]{color:#fff;background:#33405c}
+.copy{margin-left:auto;margin-right:-.5rem}
+.js[data-language=sh] .ts,.js[data-language=ts] .sh{display:none}
 pre{margin:0;padding:.85rem .9rem;overflow:auto;max-height:26rem;font-size:.8125rem;line-height:1.55;
 tab-size:2;scrollbar-width:thin}
 pre code{font-size:inherit}
 pre a{color:var(--panel-ink);text-decoration:underline;text-underline-offset:.2em}
 pre b{font-weight:400;color:var(--key)}pre i{font-style:normal;color:var(--text)}
-.intro figure{max-width:44rem;margin:.75rem 0}
+.intro figure,section>figure{max-width:44rem;margin:.75rem 0}
+.rec>div{scroll-margin-top:3.5rem}.rec figure{margin-top:1rem}.rec p{margin:.25rem 0 .5rem}
+.rec>summary>code{font-weight:600;background:none;padding:0}
 .intro table{max-width:52rem;margin-top:.75rem}
 footer{margin-top:4rem;padding-top:1rem;border-top:1px solid var(--line);font-size:.875rem;
 color:var(--soft)}
@@ -122,7 +147,8 @@ padding:0 1.25rem;list-style:none}
 .menu>summary::-webkit-details-marker{display:none}
 .menu>summary::after{content:"Contents";font-size:.8125rem;color:var(--accent)}
 .menu[open]>summary::after{content:"Close"}
-.menu nav{max-height:55vh;overflow-y:auto;padding:0 .65rem 1.5rem}
+.menu nav,.menu .hits{max-height:55vh;overflow-y:auto;padding:0 .65rem 1.5rem}
+.menu .search{top:0;margin:0;padding:.35rem 1.25rem .5rem}
 .menu nav li a{padding:.45rem .6rem}
 h1{font-size:1.7rem;margin-top:1.75rem}}
 @media(max-width:30rem){.f th{width:46%;padding-right:.6rem}.d1 th{padding-left:.75rem}
@@ -130,7 +156,7 @@ h1{font-size:1.7rem;margin-top:1.75rem}}
 table{font-size:.875rem}.e code{word-break:break-word}
 .w thead{display:none}.w td{display:block;width:auto}.w td:first-child{width:auto;padding-bottom:0}
 .w td+td{border-top:0}}
-@media print{aside,.menu,.skip{display:none}main{margin:0;padding:0;max-width:none}
+@media print{aside,.menu,.skip,figcaption button{display:none}main{margin:0;padding:0;max-width:none}
 body{font-size:10.5pt}.op{display:block;break-inside:auto}h2,h3,caption{break-after:avoid}
 tr,figure{break-inside:avoid}
 details::details-content{content-visibility:visible;block-size:auto}.sample>div{position:static;margin-top:1rem}pre{max-height:none;

@@ -171,7 +171,10 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     refund_cents: ["What of the total is to be paid out.", 0],
     credit_cents: ["What of the total became the customer's credit.", 0],
     refunded_cents: ["What of refund_cents was paid out so far.", 0],
-    taxes: "Tax by tax.",
+    taxes: [
+      "Tax by tax.",
+      [{ code: "vat", name: "VAT", percent: "20", taxable_cents: 4500, tax_cents: 900 }],
+    ],
     lines: "What it takes back, fee by fee. In a request: left out, all that is left.",
     "lines.amount_cents": ["After coupons and before tax.", 4500],
     reason: ["Why, in a few words; printed on it.", "Outage on 20 January"],

@@ -114,6 +114,8 @@ const FIELDS: Readonly<Record<string, Meaning>> = {
   workspace_id: ["The workspace.", IDS.workspace],
 };
 
+const PLACE = { city: "London", postal_code: "N1 9GU", region: "", country: "GB" };
+
 /** Records and lists in answers. */
 const PARTS: Readonly<Record<string, Meaning>> = {
   add_on: "The add-on.",
@@ -122,7 +124,10 @@ const PARTS: Readonly<Record<string, Meaning>> = {
   applied_coupon: "The coupon as it was applied.",
   applied_coupons: "The applied coupons, newest first.",
   billing_events: "The entries of the log.",
-  buyer: ["The customer as it was when the document was issued.", { name: "Acme Ltd" }],
+  buyer: [
+    "The customer as it was when the document was issued.",
+    { name: "Acme Ltd", address: "2 Other Street", ...PLACE, tax_id: "GB111111111" },
+  ],
   catalog_item: "The catalog item.",
   catalog_items: "The catalog items.",
   charge: "The charge.",
@@ -158,7 +163,10 @@ const PARTS: Readonly<Record<string, Meaning>> = {
   projects: "The projects.",
   refund: "The refund.",
   refunds: "The refunds, newest first.",
-  seller: ["You, as the settings were when the document was issued.", { name: "Example Ltd" }],
+  seller: [
+    "You, as the settings were when the document was issued.",
+    { name: "Example Ltd", address: "1 Sample Street", ...PLACE, tax_id: "GB000000000" },
+  ],
   settings: "The settings.",
   subscription: "The subscription.",
   subscriptions: "The subscriptions, newest first.",

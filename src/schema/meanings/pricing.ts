@@ -136,9 +136,11 @@ export const PRICING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
       '{"seats":3}',
     ],
     started_at: ["First instant of the first period.", "2026-01-17T14:00:00.000Z"],
+    current_period_start: ["First instant of the open period.", "2026-01-17T14:00:00.000Z"],
+    current_period_end: ["Last millisecond of the open period.", "2026-01-30T23:59:59.999Z"],
     trial_ends_at: [
       "Up to here a first period that is billed nothing; kept afterwards. Null: no trial.",
-      null,
+      "2026-01-31T00:00:00.000Z",
     ],
     ends_at: ["It terminates then; null: it goes on.", null],
     scheduled_plan_id: ["The plan from the next period on; null: no change is set.", null],
