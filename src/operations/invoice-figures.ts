@@ -45,7 +45,8 @@ export async function computeFigures(
     const { draft, customer } = request;
     const id = newId();
     const terms = taxTermsOf(money, customer.id);
-    const taxes = draft.fees.map((fee) => taxesOn(fee, terms));
+    const usual = taxesOf(terms, null);
+    const taxes = draft.fees.map((fee) => taxesOn(fee, terms, usual));
     const isTopUp = request.cause === "top_up";
     const own = isTopUp ? NONE : (running.get(customer.id) ?? NONE);
     const own_use = own.length === 0 ? "" : ownUse(request, id);
@@ -78,13 +79,19 @@ export async function computeFigures(
 const NONE: readonly never[] = [];
 const NO_LINE: AmountFee["line"] = new Map();
 
-/** The charge's or plan's word, else the customer's, else that of the settings. */
-function taxesOn(fee: FeeDraft, now: TaxTerms | null): readonly Tax[] {
-  const corrects = fee.money?.corrects;
+/** `usual` are those of fees that say nothing about taxes, which is most of them. */
+function taxesOn(fee: FeeDraft, now: TaxTerms | null, usual: readonly Tax[]): readonly Tax[] {
+  if (fee.fee_type === "top_up") return NONE;
+  const { corrects, tax_codes = null } = fee.money ?? {};
   // A late line is taxed as what it corrects was.
-  const terms = corrects === undefined ? now : corrects.taxes;
-  if (terms === null || terms.is_exempt || fee.fee_type === "top_up") return NONE;
-  const codes = decidingCodes([fee.money?.tax_codes, terms.customer_codes, terms.settings_codes]);
+  if (corrects !== undefined) return taxesOf(corrects.taxes, tax_codes);
+  return tax_codes === null ? usual : taxesOf(now, tax_codes);
+}
+
+/** The charge's or plan's word, else the customer's, else that of the settings. */
+function taxesOf(terms: TaxTerms | null, own: readonly string[] | null): readonly Tax[] {
+  if (terms === null || terms.is_exempt) return NONE;
+  const codes = decidingCodes([own, terms.customer_codes, terms.settings_codes]);
   return codes.flatMap((code) => {
     const tax = terms.taxes[code];
     return tax === undefined ? [] : [{ code, ...tax }];

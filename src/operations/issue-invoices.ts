@@ -224,7 +224,7 @@ function issuedOf(
   const invoice = newInvoices.written(row);
   const template = money.customers.get(customer.id)?.payment_url ?? "";
   const payment_url = paymentUrl(invoice, template, customer.external_id);
-  const behind = { fees, coupons: amounts.coupons.map(shownCoupon), taxes: amounts.taxes };
+  const behind = { fees, coupons: row.coupons ?? [], taxes: amounts.taxes };
   const facts = [invoiceCreated({ ...behind, invoice, payment_url }, customer, subscription)];
   if (invoice.amount_due_cents > 0) facts.push(paymentDue(invoice, payment_url, customer));
   return { invoice, facts };

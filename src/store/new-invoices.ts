@@ -2,7 +2,7 @@
 
 import type { InvoiceStatus, PaymentStatus } from "../domain/amounts.ts";
 import type { Tax } from "../domain/taxes.ts";
-import type { Fee, Invoice } from "../schema/invoices.ts";
+import type { Fee, Invoice, InvoiceWithFees } from "../schema/invoices.ts";
 import type { Tx } from "./db.ts";
 import type { Cause, InvoiceRow } from "./invoices.ts";
 import { formatNumber } from "./numbers.ts";
@@ -56,7 +56,7 @@ export type NewInvoice = Partial<Details> & {
 export type Details = {
   readonly discount_cents: number;
   readonly tax_cents: number;
-  readonly coupons: readonly object[] | null;
+  readonly coupons: InvoiceWithFees["coupons"] | null;
   readonly taxes: readonly object[] | null;
   readonly credits: readonly object[] | null;
   readonly tax_note: string;
