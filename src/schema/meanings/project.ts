@@ -217,6 +217,18 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     protocol_versions: ["The versions of the protocol, newest first.", ["2025-06-18"]],
     transport: ["How it is carried.", "streamable-http"],
     endpoint: ["Where to post.", "http://127.0.0.1:8080/v1/mcp"],
+    client_config: [
+      "For agents that read mcpServers; put a token in place of <API_KEY>.",
+      {
+        mcpServers: {
+          dues: {
+            type: "http",
+            url: "http://127.0.0.1:8080/v1/mcp",
+            headers: { Authorization: "Bearer <API_KEY>", "X-Project-Id": IDS.project },
+          },
+        },
+      },
+    ],
     methods: ["The methods.", ["initialize", "ping", "tools/list", "tools/call"]],
     tools: "The tools, with the scope that each needs.",
     "tools.name": ["What to call it by.", "list_customers"],
