@@ -262,6 +262,7 @@ describe("the reference page", () => {
       /"tiers": \[\s+\{\s+"up_to": "100",\s+"amount": "0.10",\s+"flat_amount": "5"/,
     );
     expect(text).toMatch(/"anchor_date": "2026-01-31",\s+"properties"/);
+    expect(page).not.toMatch(/<b>"customer_id"<\/b>: <i>"ext:/);
     expect(text).toMatch(/"trial_ends_at": "2026-01-31T00:00:00.000Z"/);
   });
 
