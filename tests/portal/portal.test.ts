@@ -195,7 +195,9 @@ describe("how long it is kept", () => {
     expect(first.headers["x-portal-cache"]).toBe("miss");
     const addOn = await project.addOn({ amount_cents: 500, currency: "USD" });
     await project.apply(addOn, customer);
-    const second = await portal(customer.id, "?unknown=1");
+    // What is misspelled is refused, and computes nothing anew.
+    expect((await portal(customer.id, "?refersh=1")).status).toBe(422);
+    const second = await portal(customer.id);
     expect(second.headers["x-portal-cache"]).toBe("hit");
     expect(second.body).toEqual(first.body);
     const fresh = await portal(customer.id, "?refresh=1");
