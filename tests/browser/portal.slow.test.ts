@@ -205,6 +205,8 @@ describe.skipIf(CHROMIUM === undefined)("the page", () => {
     } while ((await page.locator("[role=alert]").count()) === 0);
     await shoot(page, "portal-busy");
     expect(await page.innerText("[role=alert]")).toContain("One moment, please");
+    // Nobody else asks any more.
+    await page.waitForTimeout(1_000);
     await page.click("a.button");
     await page.waitForURL(`${base}${path}`);
     expect(await page.innerText("main")).toContain("Amount due");

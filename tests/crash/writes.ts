@@ -190,10 +190,9 @@ const TENANCY: readonly Write[] = [
   ),
 ];
 
-/** Reads by their method, and a view is kept of what they answer. */
+/** A read by its method, and a view is kept of what it answers. */
 const VIEWS: readonly Write[] = [
   request("read a customer's view", "GET", ({ c1 }) => `/v1/portal/${c1}`),
-  request("read a customer's view as a page", "GET", ({ c1 }) => `/portal/${c1}`),
 ];
 
 export const WRITES: readonly Write[] = [
