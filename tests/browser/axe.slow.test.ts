@@ -1,5 +1,6 @@
-// Every page for people, looked at by axe-core in a real browser, light and dark: what it calls a
-// violation shuts somebody out. One session for all, so that it is quick.
+// Every page for people but the reference, which has a test of its own, looked at by axe-core in a
+// real browser, light and dark: what it calls a violation shuts somebody out. One session for all,
+// so that it is quick.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -12,8 +13,6 @@ import { CHROMIUM, launch, overflow, PHONE, SKIPPED, serve, shoot } from "./chro
 
 const SUBSCRIPTIONS = 25;
 const INVOICES = 75;
-/** So long that it is looked at once. */
-const SLOW = "/docs";
 
 let app: App;
 let browser: Browser;
@@ -62,7 +61,6 @@ async function pagesOf(story: Sandbox): Promise<Record<string, string>> {
     void: `${portal}/invoices/${second.number}`,
     credit: `${portal}/credit-notes/${credited.number}`,
     home: "/",
-    docs: SLOW,
   };
 }
 
@@ -103,7 +101,7 @@ async function violations(context: BrowserContext, name: string, path: string): 
   await page.evaluate(
     `document.querySelectorAll("details").forEach((each) => { each.open = false })`,
   );
-  if (path !== SLOW) await shoot(page, `axe-${name}`);
+  await shoot(page, `axe-${name}`);
   expect([name, (await overflow(page)) <= 0]).toEqual([name, true]);
   await page.close();
   return found.map(({ id, nodes }) => `${name}: ${id} at ${nodes[0]?.html}`);
@@ -126,7 +124,6 @@ describe.skipIf(CHROMIUM === undefined)("axe-core finds nothing", () => {
       const context = await browser.newContext({ ...wide, ...options });
       const found: string[] = [];
       for (const [name, path] of Object.entries(paths)) {
-        if (path === SLOW && look !== "dark") continue;
         found.push(...(await violations(context, `${name}-${look}`, path)));
       }
       expect(found).toEqual([]);
