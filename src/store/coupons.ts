@@ -2,7 +2,7 @@
 
 import type * as domain from "../domain/coupons.ts";
 import { newId } from "../ids.ts";
-import type { Coupon } from "../schema/coupons.ts";
+import type { AppliedCoupon, Coupon } from "../schema/coupons.ts";
 import type { Queryable, Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
 import { columnsOf, rowsOf } from "./rows.ts";
@@ -126,14 +126,20 @@ export function listAppliedTo(db: Queryable, project: ProjectId, customer_ids: r
      order by customer_id, id`);
 }
 
+type AppliedFilter = {
+  readonly customer?: Sql;
+  readonly status?: AppliedCoupon["status"] | undefined;
+};
+
 export function listApplied(
   db: Queryable,
   project: ProjectId,
-  filter: { readonly customer?: Sql },
+  filter: AppliedFilter,
   request: PageRequest,
 ) {
   const where: Sql[] = [sql`project_id = ${project}`];
   if (filter.customer) where.push(filter.customer);
+  if (filter.status) where.push(hasStatus(project, filter.status));
   return page<AppliedRow>(
     db,
     {
@@ -145,6 +151,29 @@ export function listApplied(
     },
     request,
   );
+}
+
+function hasStatus(project: ProjectId, status: AppliedCoupon["status"]): Sql {
+  if (status === "ended") return sql`ended_at is not null`;
+  const used_up = isUsedUp(project);
+  return status === "used_up"
+    ? sql`ended_at is null and ${used_up}`
+    : sql`ended_at is null and not ${used_up}`;
+}
+
+/** A pot by what it has given, others by their uses; without a number of uses never. */
+function isUsedUp(project: ProjectId): Sql {
+  const uses = sql`
+    select sum(u.amount_cents) as cents, sum(u.use_cents) as use_cents
+      from coupon_uses u
+     where u.project_id = ${project} and u.applied_coupon_id = applied_coupons.id
+       and not u.is_voided
+     group by u.use`;
+  return sql`case
+    when times is null then false
+    when percent is null and times = 1
+      then amount_cents <= coalesce((select sum(cents) from (${uses}) u), 0)
+    else times <= (select count(*) from (${uses}) u where use_cents > 0) end`;
 }
 
 export async function end(tx: Tx, project: ProjectId, id: string, now: Date): Promise<void> {

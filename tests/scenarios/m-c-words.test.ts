@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { Body } from "../support/app.ts";
+import type { Body, Json } from "../support/app.ts";
 import { flatFee, perUnit } from "../support/given.ts";
 import {
   applied,
@@ -88,18 +88,37 @@ describe("an application", () => {
     expect(takenOf(await oneOff(story, customer, "100"))).toEqual([]);
     expect(outcome(await apply())).toBe("201");
     const found = async (status: string) => {
-      const url = `/v1/applied-coupons?customer_id=${customer.id}&status=${status}`;
-      return (await story.get(url)).applied_coupons.length;
+      const url = `/v1/applied-coupons?customer_id=${customer.id}&status=${status}&limit=1`;
+      const { applied_coupons, has_more } = await story.get(url);
+      return [applied_coupons.map((one: Json) => one.status), has_more];
     };
-    expect([await found("running"), await found("used_up"), await found("ended")]).toEqual([
-      1, 1, 1,
-    ]);
+    for (const status of ["running", "used_up", "ended"]) {
+      expect(await found(status)).toEqual([[status], false]);
+    }
     for (const type of ["coupon.applied", "coupon.ended"]) {
       expect([type, (await story.log(type)).length]).toEqual([
         type,
         type === "coupon.applied" ? 3 : 1,
       ]);
     }
+  });
+
+  test("M28 also: a pot is used up when it has given all", async () => {
+    const story = await begin("2026-01-01");
+    const customer = await story.customer();
+    await discount(story, customer, { amount_cents: 500, currency: "USD", times: 1 });
+    const statuses = async () => {
+      const found: number[] = [];
+      for (const status of ["running", "used_up"]) {
+        const url = `/v1/applied-coupons?customer_id=${customer.id}&status=${status}`;
+        found.push((await story.get(url)).applied_coupons.length);
+      }
+      return found;
+    };
+    await oneOff(story, customer, "300");
+    expect(await statuses()).toEqual([1, 0]);
+    await oneOff(story, customer, "300");
+    expect(await statuses()).toEqual([0, 1]);
   });
 
   test("M28 also: 20 run at most", async () => {

@@ -56,6 +56,7 @@ const NAMED: Readonly<Record<string, Make>> = {
   all: (choose) => choose([1, 3]),
   offset: (choose) => choose([0, 3]),
   customer: customerFilter,
+  status: (choose) => choose([undefined, "running", "used_up", "ended"]),
   billing_error: (choose) => choose(["0", "1"]),
   search: (choose) => choose(["acme", "cust_abcd"]),
   slug: (choose) => choose([undefined, "slug"]),
