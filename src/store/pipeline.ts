@@ -25,14 +25,16 @@ export class Pipeline implements PointReads {
   readonly #watch: SilenceWatch;
   readonly #open: (pg.Client | undefined)[];
   readonly #opening: (Promise<pg.Client> | undefined)[];
+  /** How many reads of each connection are not answered yet. */
+  readonly #unanswered: number[];
   readonly #gathering = new Set<Duplex>();
-  #turn = 0;
 
   constructor(connection: Connection, options: PoolOptions) {
     this.#config = { ...clientConfig(connection, options), ...PIPELINED };
     this.#watch = new SilenceWatch(options.statement_timeout_ms);
     this.#open = Array.from({ length: options.max }, () => undefined);
     this.#opening = Array.from({ length: options.max }, () => undefined);
+    this.#unanswered = Array.from({ length: options.max }, () => 0);
   }
 
   many<T>(query: Sql): Promise<T[]> {
@@ -58,12 +60,33 @@ export class Pipeline implements PointReads {
 
   /** Not async, which would add promises: nearly every request makes such a read. */
   #ask<T>(query: Sql, read: (result: pg.QueryResult) => T): Promise<T> {
-    this.#turn = (this.#turn + 1) % this.#open.length;
-    const client = this.#open[this.#turn];
-    const asked = client === undefined ? this.#askLater(query) : this.#send(client, query);
-    return asked.then(read, (error) => {
-      throw asUnavailable(error);
-    });
+    const place = this.#leastBusy();
+    const client = this.#open[place];
+    this.#add(place, 1);
+    const asked = client === undefined ? this.#askLater(place, query) : this.#send(client, query);
+    return asked.then(
+      (result) => {
+        this.#add(place, -1);
+        return read(result);
+      },
+      (error) => {
+        this.#add(place, -1);
+        throw asUnavailable(error);
+      },
+    );
+  }
+
+  /**
+   * The first of those with the fewest reads under way. One that is read from all the time is awake
+   * on both sides: taken in turn, a read alone took 0.12 instead of 0.10 ms with two connections,
+   * and 0.38 instead of 0.33 through a coordinator.
+   */
+  #leastBusy(): number {
+    return this.#unanswered.indexOf(Math.min(...this.#unanswered));
+  }
+
+  #add(place: number, change: 1 | -1): void {
+    this.#unanswered[place] = (this.#unanswered[place] ?? 0) + change;
   }
 
   #send(client: pg.Client, sent: Sql): Promise<pg.QueryResult> {
@@ -96,18 +119,17 @@ export class Pipeline implements PointReads {
     });
   }
 
-  async #askLater(query: Sql): Promise<pg.QueryResult> {
-    const turn = this.#turn;
-    this.#opening[turn] ??= this.#connect(turn);
-    return this.#send(await this.#opening[turn], query);
+  async #askLater(place: number, query: Sql): Promise<pg.QueryResult> {
+    this.#opening[place] ??= this.#connect(place);
+    return this.#send(await this.#opening[place], query);
   }
 
-  async #connect(turn: number): Promise<pg.Client> {
+  async #connect(place: number): Promise<pg.Client> {
     const client = new pg.Client(this.#config);
     // Queries that wait on it fail by themselves; the next one opens a new connection.
     const forget = () => {
-      this.#open[turn] = undefined;
-      this.#opening[turn] = undefined;
+      this.#open[place] = undefined;
+      this.#opening[place] = undefined;
     };
     client.on("error", forget);
     client.on("end", forget);
@@ -119,7 +141,7 @@ export class Pipeline implements PointReads {
     }
     this.#watch.add(client);
     beginSession(client);
-    this.#open[turn] = client;
+    this.#open[place] = client;
     return client;
   }
 

@@ -33,6 +33,16 @@ test("a thousand at once are answered each with its own", async () => {
   expect(count).toBeLessThanOrEqual(OPTIONS.max);
 });
 
+test("who comes one after the other never waits behind a slow one", async () => {
+  let isAnswered = false;
+  const slow = point.many(sql`select pg_sleep(0.5)`).then(() => {
+    isAnswered = true;
+  });
+  for (let n = 0; n < 10; n++) expect(await number(n)).toEqual({ n });
+  expect(isAnswered).toBe(false);
+  await slow;
+});
+
 test("one that fails is told so, and those before and behind it are not", async () => {
   const asked = await Promise.allSettled([
     number(1),
