@@ -1414,72 +1414,57 @@ declare
   few constant integer := 8;
   event record;
   found_key uuid;
-  found_revision bigint;
-  found_aggregation text;
+  found_revisions bigint[];
   found_cutoff timestamptz;
   keys uuid[] := '{}';
   repeated uuid[] := '{}';
   -- Metrics whose sums are weighted by how long they last.
-  weighted uuid[] := '{}';
+  weighted uuid[];
   moment numeric;
-  -- Of the events that were stored and are billable, in one order.
+  -- Of the events that were stored and are billable, in one order; later of their daily sums.
   subscriptions uuid[] := '{}';
   periods integer[] := '{}';
   metrics uuid[] := '{}';
+  combinations text[] := '{}';
   instants timestamptz[] := '{}';
   arrivals bigint[] := '{}';
   quantities numeric[] := '{}';
   unique_values uuid[] := '{}';
-  -- The same of events with dimensions.
-  part_subscriptions uuid[] := '{}';
-  part_periods integer[] := '{}';
-  part_metrics uuid[] := '{}';
-  part_combinations text[] := '{}';
-  part_instants timestamptz[] := '{}';
-  part_arrivals bigint[] := '{}';
-  part_quantities numeric[] := '{}';
   -- Of the distinct values that were new.
   new_subscriptions uuid[];
   new_periods integer[];
   new_metrics uuid[];
   new_days date[];
+  -- Of the daily sums alone.
+  days date[];
+  counts bigint[];
+  sums numeric[];
+  largest numeric[];
+  uniques bigint[];
+  moments numeric[];
 begin
   if checked then
     perform pg_advisory_xact_lock_shared(hashtext(project::text), l) from unnest(locks) as l;
     select closing_until into found_cutoff from usage_cutoffs where project_id = project;
     if found_cutoff is distinct from cutoff then return null; end if;
-    if cardinality(subscription_ids) + cardinality(metric_ids) <= few then
-      for i in 1 .. cardinality(subscription_ids) loop
-        select revision into found_revision
-          from subscriptions
-         where project_id = project and id = subscription_ids[i];
-        if found_revision is distinct from subscription_revisions[i] then return null; end if;
-      end loop;
-      for i in 1 .. cardinality(metric_ids) loop
-        select revision, aggregation_type into found_revision, found_aggregation
-          from metrics
-         where project_id = project and id = metric_ids[i];
-        if found_revision is distinct from metric_revisions[i] then return null; end if;
-        if found_aggregation = 'weighted_sum' then weighted := weighted || metric_ids[i]; end if;
-      end loop;
-    elsif (select count(*)
-             from subscriptions s
-             join unnest(subscription_ids, subscription_revisions) as w (id, revision)
-               on w.id = s.id and w.revision = s.revision
-            where s.project_id = project) <> cardinality(subscription_ids)
-       or (select count(*)
-             from metrics m
-             join unnest(metric_ids, metric_revisions) as w (id, revision)
-               on w.id = m.id and w.revision = m.revision
-            where m.project_id = project) <> cardinality(metric_ids) then
+    select array_agg(revision order by id) into found_revisions
+      from subscriptions
+     where project_id = project and id = any(subscription_ids);
+    if found_revisions is distinct from
+       (select array_agg(w.revision order by w.id)
+          from unnest(subscription_ids, subscription_revisions) as w (id, revision)) then
       return null;
     end if;
   end if;
-  if not checked or cardinality(subscription_ids) + cardinality(metric_ids) > few then
-    select coalesce(array_agg(m.id), '{}') into weighted
-      from metrics m
-     where m.project_id = project and m.id = any(metric_ids)
-       and m.aggregation_type = 'weighted_sum';
+  select array_agg(revision order by id),
+         coalesce(array_agg(id) filter (where aggregation_type = 'weighted_sum'), '{}')
+    into found_revisions, weighted
+    from metrics
+   where project_id = project and id = any(metric_ids);
+  if checked and found_revisions is distinct from
+     (select array_agg(w.revision order by w.id)
+        from unnest(metric_ids, metric_revisions) as w (id, revision)) then
+    return null;
   end if;
 
   if not has_unique_values and json_array_length(events) <= few then
@@ -1569,19 +1554,10 @@ begin
   loop
     keys := keys || event.key;
     continue when event.unbillable is not null;
-    if event.combination is not null then
-      part_subscriptions := part_subscriptions || event.subscription_id;
-      part_periods := part_periods || event.period_no;
-      part_metrics := part_metrics || event.metric_id;
-      part_combinations := array_append(part_combinations, event.combination);
-      part_instants := part_instants || event.at;
-      part_arrivals := part_arrivals || event.arrival;
-      part_quantities := array_append(part_quantities, event.quantity);
-      continue;
-    end if;
     subscriptions := subscriptions || event.subscription_id;
     periods := periods || event.period_no;
     metrics := metrics || event.metric_id;
+    combinations := array_append(combinations, event.combination);
     instants := instants || event.at;
     arrivals := arrivals || event.arrival;
     quantities := array_append(quantities, event.quantity);
@@ -1592,6 +1568,7 @@ begin
       from json_to_recordset(events) as e (key uuid)
      where e.key <> all(keys);
   end if;
+  if cardinality(subscriptions) = 0 then return repeated; end if;
 
   if has_unique_values then
     for event in
@@ -1617,60 +1594,69 @@ begin
     end loop;
   end if;
 
-  insert into usage_days as d (project_id, subscription_id, period_no, metric_id, day, events, sum,
-                               max, latest, uniques, last_at, last_arrival, moment)
-  select a.project_id, e.subscription_id, e.period_no, e.metric_id,
-         (e.at at time zone 'UTC')::date, count(*), sum(e.quantity), max(e.quantity),
-         (array_agg(e.quantity order by e.at desc, e.arrival desc))[1],
-         coalesce(min(n.uniques), 0), max(e.at),
-         (array_agg(e.arrival order by e.at desc, e.arrival desc))[1],
-         sum(e.quantity * 1000 * extract(epoch from (e.at at time zone 'UTC')::time))
-           filter (where e.metric_id = any(weighted))
-    from project_anchors a
-   cross join unnest(subscriptions, periods, metrics, instants, arrivals, quantities)
-         as e (subscription_id, period_no, metric_id, at, arrival, quantity)
-    left join (select subscription_id, period_no, metric_id, day, count(*) as uniques
-                 from unnest(new_subscriptions, new_periods, new_metrics, new_days)
-                      as s (subscription_id, period_no, metric_id, day)
-                group by subscription_id, period_no, metric_id, day) n
-      on n.subscription_id = e.subscription_id and n.period_no = e.period_no
-     and n.metric_id = e.metric_id and n.day = (e.at at time zone 'UTC')::date
-   where a.project_id = project
-   group by a.project_id, e.subscription_id, e.period_no, e.metric_id,
-            (e.at at time zone 'UTC')::date
-   order by e.subscription_id, e.period_no, e.metric_id, (e.at at time zone 'UTC')::date
-  on conflict (project_id, subscription_id, period_no, metric_id, day) do update
-     set events = d.events + excluded.events,
-         sum = d.sum + excluded.sum,
-         max = greatest(d.max, excluded.max),
-         uniques = d.uniques + excluded.uniques,
-         moment = d.moment + excluded.moment,
-         latest = case when (excluded.last_at, excluded.last_arrival)
-                            > (d.last_at, d.last_arrival)
-                       then excluded.latest else d.latest end,
-         last_arrival = case when (excluded.last_at, excluded.last_arrival)
-                                  > (d.last_at, d.last_arrival)
-                             then excluded.last_arrival else d.last_arrival end,
-         last_at = greatest(d.last_at, excluded.last_at);
+  select array_agg(subscription_id), array_agg(period_no), array_agg(metric_id),
+         array_agg(combination), array_agg(day), array_agg(s.count), array_agg(s.sum),
+         array_agg(s.max), array_agg(latest), array_agg(s.uniques), array_agg(last_at),
+         array_agg(last_arrival), array_agg(s.moment)
+    into subscriptions, periods, metrics, combinations, days, counts, sums, largest, quantities,
+         uniques, instants, arrivals, moments
+    from (select e.subscription_id, e.period_no, e.metric_id, e.combination, e.day, count(*),
+                 sum(e.quantity), max(e.quantity),
+                 (array_agg(e.quantity order by e.at desc, e.arrival desc))[1] as latest,
+                 coalesce(min(n.uniques), 0) as uniques, max(e.at) as last_at,
+                 (array_agg(e.arrival order by e.at desc, e.arrival desc))[1] as last_arrival,
+                 sum(e.quantity * 1000 * extract(epoch from (e.at at time zone 'UTC')::time))
+                   filter (where e.metric_id = any(weighted)) as moment
+            from (select *, (at at time zone 'UTC')::date as day
+                    from unnest(subscriptions, periods, metrics, combinations, instants, arrivals,
+                                quantities)
+                         as e (subscription_id, period_no, metric_id, combination, at, arrival,
+                               quantity)) e
+            left join (select subscription_id, period_no, metric_id, day, count(*) as uniques
+                         from unnest(new_subscriptions, new_periods, new_metrics, new_days)
+                              as s (subscription_id, period_no, metric_id, day)
+                        group by subscription_id, period_no, metric_id, day) n
+              using (subscription_id, period_no, metric_id, day)
+           group by e.subscription_id, e.period_no, e.metric_id, e.combination, e.day) s;
 
-  if cardinality(part_metrics) > 0 then
+  if array_position(combinations, null) is not null then
+    insert into usage_days as d (project_id, subscription_id, period_no, metric_id, day, events,
+                                 sum, max, latest, uniques, last_at, last_arrival, moment)
+    select a.project_id, e.subscription_id, e.period_no, e.metric_id, e.day, e.events, e.sum,
+           e.max, e.latest, e.uniques, e.last_at, e.last_arrival, e.moment
+      from project_anchors a
+     cross join unnest(subscriptions, periods, metrics, combinations, days, counts, sums, largest,
+                       quantities, uniques, instants, arrivals, moments)
+           as e (subscription_id, period_no, metric_id, combination, day, events, sum, max, latest,
+                 uniques, last_at, last_arrival, moment)
+     where a.project_id = project and e.combination is null
+     order by e.subscription_id, e.period_no, e.metric_id, e.day
+    on conflict (project_id, subscription_id, period_no, metric_id, day) do update
+       set events = d.events + excluded.events,
+           sum = d.sum + excluded.sum,
+           max = greatest(d.max, excluded.max),
+           uniques = d.uniques + excluded.uniques,
+           moment = d.moment + excluded.moment,
+           latest = case when (excluded.last_at, excluded.last_arrival)
+                              > (d.last_at, d.last_arrival)
+                         then excluded.latest else d.latest end,
+           last_arrival = case when (excluded.last_at, excluded.last_arrival)
+                                    > (d.last_at, d.last_arrival)
+                               then excluded.last_arrival else d.last_arrival end,
+           last_at = greatest(d.last_at, excluded.last_at);
+  end if;
+  if cardinality(array_remove(combinations, null)) > 0 then
     insert into usage_parts as d (project_id, subscription_id, period_no, metric_id, combination,
                                   day, events, sum, max, latest, last_at, last_arrival, moment)
-    select a.project_id, e.subscription_id, e.period_no, e.metric_id, e.combination,
-           (e.at at time zone 'UTC')::date, count(*), sum(e.quantity), max(e.quantity),
-           (array_agg(e.quantity order by e.at desc, e.arrival desc))[1], max(e.at),
-           (array_agg(e.arrival order by e.at desc, e.arrival desc))[1],
-           sum(e.quantity * 1000 * extract(epoch from (e.at at time zone 'UTC')::time))
-           filter (where e.metric_id = any(weighted))
+    select a.project_id, e.subscription_id, e.period_no, e.metric_id, e.combination, e.day,
+           e.events, e.sum, e.max, e.latest, e.last_at, e.last_arrival, e.moment
       from project_anchors a
-     cross join unnest(part_subscriptions, part_periods, part_metrics, part_combinations,
-                       part_instants, part_arrivals, part_quantities)
-           as e (subscription_id, period_no, metric_id, combination, at, arrival, quantity)
-     where a.project_id = project
-     group by a.project_id, e.subscription_id, e.period_no, e.metric_id, e.combination,
-              (e.at at time zone 'UTC')::date
-     order by e.subscription_id, e.period_no, e.metric_id, e.combination,
-              (e.at at time zone 'UTC')::date
+     cross join unnest(subscriptions, periods, metrics, combinations, days, counts, sums, largest,
+                       quantities, instants, arrivals, moments)
+           as e (subscription_id, period_no, metric_id, combination, day, events, sum, max, latest,
+                 last_at, last_arrival, moment)
+     where a.project_id = project and e.combination is not null
+     order by e.subscription_id, e.period_no, e.metric_id, e.combination, e.day
     on conflict (project_id, subscription_id, period_no, metric_id, combination, day) do update
        set events = d.events + excluded.events,
            sum = d.sum + excluded.sum,

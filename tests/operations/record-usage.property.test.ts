@@ -81,7 +81,7 @@ type Sent = typeof sent extends fc.Arbitrary<infer T> ? T : never;
 
 const plan = fc.record({
   events: fc.array(sent, { minLength: 1, maxLength: 40 }),
-  sizes: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 8 }),
+  sizes: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 }),
 });
 
 /** A key always carries the same content here: only the first copy counts anyway. */

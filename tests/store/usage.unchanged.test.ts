@@ -1,0 +1,98 @@
+// Recording from memory: one statement that stores the events only when what they count on is as it
+// was, and else stores nothing.
+
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sql } from "../../src/store/sql.ts";
+import type { ProjectId } from "../../src/store/tenants.ts";
+import { type EventRow, type Expected, recordIfUnchanged } from "../../src/store/usage.ts";
+import { type App, startApp } from "../support/app.ts";
+import { makeMetric, makePlan, makeSubscription } from "../support/records.ts";
+
+const AT = new Date("2026-01-15T12:00:00.000Z");
+/** More than the function writes one by one. */
+const MANY = 12;
+
+let app: App;
+let project: ProjectId;
+let metric_id: string;
+let subscription_ids: string[] = [];
+
+beforeAll(async () => {
+  app = await startApp({ at: AT.toISOString() });
+  project = app.profile.project_id as ProjectId;
+  metric_id = (await makeMetric(app, { field_name: "n" })).id;
+  const plan = await makePlan(app, { amount_cents: 0 });
+  for (let n = 0; n < MANY; n++) {
+    subscription_ids.push((await makeSubscription(app, { plan_id: plan.id })).id);
+  }
+  // Neither in the order of the table nor in its reverse.
+  subscription_ids = subscription_ids.map((_, n) => subscription_ids[(n * 5) % MANY] ?? "");
+});
+
+afterAll(() => app.close());
+
+function eventOf(subscription_id: string): EventRow {
+  return {
+    ...{ key: randomUUID(), transaction_id: null, subscription_id, metric_id, period_no: 1 },
+    ...{ at: AT, received_at: AT, arrival: "1", quantity: "3", unique_value: null, value: null },
+    ...{ properties: null, unbillable: null, combination: null },
+  };
+}
+
+function expecting(ids: readonly string[], changed: Partial<Expected> = {}): Expected {
+  return {
+    locks: [1],
+    subscriptions: new Map(ids.map((id) => [id, "0"])),
+    metrics: new Map([[metric_id, "0"]]),
+    closing_until: null,
+    ...changed,
+  };
+}
+
+/** How many were stored; undefined: it was refused, and the table is as before. */
+async function stored(ids: readonly string[], expected: Expected): Promise<number | undefined> {
+  const count = () =>
+    app.context.db.one<{ events: number; counted: number }>(sql`
+      select (select count(*) from usage_events where project_id = ${project}) as events,
+             coalesce((select sum(events)::bigint
+                         from usage_days
+                        where project_id = ${project}), 0) as counted`);
+  const before = await count();
+  const keys = await recordIfUnchanged(app.context.db, project, ids.map(eventOf), expected);
+  const after = await count();
+  expect(after.events - before.events).toBe(keys?.size ?? 0);
+  expect(after.counted - before.counted).toBe(keys?.size ?? 0);
+  return keys?.size;
+}
+
+test.each([1, MANY])("%i of them are stored when nothing has changed", async (count) => {
+  const ids = subscription_ids.slice(0, count);
+  expect(await stored(ids, expecting(ids))).toBe(count);
+});
+
+test.each([1, MANY])("none of %i is when one thing has changed", async (count) => {
+  const ids = subscription_ids.slice(0, count);
+  const [first = "", ...others] = ids;
+  const unchanged = others.map((id) => [id, "0"] as const);
+  const changes: Partial<Expected>[] = [
+    { subscriptions: new Map([[first, "1"], ...unchanged]) },
+    { subscriptions: new Map([[randomUUID(), "0"], ...unchanged]) },
+    { metrics: new Map([[metric_id, "1"]]) },
+    { metrics: new Map([[randomUUID(), "0"]]) },
+    { closing_until: AT },
+  ];
+  for (const changed of changes) expect(await stored(ids, expecting(ids, changed))).toBeUndefined();
+});
+
+test("versions that were exchanged are a change", async () => {
+  const ids = subscription_ids.slice(0, 2);
+  const [first = "", second = ""] = ids;
+  await app.context.db.run(sql`
+    update subscriptions set updated_at = updated_at where project_id = ${project} and id = ${second}`);
+  const versions = (of: Record<string, string>) => ({ subscriptions: new Map(Object.entries(of)) });
+  const right = versions({ [first]: "0", [second]: "1" });
+  const wrong = versions({ [first]: "1", [second]: "0" });
+  expect(await stored(ids, expecting(ids, wrong))).toBeUndefined();
+  expect(await stored(ids, expecting(ids, right))).toBe(2);
+});
