@@ -15,7 +15,7 @@ import { methodName } from "./payment-methods.ts";
 
 export type Note = Omit<CreditNote, "seller" | "buyer">;
 
-export type CreditNoteInput = Omit<DocumentInput, "moved"> & {
+export type CreditNoteInput = Omit<DocumentInput, "settlement"> & {
   readonly note: Note;
   /** What it has paid out, oldest first. */
   readonly refunds: readonly Refund[];

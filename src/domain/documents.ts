@@ -16,8 +16,8 @@ export type DocumentInput = {
   readonly customer: { readonly name: string; readonly email: string; readonly reference: string };
   readonly invoice: InvoiceWithFees;
   readonly names: DocumentNames;
-  /** What has moved its money, oldest first. */
-  readonly moved: {
+  /** What was paid, paid back and credited since it was issued, oldest first. */
+  readonly settlement: {
     readonly payments: readonly Payment[];
     readonly refunds: readonly Refund[];
     readonly notes: readonly Pick<CreditNote, "number" | "issuing_date" | "total_cents">[];
@@ -119,7 +119,7 @@ function isKept(party: Party): boolean {
  * Whether anything of taxes, coupons, credit notes, prepaid money and the like is used. Who uses
  * none of it has documents as they were before there was any, and so no list of payments.
  */
-function usesMoney({ issuer, invoice, moved }: DocumentInput): boolean {
+function usesMoney({ issuer, invoice, settlement }: DocumentInput): boolean {
   const { seller, buyer, coupons, taxes, credits, memo, po_number, tax_note } = invoice;
   const { city, postal_code, region, country } = seller;
   const { name: _name, email: _email, external_id: _id, ...terms } = buyer;
@@ -132,7 +132,7 @@ function usesMoney({ issuer, invoice, moved }: DocumentInput): boolean {
     invoice.payment_url !== null ||
     ["one_off", "top_up"].includes(invoice.invoice_type) ||
     invoice.written_off_cents !== 0 ||
-    coupons.length + taxes.length + moved.refunds.length + moved.notes.length > 0 ||
+    coupons.length + taxes.length + settlement.refunds.length + settlement.notes.length > 0 ||
     credits.some(({ kind }) => ["free", "paid", "credit_note"].includes(kind))
   );
 }
@@ -199,8 +199,8 @@ function payOf({ payment_url, amount_due_cents, currency }: InvoiceWithFees) {
   return { label: `Pay ${formatMoney(amount_due_cents, currency)}`, url: payment_url };
 }
 
-function notesOf({ invoice, moved }: DocumentInput): DocumentList {
-  const rows = moved.notes.map(({ number, issuing_date, total_cents }) => ({
+function notesOf({ invoice, settlement }: DocumentInput): DocumentList {
+  const rows = settlement.notes.map(({ number, issuing_date, total_cents }) => ({
     date: formatDate(issuing_date),
     text: number,
     amount: formatMoney(-total_cents, invoice.currency),
@@ -209,14 +209,14 @@ function notesOf({ invoice, moved }: DocumentInput): DocumentList {
 }
 
 /** Payments and what was given back of them, in the order of their days. */
-function paymentsOf({ moved }: DocumentInput): DocumentList {
+function paymentsOf({ settlement }: DocumentInput): DocumentList {
   const entries = [
-    ...moved.payments.map(({ paid_at, provider, reference, ...payment }) => ({
+    ...settlement.payments.map(({ paid_at, provider, reference, ...payment }) => ({
       at: paid_at,
       text: [methodName(provider), reference ?? payment.provider_payment_id].join(", "),
       amount: formatMoney(payment.amount_cents, payment.currency),
     })),
-    ...moved.refunds.map(({ refunded_at, ...refund }) => refundEntry(refunded_at, refund)),
+    ...settlement.refunds.map(({ refunded_at, ...refund }) => refundEntry(refunded_at, refund)),
   ];
   const ordered = entries.sort((a, b) => a.at.getTime() - b.at.getTime());
   const rows = ordered.map(({ at, ...row }) => ({ date: formatDate(at.toISOString()), ...row }));

@@ -1,4 +1,5 @@
 // When which reminder of an unpaid invoice is due. Nothing here suspends or terminates anything.
+
 import type { DunningStep } from "../schema/dunning.ts";
 import { addDays, daysBetween } from "./dates.ts";
 

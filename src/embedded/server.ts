@@ -138,23 +138,23 @@ async function tryStart(
 /** Rotates the log while the server runs, and cleans up when it has ended. */
 function watchServer(
   cluster: Cluster,
-  part: { child: ChildProcess; exit: Promise<string>; socket_folder: string; log: string },
+  server: { child: ChildProcess; exit: Promise<string>; socket_folder: string; log: string },
 ): StartedServer {
-  const rotation = setInterval(() => void rotateLog(part.log).catch(() => {}), LOG_CHECK_MS);
+  const rotation = setInterval(() => void rotateLog(server.log).catch(() => {}), LOG_CHECK_MS);
   rotation.unref();
-  const ended = part.exit.then(async (reason) => {
+  const ended = server.exit.then(async (reason) => {
     clearInterval(rotation);
     // A server or a folder is left only when the supervisor itself was killed.
     const left = await findRunningServer(cluster.data_directory);
-    if (left?.socket_folder === part.socket_folder) await endServer(cluster.data_directory, left);
-    await removeSocketFolder(part.socket_folder);
+    if (left?.socket_folder === server.socket_folder) await endServer(cluster.data_directory, left);
+    await removeSocketFolder(server.socket_folder);
     return reason;
   });
   return {
-    socket_folder: part.socket_folder,
+    socket_folder: server.socket_folder,
     ended,
     async stop() {
-      part.child.stdin?.end();
+      server.child.stdin?.end();
       await ended;
     },
   };

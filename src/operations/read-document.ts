@@ -16,7 +16,7 @@ import type { ProjectId } from "../store/tenants.ts";
 /** A `stranger` has a link and no token, and sees the email masked. */
 export type Reader = "owner" | "stranger";
 
-/** Needs a snapshot. */
+/** To be called in a snapshot, so that all of it is of one moment. */
 export async function readDocument(
   db: Queryable,
   project: ProjectId,
@@ -24,10 +24,10 @@ export async function readDocument(
   reader: Reader,
 ): Promise<InvoiceDocument> {
   const input = await readInput(db, project, invoice, reader);
-  return invoiceDocument({ ...input, moved: await readMoved(db, project, invoice) });
+  return invoiceDocument({ ...input, settlement: await readSettlement(db, project, invoice) });
 }
 
-/** Of a note and the invoice that it corrects. Needs a snapshot. */
+/** Of a note and the invoice that it corrects; in a snapshot too. */
 export async function readNoteDocument(
   db: Queryable,
   project: ProjectId,
@@ -36,9 +36,9 @@ export async function readNoteDocument(
   reader: Reader,
 ): Promise<InvoiceDocument> {
   const input = await readInput(db, project, invoice, reader);
-  const paid = note.refunded_cents === 0 ? [] : await readRefunds(db, project, invoice.id);
-  const out = paid.filter(({ credit_note_id }) => credit_note_id === note.id);
-  return creditNoteDocument({ ...input, note, refunds: out });
+  const all = note.refunded_cents === 0 ? [] : await readRefunds(db, project, invoice.id);
+  const own = all.filter(({ credit_note_id }) => credit_note_id === note.id);
+  return creditNoteDocument({ ...input, note, refunds: own });
 }
 
 async function readInput(
@@ -46,7 +46,7 @@ async function readInput(
   project: ProjectId,
   invoice: InvoiceWithFees,
   reader: Reader,
-): Promise<Omit<DocumentInput, "moved">> {
+): Promise<Omit<DocumentInput, "settlement">> {
   const issuer = await settings.get(db, project);
   const customer = await customers.get(db, project, invoice.customer_id);
   if (customer === undefined) throw new Error("An invoice always has a customer.");
@@ -85,12 +85,12 @@ export async function readNames(
   };
 }
 
-/** Payments have none to read where nothing was ever paid: refunds are parts of them. */
-async function readMoved(
+/** Most invoices have neither refunds nor credit notes: those are read only where there are some. */
+async function readSettlement(
   db: Queryable,
   project: ProjectId,
   { id, credit_notes_cents }: InvoiceWithFees,
-): Promise<DocumentInput["moved"]> {
+): Promise<DocumentInput["settlement"]> {
   const paid = await payments.listByInvoice(db, project, id);
   const hasRefunds = paid.some(({ refunded_cents }) => refunded_cents > 0);
   return {

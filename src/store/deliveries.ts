@@ -115,7 +115,8 @@ export function claim(db: Queryable, project: ProjectId, room: Room) {
          set held_until = ${DATABASE_NOW} + ${CLAIM}, claim = ${token}
        where q.project_id = ${project} and q.ctid = any(array(select t.ctid from taken t))
       returning q.project_id, q.endpoint_id, q.message_id, q.claim, q.attempt, q.tries)
-    select c.project_id, c.endpoint_id, c.message_id, c.claim, c.attempt, c.tries, e.url, encode(e.secret, 'hex') as secret,
+    select c.project_id, c.endpoint_id, c.message_id, c.claim, c.attempt, c.tries, e.url,
+           encode(e.secret, 'hex') as secret,
            case when e.previous_secret_until > ${DATABASE_NOW}
                 then encode(e.previous_secret, 'hex') end as previous_secret,
            m.event,
@@ -179,7 +180,7 @@ export async function record(
   results: readonly AttemptResult[],
 ): Promise<Recorded[]> {
   const moved = await moveOn(tx, project, results);
-  await insertAttempts(tx, project, pairsOf(results, moved));
+  await insertAttempts(tx, project, attemptsOf(results, moved));
   return moved;
 }
 
@@ -235,7 +236,7 @@ export function recordDelivered(
        where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
       returning q.endpoint_id, q.message_id`);
     const gone = removed.map((row) => ({ ...row, next_retry_at: null }));
-    await insertAttempts(tx, project, pairsOf(results, gone));
+    await insertAttempts(tx, project, attemptsOf(results, gone));
     return removed.length;
   });
 }
@@ -255,7 +256,7 @@ const ATTEMPT = {
 type NewAttempt = { readonly [name in keyof typeof ATTEMPT]: unknown };
 
 /** The results whose queue rows were found, as rows of the log of attempts. */
-function pairsOf(
+function attemptsOf(
   results: readonly AttemptResult[],
   moved: readonly (Recorded & { next_retry_at: string | null })[],
 ): NewAttempt[] {

@@ -23,7 +23,7 @@ const overpaid: Variation = {
     ...{ amount_paid_cents: 12_000, overpaid_cents: 1237 },
     credits: [],
   },
-  moved: { payments: [payment] },
+  settlement: { payments: [payment] },
 };
 
 const kept: Variation = {

@@ -47,7 +47,7 @@ export type Variation = {
   readonly invoice?: Partial<InvoiceWithFees>;
   readonly issuer?: Partial<DocumentInput["issuer"]>;
   readonly customer?: Partial<DocumentInput["customer"]>;
-  readonly moved?: Partial<DocumentInput["moved"]>;
+  readonly settlement?: Partial<DocumentInput["settlement"]>;
 };
 
 export function invoiceOf({ fees = [usage("API calls")], invoice }: Variation): InvoiceWithFees {
@@ -112,7 +112,7 @@ export function inputOf(variation: Variation = {}): DocumentInput {
     },
     invoice: invoiceOf(variation),
     names: NAMES,
-    moved: { payments: [], refunds: [], notes: [], ...variation.moved },
+    settlement: { payments: [], refunds: [], notes: [], ...variation.settlement },
   };
 }
 
