@@ -161,6 +161,14 @@ export function ListOrOne(many: string, { key, one }: Lookup, schema: TSchema) {
   );
 }
 
+/** The query of such a list by code. `says` where the answer to a code needs more words. */
+export function CodeQuery(one: string, says = `Answers {${one}} instead of a list.`) {
+  return Type.Object({
+    code: Type.Optional(Type.String({ description: says })),
+    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
+  });
+}
+
 export const ErrorBody = Type.Object(
   {
     error: Type.Object({

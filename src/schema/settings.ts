@@ -58,28 +58,5 @@ export const Settings = Type.Object(fields, { title: "Settings" });
 export type Settings = Static<typeof Settings>;
 
 /** Spec gap: a field that is left out keeps its value, so that one setting can be put alone. */
-export const SettingsPut = Type.Object(
-  {
-    name: Type.Optional(fields.name),
-    address: Type.Optional(fields.address),
-    city: Type.Optional(fields.city),
-    postal_code: Type.Optional(fields.postal_code),
-    region: Type.Optional(fields.region),
-    country: Type.Optional(fields.country),
-    tax_id: Type.Optional(fields.tax_id),
-    tax_codes: Type.Optional(fields.tax_codes),
-    footer: Type.Optional(fields.footer),
-    invoice_prefix: Type.Optional(fields.invoice_prefix),
-    credit_note_prefix: Type.Optional(fields.credit_note_prefix),
-    payment_url: Type.Optional(fields.payment_url),
-    payment_instructions: Type.Optional(fields.payment_instructions),
-    support_email: Type.Optional(fields.support_email),
-    logo_color: Type.Optional(fields.logo_color),
-    net_payment_days: Type.Optional(fields.net_payment_days),
-    default_currency: Type.Optional(fields.default_currency),
-    late_usage_periods: Type.Optional(fields.late_usage_periods),
-    portal_access: Type.Optional(fields.portal_access),
-  },
-  { "x-at-least-one": true },
-);
+export const SettingsPut = Type.Partial(Type.Object(fields), { "x-at-least-one": true });
 export type SettingsPut = Static<typeof SettingsPut>;

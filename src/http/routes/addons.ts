@@ -6,7 +6,7 @@ import { applyAddOn } from "../../operations/apply-addon.ts";
 import { upsertAddOn } from "../../operations/change-addon.ts";
 import { emit } from "../../operations/emit.ts";
 import { AddOn, AddOnUpsert, AppliedAddOn } from "../../schema/addons.ts";
-import { ListOrOne, OneOf, Uuid, Wrapped } from "../../schema/common.ts";
+import { CodeQuery, ListOrOne, Uuid, Wrapped } from "../../schema/common.ts";
 import * as addons from "../../store/addons.ts";
 import { point, Reply, type Route, read, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
@@ -45,10 +45,7 @@ const list = read({
   description: "Newest first, the live ones. With code the answer is that add-on.",
   scope: "read",
   project: "required",
-  query: Type.Object({
-    code: Type.Optional(Type.String({ description: "Answers {add_on} instead of a list." })),
-    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
-  }),
+  query: CodeQuery("add_on"),
   reply: [200, ListOrOne("add_ons", { key: "code", one: "add_on" }, AddOn)],
   async handle({ db, project, query }) {
     if (query.code === undefined) {

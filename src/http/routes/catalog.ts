@@ -1,10 +1,9 @@
 // Catalog items.
 
-import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { archiveCatalogItem, upsertCatalogItem } from "../../operations/change-catalog.ts";
 import { CatalogItem, CatalogUpsert } from "../../schema/catalog.ts";
-import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
+import { CodeQuery, ListOrOne, Wrapped } from "../../schema/common.ts";
 import * as catalog from "../../store/catalog.ts";
 import { point, Reply, type Route, read, write } from "../route.ts";
 import { byCaller, pathId } from "../views.ts";
@@ -43,10 +42,7 @@ const listItems = read({
   description: "Newest first, the live ones. With code the answer is that item.",
   scope: "read",
   project: "required",
-  query: Type.Object({
-    code: Type.Optional(Type.String({ description: "Answers {catalog_item} instead of a list." })),
-    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
-  }),
+  query: CodeQuery("catalog_item"),
   reply: [200, ListOrOne("catalog_items", { key: "code", one: "catalog_item" }, CatalogItem)],
   async handle({ db, project, query }) {
     if (query.code === undefined) {

@@ -9,7 +9,14 @@ import {
   upsertCoupon,
   withUses,
 } from "../../operations/change-coupon.ts";
-import { CursorPage, CursorQuery, ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
+import {
+  CodeQuery,
+  CursorPage,
+  CursorQuery,
+  ListOrOne,
+  OneOf,
+  Wrapped,
+} from "../../schema/common.ts";
 import {
   AppliedCoupon,
   COUPON_STATUSES,
@@ -57,10 +64,7 @@ const list = read({
   description: "Newest first, the live ones. With code the answer is that coupon.",
   scope: "read",
   project: "required",
-  query: Type.Object({
-    code: Type.Optional(Type.String({ description: "Answers {coupon} instead of a list." })),
-    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
-  }),
+  query: CodeQuery("coupon"),
   reply: [200, ListOrOne("coupons", { key: "code", one: "coupon" }, Coupon)],
   async handle({ db, project, query }) {
     if (query.code === undefined) {

@@ -1,10 +1,9 @@
 // Billable metrics.
 
-import Type from "typebox";
 import { checkMeasure } from "../../domain/metrics.ts";
 import { refuse } from "../../errors.ts";
 import { emit } from "../../operations/emit.ts";
-import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
+import { CodeQuery, ListOrOne, Wrapped } from "../../schema/common.ts";
 import { Metric, MetricCreate, MetricPatch } from "../../schema/metrics.ts";
 import * as metrics from "../../store/metrics.ts";
 import * as priceOverrides from "../../store/price-overrides.ts";
@@ -52,10 +51,7 @@ const listMetrics = read({
   description: "Newest first, the live ones. With code the answer is that metric.",
   scope: "read",
   project: "required",
-  query: Type.Object({
-    code: Type.Optional(Type.String({ description: "Answers {metric} instead of a list." })),
-    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
-  }),
+  query: CodeQuery("metric"),
   reply: [200, ListOrOne("metrics", { key: "code", one: "metric" }, Metric)],
   async handle({ db, project, query }) {
     if (query.code === undefined) {

@@ -1,10 +1,9 @@
 // Plans and the charges on them.
 
-import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { archivePlan } from "../../operations/archive-plan.ts";
 import { addCharge, createPlan, patchPlan } from "../../operations/change-plan.ts";
-import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
+import { CodeQuery, ListOrOne, Wrapped } from "../../schema/common.ts";
 import { Charge, ChargeInput, Plan, PlanCreate, PlanPatch } from "../../schema/plans.ts";
 import * as plans from "../../store/plans.ts";
 import { point, type Route, read, write } from "../route.ts";
@@ -63,12 +62,7 @@ const list = read({
     "Newest first, the live ones, with their charges. With code the answer is that plan.",
   scope: "read",
   project: "required",
-  query: Type.Object({
-    code: Type.Optional(
-      Type.String({ description: "Answers {plan}: the live one, else the newest archived one." }),
-    ),
-    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
-  }),
+  query: CodeQuery("plan", "Answers {plan}: the live one, else the newest archived one."),
   reply: [200, ListOrOne("plans", { key: "code", one: "plan" }, Plan)],
   async handle({ db, project, query }) {
     if (query.code !== undefined) {

@@ -1,9 +1,8 @@
 // Taxes.
 
-import Type from "typebox";
 import { refuse } from "../../errors.ts";
 import { emit } from "../../operations/emit.ts";
-import { ListOrOne, OneOf, Wrapped } from "../../schema/common.ts";
+import { CodeQuery, ListOrOne, Wrapped } from "../../schema/common.ts";
 import { Tax, TaxUpsert } from "../../schema/taxes.ts";
 import * as taxes from "../../store/taxes.ts";
 import { point, Reply, type Route, read, write } from "../route.ts";
@@ -45,10 +44,7 @@ const list = read({
   description: "Newest first, the live ones. With code the answer is that tax.",
   scope: "read",
   project: "required",
-  query: Type.Object({
-    code: Type.Optional(Type.String({ description: "Answers {tax} instead of a list." })),
-    archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
-  }),
+  query: CodeQuery("tax"),
   reply: [200, ListOrOne("taxes", { key: "code", one: "tax" }, Tax)],
   async handle({ db, project, query }) {
     if (query.code === undefined) {
