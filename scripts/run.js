@@ -19,9 +19,9 @@ import { dirname, join, relative } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-const [major = 0] = process.versions.node.split(".").map(Number);
-if (major < 20) {
-  console.error(`dues needs Node 20 or newer, this is ${process.versions.node}.`);
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 20 || (major === 20 && minor < 15)) {
+  console.error(`dues needs Node 20.15 or newer, this is ${process.versions.node}.`);
   process.exit(1);
 }
 
