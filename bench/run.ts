@@ -6,6 +6,7 @@
 import { parseArgs } from "node:util";
 import { benchCallers } from "./callers.ts";
 import { benchClose } from "./close.ts";
+import { benchGrow } from "./cluster/grow.ts";
 import { benchMove } from "./cluster/move.ts";
 import { benchOverhead } from "./cluster/overhead.ts";
 import { benchProjects } from "./cluster/projects.ts";
@@ -53,6 +54,7 @@ const onCluster: Readonly<Record<string, Bench>> = {
   writers: benchWriters,
   projects: benchProjects,
   move: benchMove,
+  grow: benchGrow,
 };
 
 /** Long ones, asked for by name. */

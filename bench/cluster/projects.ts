@@ -60,7 +60,7 @@ export const benchProjects: Bench = async ({ quick }) => {
   const found = { plain: [] as Costs[], cluster: [] as Costs[] };
   for (const size of sizes) {
     for (const open of [openPlain, openCluster]) {
-      const stage = await open(servers, (empty) => fill(empty, size));
+      const stage = await open(servers, (empty) => fillProjects(empty, size));
       try {
         process.stdout.write(`\nprojects: ${figure(size)}, ${stage.kind}\n`);
         found[stage.kind].push(await costsOf(stage, seconds));
@@ -85,7 +85,7 @@ function figuresOf(kind: string, sizes: readonly number[], costs: readonly Costs
 }
 
 /** One project by the service's own acts, and copies of its rows for the others. */
-async function fill(stage: Stage, count: number): Promise<void> {
+export async function fillProjects(stage: Stage, count: number): Promise<void> {
   const { db, profile } = stage;
   const start = monthsAgo(0);
   await openBooks(stage, start);

@@ -63,8 +63,9 @@ export async function openPlain(servers: Servers, fill: Fill): Promise<NodeStage
   }
 }
 
-export async function openCluster(servers: Servers, fill: Fill): Promise<NodeStage> {
-  const { nodes, drop } = await emptyCluster(servers);
+/** The last `later` workers have their database, and are not part of the cluster yet. */
+export async function openCluster(servers: Servers, fill: Fill, later = 0): Promise<NodeStage> {
+  const { nodes, drop } = await emptyCluster(servers, later);
   const stage = await furnish(nodes[0], drop);
   try {
     await fill(stage);
@@ -118,16 +119,18 @@ async function newDatabases([first, ...others]: Servers): Promise<Databases> {
   };
 }
 
-/** Databases that are a cluster without a table. */
-export async function emptyCluster(servers: Servers): Promise<Databases> {
+/** Databases that are a cluster without a table; the last `later` workers may join it. */
+export async function emptyCluster(servers: Servers, later = 0): Promise<Databases> {
   const databases = await newDatabases(servers);
   const [coordinator, ...workers] = databases.nodes;
   for (const node of databases.nodes) await administer(node, "create extension citus");
   await administer(coordinator, `select citus_set_coordinator_host(${addressOf(coordinator)})`);
-  for (const worker of workers) {
-    await administer(coordinator, `select citus_add_node(${addressOf(worker)})`);
-  }
+  for (const worker of workers.slice(0, workers.length - later)) await join(coordinator, worker);
   return databases;
+}
+
+export function join(coordinator: Connection, worker: Connection): Promise<void> {
+  return administer(coordinator, `select citus_add_node(${addressOf(worker)})`);
 }
 
 /** Nodes reach one another as we reach them: by the host and port of the URL. */
