@@ -85,7 +85,7 @@ export async function readNames(
   };
 }
 
-/** Most invoices have neither refunds nor credit notes: those are read only where there are some. */
+/** Refunds and credit notes, which few invoices have, are read only where there are some. */
 async function readSettlement(
   db: Queryable,
   project: ProjectId,

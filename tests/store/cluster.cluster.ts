@@ -337,7 +337,7 @@ const LATER = {
   version: 9_001,
   name: "9001_later.sql",
   text: `
-    create table coupons (
+    create table badges (
       project_id uuid not null references projects,
       id uuid not null,
       customer_id uuid not null,
@@ -346,8 +346,8 @@ const LATER = {
     );
     create table regions (code text primary key);
     insert into regions values ('eu'), ('us');
-    alter table customers add column region text;
-    alter table customers add constraint customers_region_check check (region <> '');
+    alter table customers add column branch text;
+    alter table customers add constraint customers_branch_check check (branch <> '');
     alter table projects add constraint projects_name_check check (name <> '-');
     drop function try_lock(uuid, text);
     create function try_lock(scope uuid, key text, wide boolean) returns boolean
@@ -361,7 +361,7 @@ describe("a later migration", () => {
     const all = [...(await listMigrations()), LATER];
     expect(await migrate(cluster.connection, all)).toEqual([LATER.name]);
     const places = await placesOf(cluster.connection);
-    expect(places).toContainEqual({ name: "coupons", kind: "distributed", by: "project_id" });
+    expect(places).toContainEqual({ name: "badges", kind: "distributed", by: "project_id" });
     expect(places.find(({ name }) => name === "regions")?.kind).toBe("reference");
     const schema = await schemaOf(cluster.connection);
     for (const worker of cluster.workers) {
@@ -370,7 +370,7 @@ describe("a later migration", () => {
       expect((await countsOf(worker)).regions).toBe(2);
     }
     const wanted =
-      "coupons coupons_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id)";
+      "badges badges_project_id_customer_id_fkey FOREIGN KEY (project_id, customer_id)";
     expect(schema.filter((text) => text.startsWith(wanted))).toHaveLength(1);
     const delegated = await ask(
       cluster.connection,
