@@ -150,7 +150,7 @@ const CORRUPTIONS: readonly Corruption[] = [
     "a note credits a cent of tax too much",
     FREE_NOTES,
     `update credit_notes set taxes = jsonb_set(taxes, '{0,tax_cents}',
-            to_jsonb((taxes -> 0 ->> 'tax_cents')::int + 1)) where taxes <> '[]'`,
+            ((taxes -> 0 ->> 'tax_cents')::int + 1)::text::jsonb) where taxes <> '[]'`,
   ],
   [
     "an invoice less its notes is the invoice of what is left",

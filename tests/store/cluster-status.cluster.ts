@@ -71,13 +71,13 @@ test("what is not distributed is named", async () => {
   await fill();
   await admin(
     cluster.connection,
-    `create table coupons (code text primary key);
+    `create table badges (code text primary key);
      drop function try_lock(uuid, text);
      create function try_lock(scope uuid, key text) returns boolean
      language plpgsql as $$ begin return true; end $$;`,
   );
   const status = await statusAt();
-  expect(status.local_tables).toEqual(["coupons"]);
+  expect(status.local_tables).toEqual(["badges"]);
   expect(status.local_functions).toEqual(["try_lock(uuid,text)"]);
   expect(status.problems.map(({ code }) => code)).toContain("not_distributed");
 });

@@ -119,7 +119,10 @@ test("a backup that is taken while rows are written has one state of each projec
     const [sums] = await onClient(plain.connection, async (client) => {
       const { rows } = await client.query(`
         select (select count(*) from usage_events where unbillable is null)::text as counted,
-               (select sum(events) from usage_days)::text as summed`);
+               (select sum(events)
+                  from (select events from usage_days
+                         union all
+                        select events from usage_parts) as sums)::text as summed`);
       return rows;
     });
     expect(sums.counted).toBe(sums.summed);
