@@ -45,7 +45,7 @@ test("a server that says nothing is given up in time", async () => {
 
 test("what the server refuses is said in its own words", async () => {
   const { connection, drop } = await emptyDatabase();
-  const url = databaseUrl(connection).replace(/\/[^/?]*\?/, "/no_such_database?");
+  const url = databaseUrl(connection).replace(/\/[^/?]*(\?|$)/, "/no_such_database$1");
   expect(await failure(url)).toMatch(
     /^The database of DATABASE_URL \(.*\/no_such_database\) did not let us in: .*does not exist/,
   );
