@@ -38,7 +38,7 @@ import {
 
 const START = new Date("2026-01-01T00:00:00.000Z");
 /** The project stands still there, so that the open period is the same whenever this runs. */
-const NOW = new Date("2026-01-31T12:00:00.000Z");
+const NOW = new Date("2026-01-30T12:00:00.000Z");
 const ROUNDS = 3;
 const SECONDS = 2;
 const QUICK_SECONDS = 0.5;
