@@ -16,8 +16,8 @@ const COLUMNS: Sql = sql`n.id, ${numberText("n")} as number, n.invoice_id,
   n.total_cents, n.offset_cents, n.refund_cents, n.refunded_cents, n.credit_cents, n.reason, n.memo,
   n.issuing_date, n.created_at, n.taxes, n.lines`;
 
-function table(project: ProjectId): Sql {
-  return sql`credit_notes n
+function joinInvoice(project: ProjectId): Sql {
+  return sql`
       join invoices i on i.project_id = ${project} and i.id = n.invoice_id`;
 }
 
@@ -56,7 +56,7 @@ export async function insert(tx: Tx, project: ProjectId, n: NewCreditNote, now: 
 export function get(db: Queryable, project: ProjectId, id: string) {
   return db.maybeOne<CreditNoteRow>(sql`
     select ${COLUMNS}
-      from ${table(project)}
+      from credit_notes n ${joinInvoice(project)}
      where n.project_id = ${project} and n.id = ${id}`);
 }
 
@@ -65,7 +65,7 @@ export async function getByNumber(db: Queryable, project: ProjectId, number: str
   if (parsed === undefined) return undefined;
   return db.maybeOne<CreditNoteRow>(sql`
     select ${COLUMNS}
-      from ${table(project)}
+      from credit_notes n ${joinInvoice(project)}
      where n.project_id = ${project} and n.number_year = ${parsed.year}
        and n.number_seq = ${parsed.seq} and n.prefix = ${parsed.prefix}`);
 }
@@ -73,7 +73,7 @@ export async function getByNumber(db: Queryable, project: ProjectId, number: str
 export function listByInvoice(db: Queryable, project: ProjectId, invoice_id: string) {
   return db.many<CreditNoteRow>(sql`
     select ${COLUMNS}
-      from ${table(project)}
+      from credit_notes n ${joinInvoice(project)}
      where n.project_id = ${project} and n.invoice_id = ${invoice_id}
      order by n.id`);
 }
@@ -116,7 +116,8 @@ export function list(
     db,
     {
       columns: COLUMNS,
-      from: table(project),
+      from: sql`credit_notes n`,
+      joined: joinInvoice(project),
       where,
       project: sql`n.project_id`,
       order: [{ column: sql`n.id`, type: sql`uuid` }],

@@ -335,6 +335,8 @@ export function list(
   filter: DeliveryFilter,
   request: PageRequest,
 ) {
+  const attempts = sql`webhook_attempts a`;
+  const messages = sql`join webhook_messages m on m.project_id = ${project} and m.id = a.message_id`;
   const where: Sql[] = [sql`a.project_id = ${project}`];
   if (filter.endpoint_id) where.push(sql`a.endpoint_id = ${filter.endpoint_id}`);
   if (filter.status) where.push(sql`a.status = ${filter.status}`);
@@ -345,8 +347,8 @@ export function list(
       columns: sql`a.id, a.endpoint_id, a.message_id, m.event, a.attempt, a.status, a.http_status,
         a.error, a.duration_ms, a.response_excerpt, m.body, a.next_retry_at,
         a.created_at`,
-      from: sql`webhook_attempts a
-        join webhook_messages m on m.project_id = ${project} and m.id = a.message_id`,
+      from: filter.event === undefined ? attempts : sql`${attempts} ${messages}`,
+      ...(filter.event === undefined && { joined: messages }),
       where,
       project: sql`a.project_id`,
       order: [{ column: sql`a.id`, type: sql`uuid` }],

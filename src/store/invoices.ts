@@ -51,8 +51,8 @@ export type ShownRow = InvoiceRow & {
 
 const SHOWN: Sql = sql`${COLUMNS}, p.payment_url as url_template,
   c.external_id as customer_external_id`;
-function shownTable(project: ProjectId): Sql {
-  return sql`invoices i
+function joinCustomer(project: ProjectId): Sql {
+  return sql`
       join projects p on p.id = ${project}
       join customers c on c.project_id = ${project} and c.id = i.customer_id`;
 }
@@ -60,7 +60,7 @@ function shownTable(project: ProjectId): Sql {
 export function get(db: Queryable, project: ProjectId, id: string) {
   return db.maybeOne<ShownRow>(sql`
     select ${SHOWN}
-      from ${shownTable(project)}
+      from invoices i ${joinCustomer(project)}
      where i.project_id = ${project} and i.id = ${id}`);
 }
 
@@ -69,7 +69,7 @@ export async function getByNumber(db: Queryable, project: ProjectId, number: str
   if (parsed === undefined) return undefined;
   return db.maybeOne<ShownRow>(sql`
     select ${SHOWN}
-      from ${shownTable(project)}
+      from invoices i ${joinCustomer(project)}
      where i.project_id = ${project} and i.number_year = ${parsed.year}
        and i.number_seq = ${parsed.seq} and i.prefix = ${parsed.prefix}`);
 }
@@ -119,7 +119,8 @@ export function list(
     db,
     {
       columns: SHOWN,
-      from: shownTable(project),
+      from: sql`invoices i`,
+      joined: joinCustomer(project),
       where,
       project: sql`i.project_id`,
       order: [{ column: sql`i.id`, type: sql`uuid` }],

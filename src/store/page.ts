@@ -25,8 +25,13 @@ export type PageResult<T> = {
 
 export type ListQuery = {
   readonly columns: Sql;
-  /** Table with its alias and joins. */
+  /** Table with its alias, and joins that `where` needs. */
   readonly from: Sql;
+  /**
+   * Joins that only add columns, one row of theirs to each. Without them an offset and a count read
+   * an index alone: with them offset 100,000 took 177 instead of 17 ms.
+   */
+  readonly joined?: Sql;
   readonly where: readonly Sql[];
   /** The project's column, first in every index that orders a list. */
   readonly project: Sql;
@@ -34,6 +39,8 @@ export type ListQuery = {
   readonly order: readonly { readonly column: Sql; readonly type: Sql }[];
   readonly ascending?: boolean;
 };
+
+const NOTHING: Sql = sql``;
 
 /** One more row than asked tells whether there are more. */
 export async function page<T>(
@@ -44,7 +51,7 @@ export async function page<T>(
   const where = [...list.where, ...startOf(list, request)];
   const rows = await db.many<T & { page_keys: string[] }>(sql`
     select ${list.columns}, array[${each(list, ({ column }) => sql`${column}::text`)}] as page_keys
-      from ${list.from}
+      from ${list.from} ${list.joined ?? NOTHING}
      where ${join(where, " and ")}
      order by ${orderOf(list)}
      limit ${request.limit + 1}`);

@@ -269,8 +269,8 @@ export function listPayments(
     {
       columns: sql`p.id, ${NUMBER} as invoice_number, p.amount_cents, p.refunded_cents, p.currency,
         p.provider, p.status, p.paid_at`,
-      from: sql`payments p
-      join invoices i on i.project_id = ${project} and i.id = p.invoice_id`,
+      from: sql`payments p`,
+      joined: sql`join invoices i on i.project_id = ${project} and i.id = p.invoice_id`,
       where: [sql`p.project_id = ${project}`, sql`p.customer_id = ${customer_id}`],
       project: sql`p.project_id`,
       order: [{ column: sql`p.id`, type: sql`uuid` }],

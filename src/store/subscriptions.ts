@@ -62,19 +62,16 @@ const COLUMNS: Sql = sql`s.id, s.external_id, s.customer_id, s.plan_id, s.status
 
 const NAMED_COLUMNS: Sql = sql`${COLUMNS}, p.code as plan_code,
   c.external_id as customer_external_id`;
-/** Outer joins, so that counting a list need not look at customers and plans at all. */
-function namedTable(project: ProjectId): Sql {
-  return sql`subscriptions s
-      left join customers c on c.project_id = ${project} and c.id = s.customer_id
-      left join plans p on p.project_id = ${project} and p.id = s.plan_id`;
+/** Each table by the project itself: a cluster that had to follow it would ask all nodes. */
+function joinNames(project: ProjectId): Sql {
+  return sql`
+      join customers c on c.project_id = ${project} and c.id = s.customer_id
+      join plans p on p.project_id = ${project} and p.id = s.plan_id`;
 }
 
 export const BILLED_COLUMNS: Sql = sql`${NAMED_COLUMNS}, c.name as customer_name, c.email as customer_email`;
-/** Each table by the project itself: a cluster that had to follow it would ask all nodes. */
 export function billedTable(project: ProjectId): Sql {
-  return sql`subscriptions s
-      join customers c on c.project_id = ${project} and c.id = s.customer_id
-      join plans p on p.project_id = ${project} and p.id = s.plan_id`;
+  return sql`subscriptions s ${joinNames(project)}`;
 }
 
 /** With a period that is open, or a first one to come. */
@@ -94,7 +91,7 @@ function refCondition(ref: string): Sql {
 export function get(db: Queryable, project: ProjectId, ref: string) {
   return db.maybeOne<NamedSubscription>(sql`
     select ${NAMED_COLUMNS}
-      from ${namedTable(project)}
+      from subscriptions s ${joinNames(project)}
      where s.project_id = ${project} and ${refCondition(ref)}
      order by ${LIVE} desc, s.id desc
      limit 1`);
@@ -168,7 +165,8 @@ export function list(
     db,
     {
       columns: NAMED_COLUMNS,
-      from: namedTable(project),
+      from: sql`subscriptions s`,
+      joined: joinNames(project),
       where,
       project: sql`s.project_id`,
       order: [{ column: sql`s.id`, type: sql`uuid` }],

@@ -213,8 +213,8 @@ const EVENT_COLUMNS: Sql = sql`coalesce(e.transaction_id, e.key::text) as transa
   e.subscription_id, m.code, e.value, e.at as timestamp, coalesce(e.properties, '{}') as properties,
   e.received_at, case when e.unbillable is null then 'billable' else 'unbillable' end as state,
   e.unbillable as reason`;
-function eventTable(project: ProjectId): Sql {
-  return sql`usage_events e
+function joinMetric(project: ProjectId): Sql {
+  return sql`
       join metrics m on m.project_id = ${project} and m.id = e.metric_id`;
 }
 
@@ -230,7 +230,8 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
     db,
     {
       columns: EVENT_COLUMNS,
-      from: eventTable(project),
+      from: sql`usage_events e`,
+      joined: joinMetric(project),
       where,
       project: sql`e.project_id`,
       order: [
@@ -246,7 +247,7 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
 export function getByTransaction(db: Queryable, project: ProjectId, transaction_id: string) {
   return db.maybeOne<UsageEvent>(sql`
     select ${EVENT_COLUMNS}
-      from ${eventTable(project)}
+      from usage_events e ${joinMetric(project)}
      where e.project_id = ${project} and e.key = ${usageKey(transaction_id)}
        and coalesce(e.transaction_id, e.key::text) = ${transaction_id}`);
 }
