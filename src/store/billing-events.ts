@@ -51,9 +51,9 @@ export async function list(
   ascending: boolean,
 ) {
   const where: Sql[] = [sql`project_id = ${project}`];
-  if (filter.resource_type) where.push(sql`resource_type = ${filter.resource_type}`);
+  if (filter.resource_type !== undefined) where.push(sql`resource_type = ${filter.resource_type}`);
   if (filter.resource_id) where.push(sql`resource_id = ${filter.resource_id}`);
-  if (filter.event_type) where.push(sql`event_type = ${filter.event_type}`);
+  if (filter.event_type !== undefined) where.push(sql`event_type = ${filter.event_type}`);
   if (filter.actor_token_id) where.push(sql`actor_token_id = ${filter.actor_token_id}`);
   if (filter.since) where.push(sql`created_at >= ${filter.since}`);
   return page<BillingEvent>(

@@ -109,7 +109,7 @@ export function list(
 ) {
   const where: Sql[] = [sql`n.project_id = ${project}`];
   if (filter.invoice_id) where.push(sql`n.invoice_id = ${filter.invoice_id}`);
-  if (filter.customer_id) {
+  if (filter.customer_id !== undefined) {
     where.push(matchesCustomer(project, filter.customer_id, sql`n.customer_id`));
   }
   return page<CreditNoteRow>(

@@ -340,7 +340,7 @@ export function list(
   const where: Sql[] = [sql`a.project_id = ${project}`];
   if (filter.endpoint_id) where.push(sql`a.endpoint_id = ${filter.endpoint_id}`);
   if (filter.status) where.push(sql`a.status = ${filter.status}`);
-  if (filter.event) where.push(sql`m.event = ${filter.event}`);
+  if (filter.event !== undefined) where.push(sql`m.event = ${filter.event}`);
   return page<DeliveryRow>(
     db,
     {

@@ -157,7 +157,7 @@ export function list(
   if (filter.customer) where.push(filter.customer);
   if (filter.status) where.push(sql`s.status = ${filter.status}`);
   if (filter.plan_id) where.push(sql`s.plan_id = ${filter.plan_id}`);
-  if (filter.external_id) where.push(sql`s.external_id = ${filter.external_id}`);
+  if (filter.external_id !== undefined) where.push(sql`s.external_id = ${filter.external_id}`);
   // Written out, so that the index of those that are set aside serves it.
   if (filter.billing_error === "1") where.push(sql`s.set_aside_reason is not null`);
   if (filter.billing_error === "0") where.push(sql`s.set_aside_reason is null`);

@@ -152,8 +152,10 @@ const listApplied = read({
     const { customer_id, status } = query;
     const about = { customer_id, status };
     const cursors = new Cursors(context.secret_key, project, "applied_coupons", about);
-    const customer = customer_id && { customer: matchesCustomer(project, customer_id) };
-    const filter = { ...customer, status };
+    const filter = {
+      ...(customer_id !== undefined && { customer: matchesCustomer(project, customer_id) }),
+      status,
+    };
     const found = await coupons.listApplied(db, project, filter, cursors.page(query));
     const shown = await withUses(db, project, found.rows);
     const { has_more, total_count, position } = found;

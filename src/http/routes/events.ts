@@ -159,9 +159,13 @@ const list = read({
         "Name a subscription_id, or ask for state=unbillable.",
       );
     }
-    const subscription = subscription_id && (await subscriptions.get(db, project, subscription_id));
+    const subscription =
+      subscription_id === undefined
+        ? undefined
+        : await subscriptions.get(db, project, subscription_id);
     const metric = code === undefined ? undefined : await metrics.getByCode(db, project, code);
-    const unknown = (subscription_id && !subscription) || (code !== undefined && !metric);
+    const unknown =
+      (subscription_id !== undefined && !subscription) || (code !== undefined && !metric);
     if (unknown) return { events: [], cursor: null, has_more: false };
     const cursors = new Cursors(context.secret_key, project, "events", {
       subscription_id,

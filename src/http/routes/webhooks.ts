@@ -206,7 +206,7 @@ const listDeliveries = read({
     const filter = {
       ...(endpoint_id && { endpoint_id }),
       ...(status && { status }),
-      ...(event && { event }),
+      ...(event !== undefined && { event }),
     };
     const cursors = new Cursors(context.secret_key, project, "webhook-deliveries", filter);
     const found = await deliveries.list(db, project, filter, cursors.page(query));
