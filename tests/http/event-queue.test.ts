@@ -1,13 +1,16 @@
 // Events that wait for a database that hangs: each is answered in time, and a node that hangs does
-// not take the places of the others.
+// not take the places of the others. Behind a slow one they wait for each other.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { EventQueue } from "../../src/http/event-queue.ts";
 import type { Db } from "../../src/store/db.ts";
 import { ONE_NODE } from "../../src/store/placement.ts";
+import type { Sql } from "../../src/store/sql.ts";
 import { getSettings, type ProjectSettings } from "../../src/store/tenants.ts";
 import { type App, startApp } from "../support/app.ts";
 import { fakePlacement } from "../support/fake-placement.ts";
+import { makeMetric, makePlan, makeSubscription } from "../support/records.ts";
 
 const ANSWERED_MS = 5_000;
 const AWAY = { code: "unavailable", status: 503 };
@@ -79,4 +82,83 @@ test("a node that hangs leaves writers to the others", async () => {
     expect(await timed(queue.push(settings, event(`fine-${n}`), NOW))).toBeLessThan(2_000);
   }
   await Promise.all(hanging);
+});
+
+describe("when a write takes long", () => {
+  const TOOK_MS = 20;
+  /** How many events each write had. */
+  let writes: number[];
+  let queue: EventQueue;
+  let send: () => Promise<unknown>;
+
+  beforeAll(async () => {
+    const metric = await makeMetric(app, { aggregation_type: "count", field_name: null });
+    const plan = await makePlan(app);
+    const subscription = await makeSubscription(app, { plan_id: plan.id });
+    let sent = 0;
+    send = () => {
+      const transaction_id = `slow-${sent++}`;
+      const named = { subscription_id: subscription.id, code: metric.code, properties: {} };
+      return queue.push(settings, { transaction_id, ...named }, app.context.clock.now());
+    };
+    queue = new EventQueue(app.context.db, ONE_NODE);
+    await send();
+  });
+  beforeEach(() => {
+    writes = [];
+    queue = new EventQueue(slow(), ONE_NODE);
+  });
+
+  function slow(): Db {
+    const { db } = app.context;
+    const slowed: Db = {
+      portal_auto_invalidate: false,
+      many: (query) => db.many(query),
+      maybeOne: (query) => db.maybeOne(query),
+      one: (query) => db.one(query),
+      run: (query) => db.run(query),
+      tx: (work) => db.tx(work),
+      snapshot: (work) => db.snapshot(work),
+      async alone<T>(query: Sql) {
+        const rows = query.values.find((value) => String(value).startsWith("[{"));
+        writes.push(JSON.parse(String(rows)).length);
+        await delay(TOOK_MS);
+        return db.alone<T>(query);
+      },
+      forProject: () => slowed,
+      forEveryNode: () => slowed,
+    };
+    return slowed;
+  }
+
+  /** With a moment between an answer and the next event, as over a network. */
+  async function times(count: number): Promise<void> {
+    for (let n = 0; n < count; n++) {
+      await send();
+      await delay(1);
+    }
+  }
+
+  test("callers who were answered are in the next batch with those who waited", async () => {
+    const four = () => Array.from({ length: 4 }, () => times(10));
+    const first = four();
+    await expect.poll(() => writes, { interval: 1 }).toEqual([4]);
+    await Promise.all([...first, ...four()]);
+    expect(writes.reduce((sum, count) => sum + count)).toBe(80);
+    expect(writes.filter((count) => count === 8).length).toBeGreaterThan(2);
+  });
+
+  test("who sends alone waits for nobody", async () => {
+    await times(3);
+    const next = send();
+    for (let n = 0; n < 3; n++) await turn();
+    expect(writes).toEqual([1, 1, 1, 1]);
+    await next;
+  });
+
+  test("callers who do not come back are not waited for", async () => {
+    await Promise.all([send(), send(), send()]);
+    expect(await timed(send())).toBeLessThan(ANSWERED_MS / 2);
+    expect(writes).toEqual([3, 1]);
+  });
 });
