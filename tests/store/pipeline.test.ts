@@ -43,6 +43,17 @@ test("who comes one after the other never waits behind a slow one", async () => 
   await slow;
 });
 
+test("who reads alone stays on a connection that is open, also when another one broke", async () => {
+  const backend = async () =>
+    (await point.one<{ pid: number }>(sql`select pg_backend_pid() as pid`)).pid;
+  const [first, second] = await Promise.all([backend(), backend()]);
+  expect(second).not.toBe(first);
+  expect(await backend()).toBe(first);
+  await pool.run(sql`select pg_terminate_backend(${first}::integer)`);
+  await expect.poll(() => backend().catch(() => first)).toBe(second);
+  for (let n = 0; n < 5; n++) expect(await backend()).toBe(second);
+});
+
 test("one that fails is told so, and those before and behind it are not", async () => {
   const asked = await Promise.allSettled([
     number(1),
