@@ -1,9 +1,11 @@
 // PDFs are made by a thread: the same document once, a bounded queue, and callers who do not wait.
 
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { InvoiceDocument } from "../../src/domain/documents.ts";
 import { Refusal } from "../../src/errors.ts";
 import { PdfMaker } from "../../src/http/pdf-maker.ts";
+import { slowness } from "../support/processes.ts";
 
 const A4 = { size: "a4" } as const;
 
@@ -46,16 +48,18 @@ describe("the thread of PDFs", () => {
       last = now;
     }, 5);
     const asked = Array.from({ length: 40 }, (_, i) => pdfs.make(documentOf(`N-${i}`), A4));
-    const results = await Promise.allSettled(asked);
+    const refused: unknown[] = [];
+    for (const one of asked) one.catch((reason) => refused.push(reason));
+    await turn();
+    // Those that wait too long on a busy machine are refused later.
+    expect(refused).toHaveLength(40 - 16);
+    await Promise.allSettled(asked);
     clearInterval(timer);
-    const refused = results.filter(({ status }) => status === "rejected");
-    expect(refused.length).toBe(40 - 16);
-    for (const result of refused) {
-      const { reason } = result as PromiseRejectedResult;
+    for (const reason of refused) {
       expect(reason).toBeInstanceOf(Refusal);
-      expect([reason.status, reason.headers]).toEqual([503, { "retry-after": "1" }]);
+      expect(reason).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
     }
-    expect(longest_ms).toBeLessThan(250);
+    expect(longest_ms).toBeLessThan(250 * slowness());
   });
 
   test("makes a document once, for all who ask meanwhile and after", async () => {
