@@ -34,6 +34,13 @@ function run(...words: string[]): Promise<{ code: unknown; err: string }> {
   });
 }
 
+test.each(["18.20.8", "20.14.0"])("Node %s is told to be too old", async (node) => {
+  const older = `Object.defineProperty(process, "versions", {
+    value: { ...process.versions, node: "${node}" } })`;
+  const { code, err } = await run("--import", `data:text/javascript,${older}`, "scripts/run.js");
+  expect([code, err]).toEqual([1, `dues needs Node 20.15 or newer, this is ${node}.\n`]);
+});
+
 test.each([
   ["npm start", ["scripts/run.js", "serve"]],
   ["npx dues", ["bin/dues.js", "--version"]],
