@@ -1,4 +1,4 @@
-// How the tests run: two files at a time, on one PostgreSQL that the run starts itself.
+// How the tests run: three files at a time, on one PostgreSQL that the run starts itself.
 
 import { defineConfig } from "vitest/config";
 
@@ -19,7 +19,8 @@ export default defineConfig({
     testTimeout: cluster ? 120_000 : 30_000,
     hookTimeout: cluster ? 180_000 : 60_000,
     pool: "forks",
-    maxWorkers: 2,
+    // One more than the cores of a small machine: many tests wait for processes and deadlines.
+    maxWorkers: cluster ? 2 : 3,
     // No test replaces a module, so files may share what they import.
     isolate: false,
   },
