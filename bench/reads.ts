@@ -37,7 +37,10 @@ import {
 } from "./stage.ts";
 
 const START = new Date("2026-01-01T00:00:00.000Z");
-/** The project stands still there, so that the open period is the same whenever this runs. */
+/**
+ * The project stands still there, so that the open period is the same whenever this runs. Less than
+ * thirty days after START, whose invoices are to be in the analytics.
+ */
 const NOW = new Date("2026-01-30T12:00:00.000Z");
 const ROUNDS = 3;
 const SECONDS = 2;
