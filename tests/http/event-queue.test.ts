@@ -1,5 +1,5 @@
 // Events that wait for a database that hangs: each is answered in time, and a node that hangs does
-// not take the places of the others. Behind a slow one they wait for each other.
+// not take the places of the others. On a cluster they wait for each other.
 
 import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -106,7 +106,7 @@ describe("when a write takes long", () => {
   });
   beforeEach(() => {
     writes = [];
-    queue = new EventQueue(slow(), ONE_NODE);
+    queue = new EventQueue(slow(), fakePlacement(2));
   });
 
   function slow(): Db {
@@ -139,13 +139,24 @@ describe("when a write takes long", () => {
     }
   }
 
-  test("callers who were answered are in the next batch with those who waited", async () => {
+  /** Four callers while four others are written. */
+  async function inTwoHalves(): Promise<void> {
     const four = () => Array.from({ length: 4 }, () => times(10));
     const first = four();
     await expect.poll(() => writes, { interval: 1 }).toEqual([4]);
     await Promise.all([...first, ...four()]);
     expect(writes.reduce((sum, count) => sum + count)).toBe(80);
+  }
+
+  test("on a cluster who was answered is in the next batch with those who waited", async () => {
+    await inTwoHalves();
     expect(writes.filter((count) => count === 8).length).toBeGreaterThan(2);
+  });
+
+  test("on one PostgreSQL those who waited are written while the others send", async () => {
+    queue = new EventQueue(slow(), ONE_NODE);
+    await inTwoHalves();
+    expect(Math.max(...writes)).toBeLessThan(8);
   });
 
   test("who sends alone waits for nobody", async () => {
