@@ -95,8 +95,8 @@ const KEEP_ALIVE_MS = 5_000;
 /** How long an idle connection may take to answer once another one has gone silent. */
 const IDLE_ANSWER_MS = 1_000;
 
-// Days stay text, integers come as numbers when they are safe, exact numerics stay text.
-const types = {
+/** Days stay text, integers come as numbers when they are safe, exact numerics stay text. */
+export const TYPES = {
   getTypeParser(oid: number, format?: "text" | "binary") {
     if (format !== "binary") {
       if (oid === pg.types.builtins.INT8) return safeInteger;
@@ -125,7 +125,7 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    types,
+    types: TYPES,
   };
 }
 

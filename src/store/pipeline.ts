@@ -14,11 +14,14 @@ import {
   type PoolOptions,
 } from "./db.ts";
 import { asUnavailable, codeOf } from "./failures.ts";
+import { PreparedRead } from "./prepared-read.ts";
 import { giveUp, SilenceWatch, streamOf } from "./silence.ts";
-import { type Sql, statementName } from "./sql.ts";
+import type { Sql } from "./sql.ts";
 
 /** The server cancelled the statement: it ran for too long. */
 const CANCELLED = "57014";
+
+type Answer = { readonly read: PreparedRead; readonly count: number };
 
 export class Pipeline implements PointReads {
   readonly #config: pg.ClientConfig;
@@ -38,19 +41,19 @@ export class Pipeline implements PointReads {
   }
 
   many<T>(query: Sql): Promise<T[]> {
-    return this.#ask(query, (result) => result.rows as T[]);
+    return this.#ask(query, (answer) => answer.read.found as T[]);
   }
 
   maybeOne<T>(query: Sql): Promise<T | undefined> {
-    return this.#ask(query, (result) => atMostOne(result.rows as T[], query));
+    return this.#ask(query, (answer) => atMostOne(answer.read.found as T[], query));
   }
 
   one<T>(query: Sql): Promise<T> {
-    return this.#ask(query, (result) => exactlyOne(result.rows as T[], query));
+    return this.#ask(query, (answer) => exactlyOne(answer.read.found as T[], query));
   }
 
   run(query: Sql): Promise<number> {
-    return this.#ask(query, (result) => result.rowCount ?? 0);
+    return this.#ask(query, (answer) => answer.count);
   }
 
   /** One server has no nodes: see cluster-db.ts. */
@@ -59,15 +62,15 @@ export class Pipeline implements PointReads {
   }
 
   /** Not async, which would add promises: nearly every request makes such a read. */
-  #ask<T>(query: Sql, read: (result: pg.QueryResult) => T): Promise<T> {
+  #ask<T>(query: Sql, read: (answer: Answer) => T): Promise<T> {
     const place = this.#leastBusy();
     const client = this.#open[place];
     this.#add(place, 1);
     const asked = client === undefined ? this.#askLater(place, query) : this.#send(client, query);
     return asked.then(
-      (result) => {
+      (answer) => {
         this.#add(place, -1);
-        return read(result);
+        return read(answer);
       },
       (error) => {
         this.#add(place, -1);
@@ -90,22 +93,17 @@ export class Pipeline implements PointReads {
     this.#unanswered[place] = (this.#unanswered[place] ?? 0) + change;
   }
 
-  #send(client: pg.Client, sent: Sql): Promise<pg.QueryResult> {
+  #send(client: pg.Client, sent: Sql): Promise<Answer> {
     const stream = streamOf(client);
     this.#gather(stream);
     return new Promise((resolve, reject) => {
-      // A query object, because the driver copies anything else property by property.
-      const query = new pg.Query(sent.text, sent.values as unknown[]);
-      Object.assign(query, {
-        name: statementName(sent.text),
-        callback: (error: Error | null, result: pg.QueryResult) => {
-          if (error === null) return resolve(result);
-          reject(error);
-          // Those behind it have waited for as long, and a node that hangs would answer none.
-          if (codeOf(error) === CANCELLED) giveUp(stream);
-        },
+      const read = new PreparedRead(sent, (error, result) => {
+        if (error === null) return resolve({ read, count: result.rowCount ?? 0 });
+        reject(error);
+        // Those behind it have waited for as long, and a node that hangs would answer none.
+        if (codeOf(error) === CANCELLED) giveUp(stream);
       });
-      client.query(query);
+      client.query(read);
     });
   }
 
@@ -120,7 +118,7 @@ export class Pipeline implements PointReads {
     });
   }
 
-  async #askLater(place: number, query: Sql): Promise<pg.QueryResult> {
+  async #askLater(place: number, query: Sql): Promise<Answer> {
     this.#opening[place] ??= this.#connect(place);
     return this.#send(await this.#opening[place], query);
   }
