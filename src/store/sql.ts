@@ -33,7 +33,7 @@ function place(part: unknown, values: unknown[]): string {
   }
   const shift = values.length;
   values.push(...part.values);
-  return shift === 0
+  return shift === 0 || part.values.length === 0
     ? part.text
     : part.text.replace(/\$(\d+)/g, (_, index: string) => `$${Number(index) + shift}`);
 }
