@@ -1,20 +1,20 @@
 // What every response has in common: the request's id, the error envelope, the log line. The only
 // renderer of errors.
 
+import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { FastifyError } from "fastify";
 import type { Context } from "../context.ts";
 import { type ErrorCode, OutOfRange, Refusal, refuse } from "../errors.ts";
-import { newId } from "../ids.ts";
 import { observe } from "./prometheus.ts";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const SLOW_MS = 1_000;
 
-/** The caller's own when it is a plain word. */
+/** The caller's own when it is a plain word. Ours are in no order, which costs a third. */
 export function requestId(given: string | string[] | undefined): string {
-  return typeof given === "string" && REQUEST_ID.test(given) ? given : newId();
+  return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
 const FASTIFY_CODES: Readonly<Record<string, [ErrorCode, string]>> = {
@@ -71,7 +71,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     error.code === "HPE_HEADER_OVERFLOW"
       ? "The headers are too large."
       : "The request cannot be read.";
-  const body = envelope(refuse("bad_request", message), newId());
+  const body = envelope(refuse("bad_request", message), randomUUID());
   socket.end(
     `HTTP/1.1 400 Bad Request\r\ncontent-type: ${JSON_TYPE}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -247,9 +247,9 @@ function responseOf(
   headers: HeaderFields | undefined,
   request_id: string,
 ): RouteResponse {
-  const common = { ...UNCACHED, ...headers, "x-request-id": request_id };
-  if (content === undefined) return { status, headers: common, body: undefined };
-  return { status, headers: { ...common, "content-type": content.type }, body: content.data };
+  const fields: Record<string, string> = { ...UNCACHED, ...headers, "x-request-id": request_id };
+  if (content !== undefined) fields["content-type"] = content.type;
+  return { status, headers: fields, body: content?.data };
 }
 
 function check(route: Route, prepared: Prepared, request: RouteRequest, body: RequestBody): void {

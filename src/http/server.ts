@@ -45,6 +45,16 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
   const send = (reply: FastifyReply, response: RouteResponse) => {
     write(reply.raw, response, draining, () => connections.end(reply.request.raw.socket));
   };
+  const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
+    context.api_activity.begin();
+    try {
+      send(reply, await run(route, new HttpRequest(request, room)));
+    } catch (error) {
+      abandon(context, reply, error);
+    } finally {
+      context.api_activity.end();
+    }
+  };
   const app = makeFastify(context, send);
   const connections = new Connections(app.server);
   const room = new BodyRoom();
@@ -64,11 +74,7 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
       // its parsers cost nothing and a body is read only after the caller was admitted.
       onRequest: (request, reply) => {
         reply.hijack();
-        context.api_activity.begin();
-        run(route, new HttpRequest(request, room))
-          .then((response) => send(reply, response))
-          .catch((error: unknown) => abandon(context, reply, error))
-          .finally(() => context.api_activity.end());
+        void answer(route, request, reply);
       },
       handler: unreachable,
     });
