@@ -1,10 +1,9 @@
-#!/usr/bin/env -S node --max-old-space-size=2000 --max-semi-space-size=8 --v8-pool-size=1
+#!/usr/bin/env -S node --max-old-space-size=2000 --v8-pool-size=1
 // The `dues` command. In a checkout it first installs and builds what is missing.
 // The options of Node stand in the line above alone: `npm start` and the benches read them there.
 // --max-old-space-size: V8 lets a heap of up to 2 GB grow to twice what is alive before it cleans
 // up, a larger one to four times. The service held 254 MB at most instead of 354; it lives on a
 // tenth of the limit.
-// --max-semi-space-size: half of the default for short-lived objects, which saves memory.
 // --v8-pool-size: one thread for garbage collection instead of four. On two cores, callers waited
 // for the four while the workers closed periods (docs/PERFORMANCE.md).
 
