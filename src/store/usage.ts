@@ -162,7 +162,7 @@ function recording(
                         ${[...subscriptions.keys()]}::uuid[],
                         ${[...subscriptions.values()]}::bigint[], ${[...metrics.keys()]}::uuid[],
                         ${[...metrics.values()]}::bigint[], ${closing_until}::timestamptz,
-                        ${`[${events.map(rowJson).join(",")}]`}::json,
+                        ${`[${events.map(rowJson).join(",")}]`}::json, ${events.length}::integer,
                         ${hasUniqueValues}) as repeated`;
 }
 
