@@ -203,12 +203,15 @@ export class EndpointWindows<Row extends EndpointKey> {
     return rows;
   }
 
-  /** Drops and returns the waiting rows of an endpoint that are to be released, not sent. */
+  /**
+   * Drops and returns the waiting rows of an endpoint that are to be released, not sent. Looks no
+   * further than the first that is not stale: those that were claimed first wait in front.
+   */
   dropWaiting(key: EndpointKey, isStale: (row: Row) => boolean): Row[] {
     const { project, window } = this.#find(key);
-    const dropped = window.waiting.filter(isStale);
+    const fresh = window.waiting.findIndex((row) => !isStale(row));
+    const dropped = window.waiting.splice(0, fresh < 0 ? window.waiting.length : fresh);
     if (dropped.length === 0) return dropped;
-    window.waiting = window.waiting.filter((row) => !isStale(row));
     window.may_have_more = true;
     this.#count(key.project_id, project, window.standing, -dropped.length);
     return dropped;
