@@ -86,16 +86,16 @@ export class Gate {
   }
 
   /** The same from the cache alone, without a promise; undefined: the database must be asked. */
-  recall(rule: Rule, { headers }: Asking): Admission | undefined {
+  recall(rule: Rule, { headers }: Asking, now_ms: number): Admission | undefined {
     if (rule.project !== "required") return undefined;
     const now = this.#context.clock.now();
-    const actor = this.#actors.peek(tokenIn(headers.authorization) ?? "");
+    const actor = this.#actors.peek(tokenIn(headers.authorization) ?? "", now_ms);
     const project = headers["x-project-id"];
     if (actor === undefined || hasExpired(actor, now) || typeof project !== "string") {
       return undefined;
     }
     if (!mayReach(actor, project)) return undefined;
-    const settings = this.#projects.peek(projectKey(actor, project));
+    const settings = this.#projects.peek(projectKey(actor, project), now_ms);
     // A sandbox clock may have moved a moment ago, in another process: always asked afresh.
     const isKnown = settings !== undefined && settings.mode !== "sandbox";
     if (!isKnown || rule.scope === "public" || !mayDo(actor, rule.scope)) return undefined;

@@ -55,7 +55,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
       if (!route.always) load.admit();
       if (waitsForConnection(route)) context.db.admit?.();
       const prepared = prepare(route);
-      caller = gate.recall(route, request) ?? (await gate.admit(route, request));
+      caller = gate.recall(route, request, started) ?? (await gate.admit(route, request));
       if (caller.actor !== undefined) prepared.limit?.take(caller.actor.token_id);
       body = await request.readBody(route);
       // From here on: how slowly a body comes is not the service's doing.

@@ -42,15 +42,15 @@ export class ShortCache<T> {
   }
 
   /** The cached value, without asking; undefined when there is none. */
-  peek(key: string): T | undefined {
+  peek(key: string, now_ms = monotonicMs()): T | undefined {
     const entry = this.#known.get(key);
-    return entry !== undefined && this.#isGood(entry) ? entry.value : undefined;
+    return entry !== undefined && this.#isGood(entry, now_ms) ? entry.value : undefined;
   }
 
   /** Whether the database said, just now, that there is no such thing. */
   isUnknown(key: string): boolean {
     const entry = this.#unknown.get(key);
-    return entry !== undefined && this.#isGood(entry);
+    return entry !== undefined && this.#isGood(entry, monotonicMs());
   }
 
   /** Whether there was a value when it was last asked for, however long ago. */
@@ -69,8 +69,8 @@ export class ShortCache<T> {
     this.#asking.clear();
   }
 
-  #isGood({ until_ms, round }: Entry<unknown>): boolean {
-    return round === this.#round && monotonicMs() < until_ms;
+  #isGood({ until_ms, round }: Entry<unknown>, now_ms: number): boolean {
+    return round === this.#round && now_ms < until_ms;
   }
 
   #keep(key: string, value: T | undefined, entry: Omit<Entry<T>, "value">): void {

@@ -157,27 +157,40 @@ function recording(
   checked: boolean,
 ): Sql {
   const hasUniqueValues = events.some((event) => event.unique_value !== null);
+  const received = instantTexts();
+  const rows = events.map((event) => rowJson(event, received(event.received_at)));
   return sql`
     select record_usage(${project}, ${checked}, ${locks}::integer[],
                         ${[...subscriptions.keys()]}::uuid[],
                         ${[...subscriptions.values()]}::bigint[], ${[...metrics.keys()]}::uuid[],
                         ${[...metrics.values()]}::bigint[], ${closing_until}::timestamptz,
-                        ${`[${events.map(rowJson).join(",")}]`}::json, ${events.length}::integer,
+                        ${`[${rows.join(",")}]`}::json, ${events.length}::integer,
                         ${hasUniqueValues}) as repeated`;
 }
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
+/** Events that are written together came in together, and the text of an instant takes 0.7 µs. */
+function instantTexts(): (at: Date) => string {
+  let last_ms: number | undefined;
+  let text = "";
+  return (at) => {
+    if (at.getTime() !== last_ms) text = at.toISOString();
+    last_ms = at.getTime();
+    return text;
+  };
+}
+
 /**
  * Written by hand, at half the cost of `JSON.stringify` for the whole row, which was the most
  * expensive of our own functions. Ids, numbers and instants need no escaping; nulls are left out.
  */
-function rowJson(row: EventRow): string {
+function rowJson(row: EventRow, received_at: string): string {
   const { transaction_id, quantity, unique_value, value, properties, unbillable } = row;
   let text =
     `{"key":"${row.key}","subscription_id":"${row.subscription_id}",` +
     `"metric_id":"${row.metric_id}","period_no":${row.period_no},"at":"${row.at.toISOString()}",` +
-    `"received_at":"${row.received_at.toISOString()}","arrival":${row.arrival}`;
+    `"received_at":"${received_at}","arrival":${row.arrival}`;
   if (transaction_id !== null) text += `,"transaction_id":${JSON.stringify(transaction_id)}`;
   if (quantity !== null) text += `,"quantity":"${quantity}"`;
   if (unique_value !== null) text += `,"unique_value":"${unique_value}"`;
