@@ -235,10 +235,43 @@ export function recordDelivered(
        using input i
        where q.project_id = ${project} and q.ctid = i.place and q.claim = i.claim
       returning q.endpoint_id, q.message_id`);
-    const gone = removed.map((row) => ({ ...row, next_retry_at: null }));
-    await insertAttempts(tx, project, attemptsOf(results, gone));
+    await insertDelivered(tx, project, foundIn(removed, results));
     return removed.length;
   });
+}
+
+/** Those whose queue rows were found: nearly always all. */
+function foundIn(removed: readonly Recorded[], results: readonly AttemptResult[]) {
+  if (removed.length === results.length) return results;
+  const found = new Set(removed.map(keyOf));
+  return results.filter((result) => found.has(keyOf(result)));
+}
+
+function keyOf({ endpoint_id, message_id }: Recorded): string {
+  return `${endpoint_id} ${message_id}`;
+}
+
+/**
+ * As arrays. Written as JSON, like other attempts, 19,100 instead of 23,200 messages a second were
+ * claimed and recorded.
+ */
+async function insertDelivered(tx: Tx, project: ProjectId, results: readonly AttemptResult[]) {
+  if (results.length === 0) return;
+  const of = (pick: (result: AttemptResult) => string | number) => plainArray(results.map(pick));
+  await tx.run(sql`
+    insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
+                                  http_status, duration_ms, response_excerpt, created_at)
+    select a.project_id, r.id, r.endpoint_id, r.message_id, r.attempt, 'delivered', r.http_status,
+           r.duration_ms, r.response_excerpt,
+           ${DATABASE_NOW} - r.duration_ms * interval '1 millisecond'
+      from project_anchors a
+     cross join unnest(${of(() => newId())}::uuid[], ${of((r) => r.endpoint_id)}::uuid[],
+                       ${of((r) => r.message_id)}::uuid[], ${of((r) => r.attempt)}::integer[],
+                       ${of((r) => r.http_status ?? 0)}::integer[],
+                       ${of((r) => r.duration_ms)}::integer[],
+                       ${results.map((r) => r.response_excerpt)}::text[])
+           as r (id, endpoint_id, message_id, attempt, http_status, duration_ms, response_excerpt)
+     where a.project_id = ${project}`);
 }
 
 const ATTEMPT = {
@@ -260,7 +293,6 @@ function attemptsOf(
   results: readonly AttemptResult[],
   moved: readonly (Recorded & { next_retry_at: string | null })[],
 ): NewAttempt[] {
-  const keyOf = (row: Recorded) => `${row.endpoint_id} ${row.message_id}`;
   const retries = new Map(moved.map((row) => [keyOf(row), row.next_retry_at]));
   return results.flatMap(({ claim, retry_ms, paused, ...result }) => {
     const next_retry_at = retries.get(keyOf(result));
