@@ -12,7 +12,7 @@ export const JSON_TYPE = "application/json; charset=utf-8";
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const SLOW_MS = 1_000;
 
-/** The caller's own when it is a plain word. Ours are in no order, which costs a third. */
+/** The caller's own when it is a plain word. Ours need no order: a random one costs a third. */
 export function requestId(given: string | string[] | undefined): string {
   return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
 }
