@@ -1,8 +1,8 @@
 // `dues export invoices|payments|events`: a project's data as CSV, page by page, so that its size
 // does not matter. What a row looks like is in csv-tables.ts.
 
-import { createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
-import { finished } from "node:stream/promises";
+import { existsSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
 import { monotonicMs } from "../clock.ts";
@@ -119,23 +119,30 @@ async function intoFile(
     throw new CliError("failed", `${file} is there already.`, "--force overwrites it.");
   }
   const draft = `${file}.part`;
-  const stream = createWriteStream(draft, { mode: 0o600 });
-  const opened = finished(stream);
-  // Its failure is thrown below; until then it must not count as unhandled.
-  opened.catch(() => {});
   try {
-    const failed = opened.then(() => new Promise<never>(() => {}));
-    const put = (text: string) => Promise.race([writeRaw(stream, text), failed]);
-    const count = await writeTable(table, flags, put, progressOn(io, name));
-    stream.end();
-    await opened;
-    renameSync(draft, file);
+    const count = await intoDraft(draft, table, flags, progressOn(io, name));
+    await rename(draft, file);
     io.err(`${io.progress ? CLEAR_LINE : ""}${plural(count, name.slice(0, -1))} in ${file}.\n`);
   } catch (error) {
-    stream.destroy();
-    rmSync(draft, { force: true });
+    await rm(draft, { force: true });
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
     throw new CliError("failed", `${file} was not written: ${(error as Error).message}`);
+  }
+}
+
+/** Opened before the first row is asked for, closed before a failure is told: a file that opens in
+ * the background could appear after it was removed. */
+async function intoDraft(
+  draft: string,
+  table: Table,
+  flags: Flags,
+  seen: (rows: number) => void,
+): Promise<number> {
+  const handle = await open(draft, "w", 0o600);
+  try {
+    return await writeTable(table, flags, (text) => handle.writeFile(text), seen);
+  } finally {
+    await handle.close();
   }
 }
 

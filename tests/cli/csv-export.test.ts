@@ -1,11 +1,17 @@
 // `dues export invoices|payments|events`: whole, in pages, for a spreadsheet.
 
+import { pbkdf2 } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { promisify } from "node:util";
 import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeMetric, makePlan } from "../support/records.ts";
 import { type Shell, startShell } from "./support.ts";
+
+/** Several at once keep the threads busy on which Node opens files. */
+const derive = promisify(pbkdf2);
 
 let shell: Shell;
 type Row = Record<string, string>;
@@ -113,6 +119,17 @@ test("a file is written whole or not at all, and not overwritten unasked", async
   expect([existsSync(cut), existsSync(`${cut}.part`)]).toEqual([false, false]);
   const nowhere = await shell.run(["export", "payments", "--output", `${shell.folder}/no/x.csv`]);
   expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining("was not written")]);
+});
+
+test("a refused export leaves no draft, however long the file takes to open", async () => {
+  const file = join(shell.folder, "late.csv");
+  const busy = Array.from({ length: 8 }, () => derive("dues", "salt", 400_000, 64, "sha512"));
+  const ran = await shell.run(["export", "payments", "--output", file], {
+    env: { DUES_TOKEN: "dues_wrong" },
+  });
+  await Promise.all(busy);
+  await setTimeout(100);
+  expect([ran.code, existsSync(`${file}.part`)]).toEqual([77, false]);
 });
 
 test("the file of the project is exported as before", async () => {
