@@ -31,9 +31,12 @@ export class BodyRoom {
     this.#received.give(bytes);
   }
 
-  /** Waits until a large body may be worked on; what it returns ends that. Throws 503. */
-  async turn(bytes: number): Promise<(() => void) | undefined> {
-    if (bytes <= LARGE_BYTES) return undefined;
+  /** When a large body may be worked on; what it resolves to ends that. Throws 503. */
+  turn(bytes: number): Promise<() => void> | undefined {
+    return bytes <= LARGE_BYTES ? undefined : this.#turnOfLarge();
+  }
+
+  async #turnOfLarge(): Promise<() => void> {
     this.#large.take(1);
     if (this.#atWork >= LARGE_AT_WORK) {
       await new Promise<void>((resolve) => this.#line.push(resolve));

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { refuse } from "../errors.ts";
+import { allRead } from "./all-read.ts";
 import type { BodyRoom } from "./body-room.ts";
 import { parseJson } from "./json.ts";
 import type { RequestBody, Route } from "./route.ts";
@@ -16,14 +17,14 @@ export async function readBody(
   message: IncomingMessage,
   room: BodyRoom,
 ): Promise<RequestBody> {
-  if (WITHOUT_BODY.has(message.method)) return NO_BODY;
-  const isEmpty = announcesNothing(message);
-  if (!isEmpty || message.headers["content-type"] !== undefined) requireJson(message);
-  if (isEmpty) return NO_BODY;
-  requirePlain(message);
-  const bytes = await collect(message, route.body_max ?? BODY_BYTES_MAX, room);
+  const bytes = hasBody(message)
+    ? await collect(message, route.body_max ?? BODY_BYTES_MAX, room)
+    : undefined;
+  await allRead();
+  if (bytes === undefined) return NO_BODY;
   try {
-    const release = await room.turn(bytes.length);
+    const turn = room.turn(bytes.length);
+    const release = turn && (await turn);
     const body = parsed(route, bytes, release);
     return release === undefined ? body : { ...body, release };
   } finally {
@@ -40,6 +41,16 @@ function parsed(route: Route, bytes: Buffer, release: (() => void) | undefined):
     release?.();
     throw error;
   }
+}
+
+/** Throws 415 for one that is not JSON as it is. */
+function hasBody(message: IncomingMessage): boolean {
+  if (WITHOUT_BODY.has(message.method)) return false;
+  const isEmpty = announcesNothing(message);
+  if (!isEmpty || message.headers["content-type"] !== undefined) requireJson(message);
+  if (isEmpty) return false;
+  requirePlain(message);
+  return true;
 }
 
 function announcesNothing({ headers }: IncomingMessage): boolean {
@@ -87,12 +98,18 @@ function collect(message: IncomingMessage, max_bytes: number, room: BodyRoom): P
       size += chunk.length;
       chunks.push(chunk);
     });
-    message.on("end", () => resolve(Buffer.concat(chunks)));
+    message.on("end", () => resolve(joined(chunks)));
     // Nobody is left to read this refusal; it ends the request without an error in the log.
-    const broken = () => fail(refuse("bad_request", "The body broke off."));
-    message.on("error", broken);
-    message.on("close", () => message.readableEnded || broken());
+    message.on("close", () => {
+      if (!message.readableEnded) fail(refuse("bad_request", "The body broke off."));
+    });
   });
+}
+
+/** Most bodies are one chunk, which need not be copied. */
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks;
+  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
 }
 
 /** The rest of the body is not read, so the connection cannot be used again. */

@@ -24,7 +24,7 @@ describe("the room", () => {
     const first = await room.turn(2 * MIB);
     const second = await room.turn(2 * MIB);
     let isThird = false;
-    const third = room.turn(2 * MIB).then((end) => {
+    const third = room.turn(2 * MIB)?.then((end) => {
       isThird = true;
       return end;
     });
