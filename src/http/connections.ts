@@ -1,7 +1,7 @@
 // The connections of a server: one request at a time on each, and when there are too many, those
 // that ask for nothing go first.
 
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { monotonicMs } from "../clock.ts";
 import { showLevel } from "./bound.ts";
@@ -10,14 +10,16 @@ export const CONNECTIONS_MAX = 2_000;
 /** Requests that a client may send ahead, without waiting for the answers. */
 const AHEAD_MAX = 100;
 
+type Waiting = { readonly response: ServerResponse; readonly start: () => void };
+
 type Connection = {
   readonly address: string;
-  /** A request is under way. */
-  busy: boolean;
-  /** When it was opened or last answered. */
-  idle_since: number;
+  /** Of the request that was started last. */
+  response: ServerResponse | undefined;
+  /** When it was opened or a request was last started. */
+  used_at: number;
   /** Requests that were sent ahead, in order. */
-  readonly ahead: (() => void)[];
+  readonly ahead: Waiting[];
 };
 
 export class Connections {
@@ -36,31 +38,17 @@ export class Connections {
    * Starts a request when those before it on the same connection are answered. Node starts all that
    * are in one piece of 64 KB, about 1,500, and others would wait for them.
    */
-  begin(socket: Socket, start: () => void): void {
+  begin(socket: Socket, request: Waiting): void {
     const connection = this.#open.get(socket);
     // Without a connection of ours it is a test's injected request.
-    if (connection === undefined) start();
-    else if (!connection.busy) {
-      connection.busy = true;
-      start();
-    } else if (connection.ahead.length < AHEAD_MAX) {
-      connection.ahead.push(start);
+    if (connection === undefined) request.start();
+    else if (!isBusy(connection)) start(connection, request);
+    else if (connection.ahead.length >= AHEAD_MAX) socket.destroy();
+    else {
+      const isFirst = connection.ahead.push(request) === 1;
+      if (isFirst) connection.response?.once("finish", () => startNext(socket, connection));
       socket.pause();
-    } else socket.destroy();
-  }
-
-  /** The answer was taken by the network. */
-  end(socket: Socket): void {
-    const connection = this.#open.get(socket);
-    if (connection === undefined) return;
-    const next = connection.ahead.shift();
-    if (next !== undefined) {
-      next();
-      return;
     }
-    connection.busy = false;
-    connection.idle_since = monotonicMs();
-    if (socket.isPaused()) socket.resume();
   }
 
   #add(socket: Socket): void {
@@ -70,12 +58,12 @@ export class Connections {
       return;
     }
     const address = socket.remoteAddress ?? "";
-    const idle_since = monotonicMs();
-    this.#open.set(socket, { address, busy: false, idle_since, ahead: [] });
+    const used_at = monotonicMs();
+    this.#open.set(socket, { address, response: undefined, used_at, ahead: [] });
     socket.once("close", () => this.#open.delete(socket));
   }
 
-  /** Of the address that holds most, the one that has been idle for longest. */
+  /** Of the address that holds most, the one whose last request is longest ago. */
   #closeIdle(): void {
     const held = new Map<string, number>();
     for (const { address } of this.#open.values()) {
@@ -83,7 +71,10 @@ export class Connections {
     }
     let found: { socket: Socket; connection: Connection } | undefined;
     for (const [socket, connection] of this.#open) {
-      if (!connection.busy && (found === undefined || goesBefore(connection, found.connection))) {
+      if (
+        !isBusy(connection) &&
+        (found === undefined || goesBefore(connection, found.connection))
+      ) {
         found = { socket, connection };
       }
     }
@@ -93,7 +84,26 @@ export class Connections {
 
     function goesBefore(one: Connection, other: Connection): boolean {
       const more = (held.get(one.address) ?? 0) - (held.get(other.address) ?? 0);
-      return more === 0 ? one.idle_since < other.idle_since : more > 0;
+      return more === 0 ? one.used_at < other.used_at : more > 0;
     }
   }
+}
+
+/** A request is under way until the network has taken its answer. */
+function isBusy({ response }: Connection): boolean {
+  return response !== undefined && !response.writableFinished;
+}
+
+function start(connection: Connection, request: Waiting): void {
+  connection.response = request.response;
+  connection.used_at = monotonicMs();
+  request.start();
+}
+
+function startNext(socket: Socket, connection: Connection): void {
+  const next = connection.ahead.shift();
+  if (next !== undefined) {
+    next.response.once("finish", () => startNext(socket, connection));
+    start(connection, next);
+  } else if (socket.isPaused()) socket.resume();
 }

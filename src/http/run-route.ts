@@ -238,6 +238,8 @@ function withHeader(response: RouteResponse, name: string, value: string): Route
   return { ...response, headers: { ...response.headers, [name]: value } };
 }
 
+const NO_CONTENT = 204;
+
 /** Answers carry tokens, secrets and amounts: kept by nobody on the way, and taken for no page. */
 const UNCACHED = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
@@ -248,8 +250,10 @@ function responseOf(
   request_id: string,
 ): RouteResponse {
   const fields: Record<string, string> = { ...UNCACHED, ...headers, "x-request-id": request_id };
+  const body = content?.data;
   if (content !== undefined) fields["content-type"] = content.type;
-  return { status, headers: fields, body: content?.data };
+  if (status !== NO_CONTENT) fields["content-length"] = String(body ? Buffer.byteLength(body) : 0);
+  return { status, headers: fields, body };
 }
 
 function check(route: Route, prepared: Prepared, request: RouteRequest, body: RequestBody): void {

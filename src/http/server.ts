@@ -23,7 +23,6 @@ const TIMEOUT_CHECK_MS = 2_000;
 const KEEP_ALIVE_MS = 65_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 100;
-const NO_CONTENT = 204;
 
 const AUTHORIZATION = "authorization";
 
@@ -43,7 +42,7 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
   const run = routeRunner(context, gate);
   let draining = false;
   const send = (reply: FastifyReply, response: RouteResponse) => {
-    write(reply.raw, response, draining, () => connections.end(reply.request.raw.socket));
+    write(reply.raw, response, draining);
   };
   const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
     context.api_activity.begin();
@@ -59,12 +58,13 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
   const connections = new Connections(app.server);
   const room = new BodyRoom();
   app.addHook("onRequest", (request, reply, done) => {
-    connections.begin(request.raw.socket, () => {
+    const start = () => {
       const refusal = refusalBeforeRoute(request, routes);
       if (refusal === undefined) return done();
       reply.hijack();
       send(reply, unrouted(context, refusal, request));
-    });
+    };
+    connections.begin(request.raw.socket, { response: reply.raw, start });
   });
   for (const route of routes) {
     app.route({
@@ -172,19 +172,11 @@ class HttpRequest implements RouteRequest {
   }
 }
 
-function write(
-  raw: ServerResponse,
-  response: RouteResponse,
-  isLast: boolean,
-  onTaken: () => void,
-): void {
+function write(raw: ServerResponse, response: RouteResponse, isLast: boolean): void {
   if (raw.destroyed) return;
   const { status, headers, body } = response;
-  const fields: Record<string, string | number> = { ...headers };
-  if (status !== NO_CONTENT) fields["content-length"] = body ? Buffer.byteLength(body) : 0;
-  if (isLast) fields.connection = "close";
-  raw.writeHead(status, fields);
-  raw.end(body, onTaken);
+  raw.writeHead(status, isLast ? { ...headers, connection: "close" } : headers);
+  raw.end(body);
 }
 
 /** A response that cannot be written is our fault: the caller sees a closed connection. */
