@@ -14,11 +14,11 @@ export function monotonicMs(): number {
   return performance.now();
 }
 
-let lastArrival = 0n;
+let lastArrival = 0;
 
 /** Microseconds of wall time, strictly rising in this process: orders events by their arrival. */
-export function nextArrival(): bigint {
-  const micros = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000));
-  lastArrival = micros > lastArrival ? micros : lastArrival + 1n;
+export function nextArrival(): number {
+  const micros = Math.round((performance.timeOrigin + performance.now()) * 1000);
+  lastArrival = Math.max(micros, lastArrival + 1);
   return lastArrival;
 }

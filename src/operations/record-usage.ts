@@ -28,7 +28,7 @@ const FUTURE_MAX_MS = DAY_MS;
 export type Arrived = {
   readonly input: UsageEventInput;
   readonly received_at: Date;
-  readonly arrival: bigint;
+  readonly arrival: number;
 };
 export type Outcome = EventAccepted | Refusal;
 
@@ -325,7 +325,7 @@ function eventRow(one: Draft): usage.EventRow {
     period_no: one.period_no,
     at,
     received_at,
-    arrival: arrival.toString(),
+    arrival,
     quantity: one.quantity,
     unique_value: one.unique_value === null ? null : digestId(one.unique_value),
     value,

@@ -20,7 +20,7 @@ export type EventRow = {
   readonly period_no: number;
   readonly at: Date;
   readonly received_at: Date;
-  readonly arrival: string;
+  readonly arrival: number;
   readonly quantity: string | null;
   readonly unique_value: string | null;
   readonly value: string | null;

@@ -112,14 +112,14 @@ async function send(
   settings: ProjectSettings,
   inputs: readonly UsageEventInput[],
   sizes: readonly number[],
-  arrivals: ReadonlyMap<string, bigint>,
+  arrivals: ReadonlyMap<string, number>,
 ): Promise<void> {
   for (let start = 0, i = 0; start < inputs.length; i++) {
     const size = sizes[i % sizes.length] ?? 1;
     const batch = inputs.slice(start, start + size).map((input) => ({
       input,
       received_at: NOW,
-      arrival: arrivals.get(input.transaction_id) ?? 0n,
+      arrival: arrivals.get(input.transaction_id) ?? 0,
     }));
     await recordUsage(app.context.db, settings, batch);
     start += size;
@@ -127,7 +127,7 @@ async function send(
 }
 
 /** First copies only, each in the period that its timestamp lies in. */
-function accepted(inputs: readonly UsageEventInput[], arrivals: ReadonlyMap<string, bigint>) {
+function accepted(inputs: readonly UsageEventInput[], arrivals: ReadonlyMap<string, number>) {
   const firsts = new Map<string, UsageEventInput>();
   for (const input of inputs) {
     if (!firsts.has(input.transaction_id)) firsts.set(input.transaction_id, input);
@@ -142,7 +142,7 @@ function accepted(inputs: readonly UsageEventInput[], arrivals: ReadonlyMap<stri
     if (!value.ok) throw new Error(value.message);
     const region = "dimensions" in METRICS[code] ? ` ${input.properties?.region}` : "";
     const key = `${code} ${period}${region}`;
-    const arrival = arrivals.get(input.transaction_id) ?? 0n;
+    const arrival = BigInt(arrivals.get(input.transaction_id) ?? 0);
     folded.set(key, [...(folded.get(key) ?? []), { at, arrival, ...value }]);
   }
   return new Map(
@@ -195,7 +195,7 @@ describe("usage sums", () => {
         const run = `run ${made}`;
         const distinct = [...new Map(events.map((one) => [one.key, one])).values()];
         const arrivals = new Map(
-          distinct.map((one, i) => [`${run} ${one.key}`, BigInt(1_000 + i)] as const),
+          distinct.map((one, i) => [`${run} ${one.key}`, 1_000 + i] as const),
         );
         const { id, settings } = await freshSubscription();
         await closeUpToNow(id);

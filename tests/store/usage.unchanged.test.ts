@@ -35,7 +35,7 @@ afterAll(() => app.close());
 function eventOf(subscription_id: string): EventRow {
   return {
     ...{ key: randomUUID(), transaction_id: null, subscription_id, metric_id, period_no: 1 },
-    ...{ at: AT, received_at: AT, arrival: "1", quantity: "3", unique_value: null, value: null },
+    ...{ at: AT, received_at: AT, arrival: 1, quantity: "3", unique_value: null, value: null },
     ...{ properties: null, unbillable: null, combination: null },
   };
 }
