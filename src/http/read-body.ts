@@ -1,8 +1,8 @@
 // Reads the body of an HTTP request: bounded in bytes, with all others too, JSON only, strict.
 
 import type { IncomingMessage } from "node:http";
+import { allRead } from "../all-read.ts";
 import { refuse } from "../errors.ts";
-import { allRead } from "./all-read.ts";
 import type { BodyRoom } from "./body-room.ts";
 import { parseJson } from "./json.ts";
 import type { RequestBody, Route } from "./route.ts";

@@ -1,6 +1,7 @@
 // Delivers webhooks: claims due rows of the queue, sends them, and records the results in batches.
 // How many are claimed and in flight per endpoint is decided by endpoint-windows.ts.
 
+import { allRead } from "../all-read.ts";
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { groupBy } from "../domain/group-by.ts";
@@ -174,8 +175,14 @@ export class Deliverer {
     }
     for (const row of this.#windows.startNext(key)) {
       this.#sending += 1;
-      void this.#send(row).then((outcome) => this.#onOutcome(row, outcome));
+      void this.#attempt(row);
     }
+  }
+
+  async #attempt(row: ClaimedDelivery): Promise<void> {
+    const outcome = await this.#send(row);
+    await allRead();
+    this.#onOutcome(row, outcome);
   }
 
   #send(row: ClaimedDelivery): Promise<AttemptOutcome> {

@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import { type Fault, fault, type Node, type Source, walk } from "./files.ts";
 
 /** Files of the root that both http and workers may use. */
-const AT_THE_DOORS = ["api-activity", "clock", "config", "context", "telemetry"];
+const AT_THE_DOORS = ["all-read", "api-activity", "clock", "config", "context", "telemetry"];
 
 /** What stands left of a room. `errors` and `ids` may be used by all. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -26,6 +26,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   config: [],
   "key-file": ["config"],
   log: ["config"],
+  "all-read": [],
   telemetry: [],
   context: ["api-activity", "clock", "config", "store"],
   // Wires an operator's work on a whole database, with what `main` opens.

