@@ -46,7 +46,7 @@ export type LineShare = { readonly taken_cents: number; readonly left_cents: num
 export type Discounts = {
   /** In the order of the fees; empty without coupons. */
   readonly fees: readonly { readonly discount_cents: number; readonly parts: readonly Part[] }[];
-  /** Of each coupon that took something, also below 0. */
+  /** Of each that took something of a fee; the sum is 0 or below where it also gave back. */
   readonly coupons: readonly { readonly coupon: AppliedCoupon; readonly amount_cents: number }[];
 };
 

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import type { ServiceFile } from "../../src/schema/service-file.ts";
+import { runs } from "../support/property-runs.ts";
 import { type Shell, startShell } from "./support.ts";
 
 const DEADLINE_MS = process.env.DUES_DEEP === "1" ? 1_800_000 : 180_000;
@@ -335,7 +336,7 @@ test(
         const again = await shell.run(["sync", shell.file(`${slug}.yaml`, out)]);
         expect(again.out, again.err).toContain("Nothing to do.");
       }),
-      { numRuns: process.env.DUES_DEEP === "1" ? 300 : 8 },
+      runs(process.env.DUES_DEEP === "1" ? 300 : 8),
     );
   },
   DEADLINE_MS,

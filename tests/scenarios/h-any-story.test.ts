@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
+import { runs } from "../support/property-runs.ts";
 
 let app: App;
 beforeAll(async () => {
@@ -146,6 +147,6 @@ test("any story bills each period exactly what its usage comes to (R7, R10)", {
         expect(sum(lines.map((line) => line.amount_cents))).toBe(sum(wanted));
       },
     ),
-    { numRuns: 10 },
+    runs(10),
   );
 });

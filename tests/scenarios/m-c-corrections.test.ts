@@ -64,6 +64,14 @@ describe("a percentage and late usage", () => {
     expect(adjustment?.properties.invoice_number).toBe(january.number);
   });
 
+  test("M35 also: a coupon whose parts cancel each other is shown, as what the fees bear", async () => {
+    const told = await metered("0.10", { percent: "10", ...FOREVER });
+    const [, february] = await play(told, [{ now: "100" }, { now: "30", late: "-30" }]);
+    expect(discountsOf(february)).toEqual([30, -30]);
+    expect(takenOf(february)).toEqual([0]);
+    expect(figures(february)).toBe("");
+  });
+
   // January is its one use: the correction belongs to it, February's own usage does not.
   test("M35 also: takes of a period that is its use, when no use is left", async () => {
     const told = await metered("0.10", { percent: "10", times: 1 });

@@ -22,6 +22,7 @@ import {
   tax,
   voidInvoice,
 } from "../support/money.ts";
+import { runs } from "../support/property-runs.ts";
 
 const { begin } = stories();
 const TIMEOUT = { timeout: 240_000 };
@@ -99,7 +100,7 @@ describe("coupons", () => {
           }
         },
       ),
-      { numRuns: 25 },
+      runs(25),
     );
   });
 });
@@ -148,7 +149,7 @@ describe("credit notes", () => {
           expect([amount_due_cents, credit_notes_cents]).toEqual([0, invoice.total_cents]);
         },
       ),
-      { numRuns: 20 },
+      runs(20),
     );
   });
 });

@@ -24,6 +24,7 @@ import {
   voidInvoice,
 } from "../support/money.ts";
 import { Books } from "../support/money-invariants.ts";
+import { runs } from "../support/property-runs.ts";
 
 const { begin } = stories();
 const deep = process.env.DUES_DEEP === "1";
@@ -185,7 +186,7 @@ test("any story leaves sound books, and no fee changes its sign", TIMEOUT, async
       await story.terminate(subscription);
       expect(await books.broken()).toEqual([]);
     }),
-    { numRuns: RUNS },
+    runs(RUNS),
   );
 });
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { closeSound } from "../support/pricing.ts";
+import { runs } from "../support/property-runs.ts";
 
 let app: App;
 beforeAll(async () => {
@@ -169,7 +170,7 @@ test("every UTC day is billed exactly once, by the plan whose day it is", TIMEOU
       await story.terminate(subscription);
       expect(await billedInAll(story)).toBe(book.owed());
     }),
-    { numRuns: RUNS },
+    runs(RUNS),
   );
 });
 
@@ -226,6 +227,6 @@ test("one jump of the clock or day by day gives the same invoices", TIMEOUT, asy
       const jumped = await tell(await sandbox(app, at), stops, Number.POSITIVE_INFINITY);
       expect(await tell(await sandbox(app, at), stops, DAY_MS)).toEqual(jumped);
     }),
-    { numRuns: process.env.DUES_DEEP === "1" ? 20 : 3 },
+    runs(process.env.DUES_DEEP === "1" ? 20 : 3),
   );
 });

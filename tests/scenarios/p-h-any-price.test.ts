@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, type Body, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { closeSound } from "../support/pricing.ts";
+import { runs } from "../support/property-runs.ts";
 
 let app: App;
 beforeAll(async () => {
@@ -208,7 +209,7 @@ test(
           expect(billed).toEqual([...fees, ...fees.map((fee) => Math.max(fee, minimum_cents))]);
         },
       ),
-      { numRuns: RUNS },
+      runs(RUNS),
     );
   },
 );
@@ -256,7 +257,7 @@ test("splitting a tier without changing its price changes no fee", TIMEOUT, asyn
         expect(billed).toEqual(wanted);
       },
     ),
-    { numRuns: RUNS },
+    runs(RUNS),
   );
 });
 
@@ -285,6 +286,6 @@ test("graduated and volume with one tier are standard", TIMEOUT, async () => {
         expect(billed).toEqual(wanted);
       },
     ),
-    { numRuns: RUNS },
+    runs(RUNS),
   );
 });
