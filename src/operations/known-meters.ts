@@ -8,6 +8,7 @@ import * as metrics from "../store/metrics.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
 import * as usageLocks from "../store/usage-locks.ts";
+import type { Expected } from "../store/usage-recording.ts";
 
 type Naming = { readonly input: Pick<UsageEventInput, "subscription_id" | "code"> };
 
@@ -130,7 +131,7 @@ function byCodeOf(rows: readonly usage.UsageMetric[]) {
 }
 
 /** What must be unchanged for events that were placed by these meters to be written. */
-export function expectedOf({ byRef, byCode, closing_until }: KnownMeters): usage.Expected {
+export function expectedOf({ byRef, byCode, closing_until }: KnownMeters): Expected {
   const rows = [...byRef.values()];
   return {
     locks: usageLocks.inOrder([

@@ -19,6 +19,7 @@ import * as portal from "../store/portal.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as usage from "../store/usage.ts";
 import * as usageLocks from "../store/usage-locks.ts";
+import * as recording from "../store/usage-recording.ts";
 import { refuseTooMany } from "./known-combinations.ts";
 import { expectedOf, type KnownMeters, lookUpMeters, recallMeters } from "./known-meters.ts";
 
@@ -66,7 +67,7 @@ async function recordFromMemory(
   const firsts = firstCopies(drafts);
   if (firsts.size === 0) return undefined;
   const rows = [...firsts.values()].map(eventRow);
-  const stored = await usage.recordIfUnchanged(db, project, rows, expectedOf(known));
+  const stored = await recording.recordIfUnchanged(db, project, rows, expectedOf(known));
   return stored && { drafts, firsts, stored };
 }
 
@@ -101,7 +102,7 @@ async function recordWithRows(
   await placeLate(tx, settings, drafts);
   await refuseTooMany(tx, settings.id, drafts);
   const firsts = firstCopies(drafts);
-  const stored = await usage.record(tx, settings.id, [...firsts.values()].map(eventRow));
+  const stored = await recording.record(tx, settings.id, [...firsts.values()].map(eventRow));
   await markLate(tx, settings, freshOf(firsts, stored));
   return { drafts, firsts, stored };
 }
@@ -310,7 +311,7 @@ async function markLate(tx: Tx, settings: ProjectSettings, fresh: readonly Draft
   if (marks.size > 0) await closedPeriods.markLate(tx, settings.id, [...marks.values()]);
 }
 
-function eventRow(one: Draft): usage.EventRow {
+function eventRow(one: Draft): recording.EventRow {
   const { subscription, metric, at } = one;
   const { input, received_at, arrival } = one.event;
   if (subscription === undefined || metric === undefined || at === undefined) {
@@ -332,6 +333,7 @@ function eventRow(one: Draft): usage.EventRow {
     properties: Object.keys(properties).length === 0 ? null : properties,
     unbillable: one.unbillable,
     combination: one.combination,
+    is_weighted: metric.aggregation_type === "weighted_sum",
   };
 }
 

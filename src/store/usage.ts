@@ -1,34 +1,15 @@
-// Usage events as sent. One call of the database's function `record_usage` writes them and adds
-// them to the daily sums that periods are billed from, so that the two cannot differ.
+// Usage events as sent: what is looked up to record one, and what is read of those that are stored.
 
 import type { Interval } from "../domain/periods.ts";
 import { canonicalUuid, digestId } from "../ids.ts";
-import type { Unbillable, UsageEvent } from "../schema/events.ts";
+import type { UsageEvent } from "../schema/events.ts";
 import type { Metric } from "../schema/metrics.ts";
-import type { Db, Queryable, Tx } from "./db.ts";
+import type { Queryable } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
 import { type Sql, sql } from "./sql.ts";
 import { DUE_AT } from "./subscriptions.ts";
 import type { ProjectId } from "./tenants.ts";
-
-export type EventRow = {
-  readonly key: string;
-  /** Null when the key is the transaction_id itself. */
-  readonly transaction_id: string | null;
-  readonly subscription_id: string;
-  readonly metric_id: string;
-  readonly period_no: number;
-  readonly at: Date;
-  readonly received_at: Date;
-  readonly arrival: number;
-  readonly quantity: string | null;
-  readonly unique_value: string | null;
-  readonly value: string | null;
-  readonly properties: Record<string, unknown> | null;
-  readonly unbillable: Unbillable | null;
-  /** Of a metric with dimensions: the JSON list of their values. */
-  readonly combination: string | null;
-};
+import type { EventRow } from "./usage-recording.ts";
 
 /**
  * A UUID is its own key, which keeps time-ordered ids in order; other text becomes a digest, in the
@@ -107,98 +88,6 @@ export function listSubscriptions(
      where s.project_id = ${project}
        and (s.id = any(${refs.ids}::uuid[]) or s.external_id = any(${refs.external_ids}::text[]))
      order by live, s.id`);
-}
-
-/** What a write counts on: versions by row id, the cutoff, and the locks that keep them as is. */
-export type Expected = {
-  readonly locks: readonly number[];
-  readonly subscriptions: ReadonlyMap<string, string>;
-  readonly metrics: ReadonlyMap<string, string>;
-  readonly closing_until: Date | null;
-};
-
-/** Stores the events with new keys and adds those alone to the sums. Returns the new keys. */
-export async function record(
-  tx: Tx,
-  project: ProjectId,
-  events: readonly EventRow[],
-): Promise<ReadonlySet<string>> {
-  if (events.length === 0) return new Set();
-  const metrics = new Map(events.map(({ metric_id }) => [metric_id, "0"]));
-  const unchecked = { locks: [], subscriptions: NOTHING, metrics, closing_until: null };
-  const { repeated } = await tx.one<Recorded>(recording(project, events, unchecked, false));
-  return newKeys(events, repeated ?? []);
-}
-
-/** The same, if all is still as expected; else nothing is stored and undefined returned. */
-export async function recordIfUnchanged(
-  db: Db,
-  project: ProjectId,
-  events: readonly EventRow[],
-  expected: Expected,
-): Promise<ReadonlySet<string> | undefined> {
-  const [row] = await db.alone<Recorded>(recording(project, events, expected, true));
-  return row?.repeated ? newKeys(events, row.repeated) : undefined;
-}
-
-type Recorded = { readonly repeated: readonly string[] | null };
-
-function newKeys(events: readonly EventRow[], repeated: readonly string[]): ReadonlySet<string> {
-  const keys = new Set(events.map((event) => event.key));
-  for (const key of repeated) keys.delete(key);
-  return keys;
-}
-
-/** One call, which a cluster hands to the node that has the project. */
-function recording(
-  project: ProjectId,
-  events: readonly EventRow[],
-  { locks, subscriptions, metrics, closing_until }: Expected,
-  checked: boolean,
-): Sql {
-  const hasUniqueValues = events.some((event) => event.unique_value !== null);
-  const received = instantTexts();
-  const rows = events.map((event) => rowJson(event, received(event.received_at)));
-  return sql`
-    select record_usage(${project}, ${checked}, ${locks}::integer[],
-                        ${[...subscriptions.keys()]}::uuid[],
-                        ${[...subscriptions.values()]}::bigint[], ${[...metrics.keys()]}::uuid[],
-                        ${[...metrics.values()]}::bigint[], ${closing_until}::timestamptz,
-                        ${`[${rows.join(",")}]`}::json, ${events.length}::integer,
-                        ${hasUniqueValues}) as repeated`;
-}
-
-const NOTHING: ReadonlyMap<string, string> = new Map();
-
-/** Events that are written together came in together, and the text of an instant takes 0.7 µs. */
-function instantTexts(): (at: Date) => string {
-  let last_ms: number | undefined;
-  let text = "";
-  return (at) => {
-    if (at.getTime() !== last_ms) text = at.toISOString();
-    last_ms = at.getTime();
-    return text;
-  };
-}
-
-/**
- * Written by hand, at half the cost of `JSON.stringify` for the whole row, which was the most
- * expensive of our own functions. Ids, numbers and instants need no escaping; nulls are left out.
- */
-function rowJson(row: EventRow, received_at: string): string {
-  const { transaction_id, quantity, unique_value, value, properties, unbillable } = row;
-  let text =
-    `{"key":"${row.key}","subscription_id":"${row.subscription_id}",` +
-    `"metric_id":"${row.metric_id}","period_no":${row.period_no},"at":"${row.at.toISOString()}",` +
-    `"received_at":"${received_at}","arrival":${row.arrival}`;
-  if (transaction_id !== null) text += `,"transaction_id":${JSON.stringify(transaction_id)}`;
-  if (quantity !== null) text += `,"quantity":"${quantity}"`;
-  if (unique_value !== null) text += `,"unique_value":"${unique_value}"`;
-  if (value !== null) text += `,"value":${JSON.stringify(value)}`;
-  if (properties !== null) text += `,"properties":${JSON.stringify(properties)}`;
-  if (unbillable !== null) text += `,"unbillable":"${unbillable}"`;
-  if (row.combination !== null) text += `,"combination":${JSON.stringify(row.combination)}`;
-  return `${text}}`;
 }
 
 export type StoredEvent = Pick<

@@ -10,8 +10,8 @@ import * as projectsWithWork from "../../src/store/projects-with-work.ts";
 import { sql } from "../../src/store/sql.ts";
 import * as subscriptions from "../../src/store/subscriptions.ts";
 import { getSettingsById } from "../../src/store/tenants.ts";
-import * as usage from "../../src/store/usage.ts";
 import * as usageLocks from "../../src/store/usage-locks.ts";
+import { recordIfUnchanged } from "../../src/store/usage-recording.ts";
 import { admin, emptyDatabase } from "../support/database.ts";
 import {
   applyUpTo,
@@ -298,7 +298,7 @@ describe("tables that got other names", () => {
     const write = (closing_until: Date | null) => {
       const locks = [usageLocks.CUTOFF_LOCK];
       const expected = { locks, subscriptions: new Map(), metrics: new Map(), closing_until };
-      return usage.recordIfUnchanged(pool, ours, [], expected);
+      return recordIfUnchanged(pool, ours, [], expected);
     };
     expect(await usageLocks.closingUntil(pool, ours)).toEqual(cutoff);
     expect(await write(cutoff)).toEqual(new Set());

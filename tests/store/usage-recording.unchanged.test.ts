@@ -5,7 +5,11 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "../../src/store/sql.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
-import { type EventRow, type Expected, recordIfUnchanged } from "../../src/store/usage.ts";
+import {
+  type EventRow,
+  type Expected,
+  recordIfUnchanged,
+} from "../../src/store/usage-recording.ts";
 import { type App, startApp } from "../support/app.ts";
 import { makeMetric, makePlan, makeSubscription } from "../support/records.ts";
 
@@ -36,7 +40,7 @@ function eventOf(subscription_id: string): EventRow {
   return {
     ...{ key: randomUUID(), transaction_id: null, subscription_id, metric_id, period_no: 1 },
     ...{ at: AT, received_at: AT, arrival: 1, quantity: "3", unique_value: null, value: null },
-    ...{ properties: null, unbillable: null, combination: null },
+    ...{ properties: null, unbillable: null, combination: null, is_weighted: false },
   };
 }
 
@@ -77,9 +81,14 @@ test.each([1, MANY])("none of %i is when one thing has changed", async (count) =
   const unchanged = others.map((id) => [id, "0"] as const);
   const changes: Partial<Expected>[] = [
     { subscriptions: new Map([[first, "1"], ...unchanged]) },
-    { subscriptions: new Map([[randomUUID(), "0"], ...unchanged]) },
+    { subscriptions: new Map([[first, "0"], [randomUUID(), "0"], ...unchanged]) },
     { metrics: new Map([[metric_id, "1"]]) },
-    { metrics: new Map([[randomUUID(), "0"]]) },
+    {
+      metrics: new Map([
+        [metric_id, "0"],
+        [randomUUID(), "0"],
+      ]),
+    },
     { closing_until: AT },
   ];
   for (const changed of changes) expect(await stored(ids, expecting(ids, changed))).toBeUndefined();
