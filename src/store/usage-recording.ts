@@ -1,5 +1,5 @@
-// Writes usage events by one call of the database's function `record_usage`, which also adds them to
-// the daily sums that periods are billed from, so that the two cannot differ.
+// Writes usage events by one call of the database's function `record_usage`, which also adds them
+// to the daily sums that periods are billed from, so that the two cannot differ.
 
 import { instantTexts } from "../domain/dates.ts";
 import { type DaySum, daySums } from "../domain/day-sums.ts";
@@ -100,7 +100,7 @@ function recording(
                         ${events.length}::integer) as repeated`;
 }
 
-/** How rows name their subscription and metric, by the places of the ids from 1 on, and instants. */
+/** How rows name subscriptions and metrics, by the places of the ids from 1 on, and instants. */
 type Texts = {
   readonly subscription: ReadonlyMap<string, number>;
   readonly metric: ReadonlyMap<string, number>;

@@ -1,5 +1,5 @@
-// A process of a version before calls the recording in its older forms: without the count of events,
-// and without the sums of days. It records as it did, while this version serves beside it.
+// A process of a version before calls the recording in its older forms: without the count of
+// events, and without the sums of days. It records as it did, while this version serves beside it.
 
 import { afterAll, expect, test } from "vitest";
 import { sql } from "../../src/store/sql.ts";
