@@ -368,6 +368,16 @@ function isSame(repeat: Draft, first: usage.StoredEvent): boolean {
     // Without a timestamp the first copy was given the time of its arrival.
     (input.timestamp === undefined || repeat.at?.getTime() === first.at.getTime()) &&
     (input.value ?? null) === first.value &&
-    canonicalJson(input.properties ?? {}) === canonicalJson(first.properties ?? {})
+    hasSameProperties(input.properties ?? {}, first.properties ?? {})
   );
+}
+
+type Properties = Readonly<Record<string, unknown>>;
+
+/** Most are a few texts and numbers: looked at before both are written out in one form. */
+function hasSameProperties(a: Properties, b: Properties): boolean {
+  const names = Object.keys(a);
+  const isFlat =
+    names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+  return isFlat || canonicalJson(a) === canonicalJson(b);
 }
