@@ -1742,9 +1742,7 @@ begin
               event.unbillable, event.combination)
       on conflict (project_id, key) do nothing
       returning key into found_key;
-      if found_key is null then repeated := repeated || event.key;
-      else stored := stored || found_key;
-      end if;
+      if found_key is not null then stored := stored || found_key; end if;
     end loop;
   else
     for found_key in
@@ -1767,27 +1765,22 @@ begin
     loop
       stored := stored || found_key;
     end loop;
-    if cardinality(stored) < event_count then
-      select array_agg(e.key) into repeated
-        from json_to_recordset(events) as e (key uuid)
-       where not exists (select from unnest(stored) as k (key) where k.key = e.key);
-    end if;
   end if;
-  if cardinality(stored) = 0 then return repeated; end if;
 
-  if has_unique_values then
+  if has_unique_values and cardinality(stored) > 0 then
     for daily in
       insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value,
                                  day)
-      select distinct on (e.project_id, e.subscription_id, e.period_no, e.metric_id,
-                          e.unique_value)
-             e.project_id, e.subscription_id, e.period_no, e.metric_id, e.unique_value,
-             (e.at at time zone 'UTC')::date
-        from usage_events e
-       where e.project_id = project and e.key = any(stored) and e.unbillable is null
-         and e.unique_value is not null
-       order by e.project_id, e.subscription_id, e.period_no, e.metric_id, e.unique_value,
-                e.arrival
+      select distinct on (a.project_id, e.subscription, e.period_no, e.metric, e.unique_value)
+             a.project_id, subscription_ids[e.subscription], e.period_no, metric_ids[e.metric],
+             e.unique_value, (e.at at time zone 'UTC')::date
+        from project_anchors a
+       cross join json_to_recordset(events)
+             as e (key uuid, subscription integer, metric integer, period_no integer,
+                   at timestamptz, arrival bigint, unique_value uuid, unbillable text)
+        join unnest(stored) as k (key) on k.key = e.key
+       where a.project_id = project and e.unbillable is null and e.unique_value is not null
+       order by a.project_id, e.subscription, e.period_no, e.metric, e.unique_value, e.arrival
       on conflict do nothing
       returning subscription_id, period_no, metric_id, day
     loop
@@ -1798,27 +1791,39 @@ begin
     end loop;
   end if;
   if has_unique_values or cardinality(stored) < event_count then
-    select json_agg(s) into sums
-      from (select array_position(subscription_ids, e.subscription_id) as subscription, e.period_no,
-                   array_position(metric_ids, e.metric_id) as metric, e.combination, e.day,
-                   count(*) as events, sum(e.quantity), max(e.quantity),
-                   (array_agg(e.quantity order by e.at desc, e.arrival desc))[1] as latest,
-                   min(n.uniques) as uniques, max(e.at) as last_at,
-                   (array_agg(e.arrival order by e.at desc, e.arrival desc))[1] as last_arrival,
-                   sum(e.quantity * 1000 * extract(epoch from (e.at at time zone 'UTC')::time))
-                     filter (where m.aggregation_type = 'weighted_sum') as moment
-              from (select *, (at at time zone 'UTC')::date as day
-                      from usage_events
-                     where project_id = project and key = any(stored) and unbillable is null) e
-              join metrics m on m.project_id = project and m.id = e.metric_id
-              left join (select u.subscription_id, u.period_no, u.metric_id, u.day,
-                                count(*) as uniques
-                           from unnest(new_subscriptions, new_periods, new_metrics, new_days)
-                                as u (subscription_id, period_no, metric_id, day)
-                          group by u.subscription_id, u.period_no, u.metric_id, u.day) n
-                on n.subscription_id = e.subscription_id and n.period_no = e.period_no
-               and n.metric_id = e.metric_id and n.day = e.day
-             group by e.subscription_id, e.period_no, e.metric_id, e.combination, e.day) s;
+    with e as materialized (
+      select f.*, (f.at at time zone 'UTC')::date as day, k.key is not null as is_stored
+        from json_to_recordset(events)
+             as f (key uuid, subscription integer, metric integer, period_no integer,
+                   at timestamptz, arrival bigint, quantity numeric, unbillable text,
+                   combination text)
+        left join unnest(stored) as k (key) on k.key = f.key)
+    select (select coalesce(array_agg(e.key), '{}') from e where not e.is_stored),
+           (select json_agg(s)
+              from (select e.subscription, e.period_no, e.metric, e.combination, e.day,
+                           count(*) as events, sum(e.quantity), max(e.quantity),
+                           (array_agg(e.quantity order by e.at desc, e.arrival desc))[1] as latest,
+                           min(n.uniques) as uniques, max(e.at) as last_at,
+                           (array_agg(e.arrival order by e.at desc, e.arrival desc))[1]
+                             as last_arrival,
+                           sum(e.quantity * 1000
+                               * extract(epoch from (e.at at time zone 'UTC')::time))
+                             filter (where m.aggregation_type = 'weighted_sum') as moment
+                      from e
+                      join metrics m on m.project_id = project and m.id = metric_ids[e.metric]
+                      left join (select u.subscription_id, u.period_no, u.metric_id, u.day,
+                                        count(*) as uniques
+                                   from unnest(new_subscriptions, new_periods, new_metrics,
+                                               new_days)
+                                        as u (subscription_id, period_no, metric_id, day)
+                                  group by u.subscription_id, u.period_no, u.metric_id, u.day) n
+                        on n.subscription_id = subscription_ids[e.subscription]
+                       and n.period_no = e.period_no and n.metric_id = metric_ids[e.metric]
+                       and n.day = e.day
+                     where e.is_stored and e.unbillable is null
+                     group by e.subscription, e.period_no, e.metric, e.combination, e.day) s)
+      into repeated, sums;
+    if sums is null then return repeated; end if;
   end if;
 
   if event_count <= few then
