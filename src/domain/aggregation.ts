@@ -179,7 +179,11 @@ function latest(
   return newest?.quantity == null ? ZERO : decimal(newest.quantity);
 }
 
-function isNewer(a: { at: Date; arrival: bigint }, b: { at: Date; arrival: bigint }): boolean {
+/** By its instant; of equal ones by its arrival. */
+export function isNewer<T extends { readonly at: Date; readonly arrival: bigint | number }>(
+  a: T,
+  b: T,
+): boolean {
   const difference = a.at.getTime() - b.at.getTime();
   return difference === 0 ? a.arrival > b.arrival : difference > 0;
 }

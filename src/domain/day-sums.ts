@@ -1,6 +1,7 @@
 // What events come to by subscription, period, metric, combination and UTC day: how they are added
 // to the days that periods are billed from.
 
+import { isNewer } from "./aggregation.ts";
 import { DAY_MS } from "./dates.ts";
 import { add, type Decimal, decimal, integer, max, multiply } from "./decimal.ts";
 import { groupBy } from "./group-by.ts";
@@ -19,7 +20,7 @@ export type CountedEvent = {
 };
 
 export type DaySum = {
-  /** Has the last event of the day, by its instant and then by its arrival. */
+  /** The newest event of the day. */
   last: CountedEvent;
   events: number;
   sum: Decimal | null;
@@ -66,18 +67,13 @@ function first(event: CountedEvent): DaySum {
 
 function count(day: DaySum, event: CountedEvent): void {
   day.events += 1;
-  if (isLater(event, day.last)) day.last = event;
+  if (isNewer(event, day.last)) day.last = event;
   if (event.quantity === null) return;
   const quantity = decimal(event.quantity);
   const moment = momentOf(event, quantity);
   day.sum = day.sum === null ? quantity : add(day.sum, quantity);
   day.max = day.max === null ? quantity : max(day.max, quantity);
   day.moment = day.moment === null || moment === null ? moment : add(day.moment, moment);
-}
-
-function isLater(a: CountedEvent, b: CountedEvent): boolean {
-  const difference = a.at.getTime() - b.at.getTime();
-  return difference === 0 ? a.arrival > b.arrival : difference > 0;
 }
 
 function momentOf({ at, is_weighted }: CountedEvent, quantity: Decimal): Decimal | null {

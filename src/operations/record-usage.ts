@@ -377,7 +377,7 @@ type Properties = Readonly<Record<string, unknown>>;
 /** Most are a few texts and numbers: looked at before both are written out in one form. */
 function hasSameProperties(a: Properties, b: Properties): boolean {
   const names = Object.keys(a);
-  const isFlat =
+  const isEqual =
     names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
-  return isFlat || canonicalJson(a) === canonicalJson(b);
+  return isEqual || canonicalJson(a) === canonicalJson(b);
 }
