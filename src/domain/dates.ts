@@ -19,25 +19,6 @@ export function utcDate(at: Date): string {
   return at.toISOString().slice(0, 10);
 }
 
-const TWO_DIGITS = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, "0"));
-
-/** `toISOString` for many instants of few days: 0.3 instead of 1.0 µs, the date is made once. */
-export function instantTexts(): (at: Date) => string {
-  let day_no: number | undefined;
-  let date = "";
-  return (at) => {
-    const day = Math.floor(at.getTime() / DAY_MS);
-    if (day !== day_no) date = utcDate(at);
-    day_no = day;
-    const ms = at.getTime() - day * DAY_MS;
-    const seconds = Math.floor(ms / 1000);
-    const minutes = Math.floor(seconds / 60);
-    const hours = Math.floor(minutes / 60);
-    const time = `${TWO_DIGITS[hours]}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}`;
-    return `${date}T${time}.${String(ms % 1000).padStart(3, "0")}Z`;
-  };
-}
-
 export function startOfDay(date: string): Date {
   const at = new Date(`${date}T00:00:00.000Z`);
   // The engine reads 30 February as 1 March: only the round trip tells.

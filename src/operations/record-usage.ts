@@ -50,7 +50,8 @@ export async function recordUsage(
 type Recorded = {
   readonly drafts: readonly Draft[];
   readonly firsts: ReadonlyMap<string, Draft>;
-  readonly stored: ReadonlySet<string>;
+  /** Of those: what was stored under their keys before. */
+  readonly repeated: recording.StoredEvents;
 };
 
 /** In one statement, or not at all: undefined when something must be looked up. */
@@ -67,8 +68,8 @@ async function recordFromMemory(
   const firsts = firstCopies(drafts);
   if (firsts.size === 0) return undefined;
   const rows = [...firsts.values()].map(eventRow);
-  const stored = await recording.recordIfUnchanged(db, project, rows, expectedOf(known));
-  return stored && { drafts, firsts, stored };
+  const repeated = await recording.recordIfUnchanged(db, project, rows, expectedOf(known));
+  return repeated && { drafts, firsts, repeated };
 }
 
 /**
@@ -83,7 +84,7 @@ async function recordLookedUp(
   const rows = new Set<string>();
   for (;;) {
     const recorded = await db.tx((tx) => recordWithRows(tx, settings, events, rows));
-    if ("stored" in recorded) return recorded;
+    if ("repeated" in recorded) return recorded;
     for (const id of recorded.closing) rows.add(id);
   }
 }
@@ -102,9 +103,13 @@ async function recordWithRows(
   await placeLate(tx, settings, drafts);
   await refuseTooMany(tx, settings.id, drafts);
   const firsts = firstCopies(drafts);
-  const stored = await recording.record(tx, settings.id, [...firsts.values()].map(eventRow));
-  await markLate(tx, settings, freshOf(firsts, stored));
-  return { drafts, firsts, stored };
+  const repeated = await recording.record(tx, settings.id, [...firsts.values()].map(eventRow));
+  await markLate(
+    tx,
+    settings,
+    [...firsts.values()].filter(({ key }) => !repeated.has(key)),
+  );
+  return { drafts, firsts, repeated };
 }
 
 /** The first copy within the batch counts, as the first one in the table does. */
@@ -116,24 +121,20 @@ function firstCopies(drafts: readonly Draft[]): Map<string, Draft> {
   return firsts;
 }
 
-function freshOf(firsts: ReadonlyMap<string, Draft>, stored: ReadonlySet<string>): Draft[] {
-  return [...firsts.values()].filter((one) => stored.has(one.key));
-}
-
-/** After the commit. Reads only what repeats are compared with. */
+/** After the commit. */
 async function outcomes(
   db: Db,
   { id: project }: ProjectSettings,
-  { drafts, firsts, stored }: Recorded,
+  recorded: Recorded,
 ): Promise<Outcome[]> {
+  const { drafts, firsts } = recorded;
   // Also for repeats: the process may have been killed between the first copy's commit and this.
   await portal.dropUsed(db, project, () => subscriptionsOf(drafts));
-  const repeats = drafts.filter((one) => !stored.has(one.key) || firsts.get(one.key) !== one);
-  const before = await knownBefore(db, project, repeats, freshOf(firsts, stored));
+  const before = await storedBefore(db, project, recorded);
   return drafts.map((one) => {
-    if (firsts.get(one.key) === one && stored.has(one.key)) return accepted(one.unbillable);
-    const first = before.get(one.key);
-    if (first === undefined) return one.refusal ?? accepted(null);
+    const copy = firsts.get(one.key);
+    const first = before.get(one.key) ?? (copy === one ? undefined : copy && eventRow(copy));
+    if (first === undefined) return one.refusal ?? accepted(one.unbillable);
     const same = one.refusal === undefined && isSame(one, first);
     return {
       accepted: true,
@@ -141,6 +142,18 @@ async function outcomes(
       ...(!same && { warning: "payload_mismatch" as const }),
     };
   });
+}
+
+/** Refused events were not sent to be stored, but may be copies of ones that are. */
+async function storedBefore(
+  db: Db,
+  project: ProjectId,
+  { drafts, firsts, repeated }: Recorded,
+): Promise<recording.StoredEvents> {
+  const refused = drafts.filter(({ key }) => !firsts.has(key)).map(({ key }) => key);
+  if (refused.length === 0) return repeated;
+  const rows = await usage.listByKey(db, project, [...new Set(refused)]);
+  return new Map([...repeated, ...rows.map((row) => [row.key, row] as const)]);
 }
 
 function subscriptionsOf(drafts: readonly Draft[]): string[] {
@@ -337,30 +350,7 @@ function eventRow(one: Draft): recording.EventRow {
   };
 }
 
-/** The first copies of what was repeated: from the table, or from this very batch. */
-async function knownBefore(
-  db: Db,
-  project: ProjectId,
-  repeats: readonly Draft[],
-  fresh: readonly Draft[],
-): Promise<Map<string, usage.StoredEvent>> {
-  if (repeats.length === 0) return new Map();
-  const known = new Map<string, usage.StoredEvent>();
-  const batch = new Map(fresh.map((one) => [one.key, one]));
-  const asked: string[] = [];
-  for (const { key } of repeats) {
-    const twin = batch.get(key);
-    if (twin === undefined) asked.push(key);
-    else known.set(key, eventRow(twin));
-  }
-  if (asked.length > 0) {
-    const rows = await usage.listByKey(db, project, [...new Set(asked)]);
-    for (const row of rows) known.set(row.key, row);
-  }
-  return known;
-}
-
-function isSame(repeat: Draft, first: usage.StoredEvent): boolean {
+function isSame(repeat: Draft, first: recording.StoredEvent): boolean {
   const { input } = repeat.event;
   return (
     repeat.subscription?.id === first.subscription_id &&

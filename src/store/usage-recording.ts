@@ -1,7 +1,7 @@
 // Writes usage events by one call of the database's function `record_usage`, which also adds them
 // to the daily sums that periods are billed from, so that the two cannot differ.
 
-import { instantTexts } from "../domain/dates.ts";
+import { utcDate } from "../domain/dates.ts";
 import { type DaySum, daySums } from "../domain/day-sums.ts";
 import { formatDecimal } from "../domain/decimal.ts";
 import type { Unbillable } from "../schema/events.ts";
@@ -38,15 +38,22 @@ export type Expected = {
   readonly closing_until: Date | null;
 };
 
-/** Stores the events with new keys and adds those alone to the sums. Returns the new keys. */
+/** What a key was first stored with, to tell a repeat from a different event. */
+export type StoredEvent = Pick<
+  EventRow,
+  "key" | "subscription_id" | "metric_id" | "at" | "value" | "properties"
+>;
+export type StoredEvents = ReadonlyMap<string, StoredEvent>;
+
+/** Stores the events with new keys, adds those alone to the sums, and returns the others' first. */
 export async function record(
   tx: Tx,
   project: ProjectId,
   events: readonly EventRow[],
-): Promise<ReadonlySet<string>> {
-  if (events.length === 0) return new Set();
+): Promise<StoredEvents> {
+  if (events.length === 0) return new Map();
   const { repeated } = await tx.one<Recorded>(recording(project, events, unchecked(events), false));
-  return newKeys(events, repeated ?? []);
+  return byKey(repeated ?? []);
 }
 
 /** The same, if all is still as expected; else nothing is stored and undefined returned. */
@@ -55,17 +62,17 @@ export async function recordIfUnchanged(
   project: ProjectId,
   events: readonly EventRow[],
   expected: Expected,
-): Promise<ReadonlySet<string> | undefined> {
+): Promise<StoredEvents | undefined> {
   const [row] = await db.alone<Recorded>(recording(project, events, expected, true));
-  return row?.repeated ? newKeys(events, row.repeated) : undefined;
+  return row?.repeated ? byKey(row.repeated) : undefined;
 }
 
-type Recorded = { readonly repeated: readonly string[] | null };
+/** Instants come as text within JSON. */
+type Repeated = Omit<StoredEvent, "at"> & { readonly at: string };
+type Recorded = { readonly repeated: readonly Repeated[] | null };
 
-function newKeys(events: readonly EventRow[], repeated: readonly string[]): ReadonlySet<string> {
-  const keys = new Set(events.map((event) => event.key));
-  for (const key of repeated) keys.delete(key);
-  return keys;
+function byKey(repeated: readonly Repeated[]): StoredEvents {
+  return new Map(repeated.map((row) => [row.key, { ...row, at: new Date(row.at) }]));
 }
 
 /** With the ids that they name, and versions that nobody looks at. */
@@ -86,25 +93,34 @@ function recording(
   checked: boolean,
 ): Sql {
   const [subscription, metric] = [inOrder(subscriptions), inOrder(metrics)];
-  const texts: Texts = {
-    subscription: placesOf(subscription.ids),
-    metric: placesOf(metric.ids),
-    instant: instantTexts(),
-  };
-  const rows = events.map((event) => rowJson(event, texts));
+  const places = { subscription: placesOf(subscription.ids), metric: placesOf(metric.ids) };
+  const column = (pick: Picked) => arrayText(events, pick);
   return sql`
-    select record_usage(${project}, ${checked}, ${locks}::integer[], ${subscription.ids}::uuid[],
-                        ${subscription.versions}::bigint[], ${metric.ids}::uuid[],
-                        ${metric.versions}::bigint[], ${closing_until}::timestamptz,
-                        ${`[${rows.join(",")}]`}::json, ${sumsJson(events, texts)}::json,
-                        ${events.length}::integer) as repeated`;
+    select record_usage(
+      ${project}, ${checked}, ${locks}::integer[], ${subscription.ids}::uuid[],
+      ${subscription.versions}::bigint[], ${metric.ids}::uuid[], ${metric.versions}::bigint[],
+      ${closing_until}::timestamptz,
+      ${column(({ key }) => key)}::uuid[],
+      ${column(({ transaction_id }) => quoted(transaction_id))}::text[],
+      ${column(({ subscription_id }) => places.subscription.get(subscription_id))}::integer[],
+      ${column(({ metric_id }) => places.metric.get(metric_id))}::integer[],
+      ${column(({ period_no }) => period_no)}::integer[],
+      ${column(({ at }) => at.getTime())}::bigint[],
+      ${column(({ received_at }) => received_at.getTime())}::bigint[],
+      ${column(({ arrival }) => arrival)}::bigint[],
+      ${column(({ quantity }) => quantity)}::numeric[],
+      ${column(({ unique_value }) => unique_value)}::uuid[],
+      ${column(({ value }) => quoted(value))}::text[],
+      ${column(({ properties }) => quotedJson(properties))}::jsonb[],
+      ${column(({ unbillable }) => unbillable)}::text[],
+      ${column(({ combination }) => quoted(combination))}::text[],
+      ${sumsJson(events, places)}::json) as repeated`;
 }
 
-/** How rows name subscriptions and metrics, by the places of the ids from 1 on, and instants. */
-type Texts = {
+/** The places of ids in their list, from 1 on: each id is sent once. */
+type Places = {
   readonly subscription: ReadonlyMap<string, number>;
   readonly metric: ReadonlyMap<string, number>;
-  readonly instant: (at: Date) => string;
 };
 
 function inOrder(versions: ReadonlyMap<string, string>): { ids: string[]; versions: string[] } {
@@ -116,49 +132,50 @@ function placesOf(ids: readonly string[]): Map<string, number> {
   return new Map(ids.map((id, i) => [id, i + 1]));
 }
 
+type Picked = (event: EventRow) => string | number | null | undefined;
+
+/**
+ * The column as PostgreSQL writes an array; empty when no event has a value. The driver would write
+ * one too, but looks at every value to find out what it is.
+ */
+function arrayText(events: readonly EventRow[], pick: Picked): string {
+  const values = events.map((event) => pick(event) ?? null);
+  return values.every((value) => value === null) ? "{}" : `{${values.map(String).join(",")}}`;
+}
+
+function quoted(text: string | null): string | null {
+  return text === null ? null : `"${text.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** JSON has its control characters escaped, so that quoting it again escapes what arrays need. */
+function quotedJson(value: Record<string, unknown> | null): string | null {
+  return value === null ? null : JSON.stringify(JSON.stringify(value));
+}
+
 /** What they add to the days; which distinct values are new, the database alone knows. */
-function sumsJson(events: readonly EventRow[], texts: Texts): string | null {
+function sumsJson(events: readonly EventRow[], places: Places): string | null {
   if (events.some((event) => event.unique_value !== null)) return null;
   const sums = daySums(events.filter(isBillable));
-  return `[${sums.map((sum) => sumJson(sum, texts)).join(",")}]`;
+  return JSON.stringify(sums.map((sum) => sumRow(sum, places)));
 }
 
 function isBillable({ unbillable }: EventRow): boolean {
   return unbillable === null;
 }
 
-function sumJson({ last, events, sum, max, moment }: DaySum, texts: Texts): string {
-  const { subscription_id, period_no, metric_id, combination, quantity } = last;
-  const last_at = texts.instant(last.at);
-  let text =
-    `{"subscription":${texts.subscription.get(subscription_id)},"period_no":${period_no},` +
-    `"metric":${texts.metric.get(metric_id)},"day":"${last_at.slice(0, 10)}",` +
-    `"events":${events},"last_at":"${last_at}","last_arrival":${last.arrival}`;
-  if (combination !== null) text += `,"combination":${JSON.stringify(combination)}`;
-  if (sum !== null) text += `,"sum":"${formatDecimal(sum)}"`;
-  if (max !== null) text += `,"max":"${formatDecimal(max)}"`;
-  if (quantity !== null) text += `,"latest":"${quantity}"`;
-  if (moment !== null) text += `,"moment":"${formatDecimal(moment)}"`;
-  return `${text}}`;
-}
-
-/**
- * Written by hand, at half the cost of `JSON.stringify` for the whole row, which was the most
- * expensive of our own functions. Ids, numbers and instants need no escaping; nulls are left out.
- */
-function rowJson(row: EventRow, texts: Texts): string {
-  const { transaction_id, quantity, unique_value, value, properties, unbillable } = row;
-  let text =
-    `{"key":"${row.key}","subscription":${texts.subscription.get(row.subscription_id)},` +
-    `"metric":${texts.metric.get(row.metric_id)},"period_no":${row.period_no},` +
-    `"at":"${texts.instant(row.at)}","received_at":"${texts.instant(row.received_at)}",` +
-    `"arrival":${row.arrival}`;
-  if (transaction_id !== null) text += `,"transaction_id":${JSON.stringify(transaction_id)}`;
-  if (quantity !== null) text += `,"quantity":"${quantity}"`;
-  if (unique_value !== null) text += `,"unique_value":"${unique_value}"`;
-  if (value !== null) text += `,"value":${JSON.stringify(value)}`;
-  if (properties !== null) text += `,"properties":${JSON.stringify(properties)}`;
-  if (unbillable !== null) text += `,"unbillable":"${unbillable}"`;
-  if (row.combination !== null) text += `,"combination":${JSON.stringify(row.combination)}`;
-  return `${text}}`;
+function sumRow({ last, events, sum, max, moment }: DaySum, { subscription, metric }: Places) {
+  return {
+    subscription: subscription.get(last.subscription_id),
+    period_no: last.period_no,
+    metric: metric.get(last.metric_id),
+    combination: last.combination,
+    day: utcDate(last.at),
+    events,
+    sum: sum && formatDecimal(sum),
+    max: max && formatDecimal(max),
+    latest: last.quantity,
+    last_at: last.at.getTime(),
+    last_arrival: last.arrival,
+    moment: moment && formatDecimal(moment),
+  };
 }

@@ -9,7 +9,7 @@ import { type PageRequest, page } from "./page.ts";
 import { type Sql, sql } from "./sql.ts";
 import { DUE_AT } from "./subscriptions.ts";
 import type { ProjectId } from "./tenants.ts";
-import type { EventRow } from "./usage-recording.ts";
+import type { StoredEvent } from "./usage-recording.ts";
 
 /**
  * A UUID is its own key, which keeps time-ordered ids in order; other text becomes a digest, in the
@@ -90,12 +90,7 @@ export function listSubscriptions(
      order by live, s.id`);
 }
 
-export type StoredEvent = Pick<
-  EventRow,
-  "key" | "subscription_id" | "metric_id" | "at" | "value" | "properties"
->;
-
-/** What was stored under these keys before, to tell a repeat from a different event. */
+/** What was stored under these keys before. */
 export function listByKey(db: Queryable, project: ProjectId, keys: readonly string[]) {
   return db.many<StoredEvent>(sql`
     select key, subscription_id, metric_id, at, value, properties

@@ -301,7 +301,7 @@ describe("tables that got other names", () => {
       return recordIfUnchanged(pool, ours, [], expected);
     };
     expect(await usageLocks.closingUntil(pool, ours)).toEqual(cutoff);
-    expect(await write(cutoff)).toEqual(new Set());
+    expect(await write(cutoff)).toEqual(new Map());
     expect(await write(null)).toBe(undefined);
     await pool.tx((tx) => usageLocks.raiseCutoff(tx, ours, new Date(cutoff.getTime() - 1)));
     expect(await write(cutoff)).toEqual(new Set());

@@ -63,11 +63,13 @@ async function stored(ids: readonly string[], expected: Expected): Promise<numbe
                          from usage_days
                         where project_id = ${project}), 0) as counted`);
   const before = await count();
-  const keys = await recordIfUnchanged(app.context.db, project, ids.map(eventOf), expected);
+  const repeated = await recordIfUnchanged(app.context.db, project, ids.map(eventOf), expected);
   const after = await count();
-  expect(after.events - before.events).toBe(keys?.size ?? 0);
-  expect(after.counted - before.counted).toBe(keys?.size ?? 0);
-  return keys?.size;
+  const stored = after.events - before.events;
+  expect(after.counted - before.counted).toBe(stored);
+  expect(repeated?.size ?? 0).toBe(0);
+  if (repeated === undefined) expect(stored).toBe(0);
+  return repeated && stored;
 }
 
 test.each([1, MANY])("%i of them are stored when nothing has changed", async (count) => {
