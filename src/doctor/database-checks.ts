@@ -10,14 +10,26 @@ import type {
   Sessions,
   Slot,
   Standby,
+  Version,
 } from "../store/checks.ts";
 import { duration, fail, gigabytes, judged, ok, skipped, type Verdict, warn } from "./finding.ts";
 
 const POSTGRESQL_LEAST = 150_000;
 
-export function checkVersion({ text, number }: { text: string; number: number }): Verdict {
-  if (number >= POSTGRESQL_LEAST) return ok(`PostgreSQL ${text}`);
-  return fail(`PostgreSQL ${text}`, "Move to PostgreSQL 15 or newer.");
+/** They plan every statement anew on its node, and keep each plan: fixed by citus #8824. */
+const CITUS_LEAKING = ["13.2.1", "13.2.2", "14.0.0", "14.0.1"];
+
+export function checkVersion({ text, number, citus }: Version): Verdict {
+  const seen = [`PostgreSQL ${text}`, ...citus.map((version) => `Citus ${version}`)].join(", ");
+  if (number < POSTGRESQL_LEAST) return fail(seen, "Move to PostgreSQL 15 or newer.");
+  if (citus.some((version) => CITUS_LEAKING.includes(version))) {
+    return warn(
+      seen,
+      "Move to Citus 13.2.0, or to a version after 14.0.1: this one plans every statement anew " +
+        "on its node, and the memory of connections grows with each of them.",
+    );
+  }
+  return ok(seen);
 }
 
 export function checkSchema(found: number, needed: number): Verdict {

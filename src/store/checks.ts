@@ -23,6 +23,13 @@ const NOW = DATABASE_NOW.text;
 /** A part of the answers, or why there is none. */
 export type Fact<T> = { readonly value: T } | { readonly why: string };
 
+export type Version = {
+  readonly text: string;
+  readonly number: number;
+  /** Of the nodes of a cluster, mostly one. */
+  readonly citus: readonly string[];
+};
+
 export type Durability = {
   readonly address: string;
   readonly fsync: string;
@@ -84,7 +91,7 @@ export type WaitingEndpoint = {
 };
 
 export type DatabaseFacts = {
-  readonly version: Fact<{ readonly text: string; readonly number: number }>;
+  readonly version: Fact<Version>;
   readonly is_standby: Fact<boolean>;
   readonly schema_version: Fact<number>;
   readonly secret_check: Fact<Buffer | null>;
@@ -130,7 +137,7 @@ export async function readFacts(connection: Connection, asked: Asked): Promise<D
   try {
     const place = await placeOf(client);
     return {
-      version: await fact(() => readVersion(client)),
+      version: await fact(() => readVersion(client, place)),
       is_standby: await fact(() => one(client, "select pg_is_in_recovery()")),
       schema_version: await fact(() => readSchemaVersion(client)),
       secret_check: await fact(() => one(client, "select secret_check from installation")),
@@ -173,10 +180,16 @@ async function one<T>(client: pg.Client, text: string): Promise<T> {
   return rows[0]?.[0] as T;
 }
 
-async function readVersion(client: pg.Client) {
+async function readVersion(client: pg.Client, place: Place): Promise<Version> {
   const text = await one<string>(client, "select current_setting('server_version')");
   const number = await one<string>(client, "select current_setting('server_version_num')");
-  return { text, number: Number(number) };
+  return { text, number: Number(number), citus: await readCitusVersions(client, place) };
+}
+
+async function readCitusVersions(client: pg.Client, place: Place): Promise<string[]> {
+  if (place.kind === "plain") return [];
+  const answers = await askAllNodes(client, "select split_part(citus_version(), ' ', 2)");
+  return [...new Set(answers.map(({ answer }) => answer))];
 }
 
 /** 0 before the first migration. */

@@ -43,7 +43,19 @@ test.each([
   [150_000, "ok"],
   [180_004, "ok"],
 ])("PostgreSQL %d is %s", (number, status) => {
-  expect(checkVersion({ text: "x", number }).status).toBe(status);
+  expect(checkVersion({ text: "x", number, citus: [] }).status).toBe(status);
+});
+
+test("versions of Citus that keep every plan are warned of", () => {
+  const plain = { text: "17.2", number: 170_002 };
+  expect(checkVersion({ ...plain, citus: ["13.2.0"] })).toMatchObject({
+    status: "ok",
+    seen: "PostgreSQL 17.2, Citus 13.2.0",
+  });
+  expect(checkVersion({ ...plain, citus: ["13.2.0", "13.2.2"] })).toMatchObject({
+    status: "warn",
+    advice: expect.stringContaining("13.2.0"),
+  });
 });
 
 test("an older schema is to be migrated, a newer one is an upgrade that is under way", () => {
