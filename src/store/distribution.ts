@@ -24,19 +24,20 @@ const OTHER_COLUMNS: Readonly<Record<string, string>> = { idempotency_keys: "sco
 
 /**
  * Functions that run on the node of the project, which the named argument says. A forced one also
- * inside a transaction, but it may not insert from a select. A migration that makes such a function
- * adds it here.
+ * inside a transaction, but it may not insert from a select. One without such an argument is part
+ * of statements, and every node has it. A migration that makes a function adds it here.
  */
-export const DELEGATED: readonly Delegated[] = [
+export const SPREAD: readonly Spread[] = [
   { name: "add_analytics_deltas", argument: "project", is_forced: false },
   { name: "lock_usage", argument: "project", is_forced: true },
   { name: "record_usage", argument: "project", is_forced: false },
+  { name: "sent_events", argument: null, is_forced: false },
   { name: "try_lock", argument: "scope", is_forced: true },
 ];
 
-type Delegated = {
+type Spread = {
   readonly name: string;
-  readonly argument: string;
+  readonly argument: string | null;
   readonly is_forced: boolean;
 };
 
@@ -50,7 +51,7 @@ export type LocalTable = {
 
 export type DistributedTable = LocalTable & { readonly rows: number; readonly ms: number };
 
-export type LocalFunction = Delegated & { readonly signature: string };
+export type LocalFunction = Spread & { readonly signature: string };
 
 export type Told = {
   /** A table is being copied; so many of all bytes came before it. */
@@ -95,21 +96,26 @@ function placeInOrder({ name, column }: LocalTable): number {
   return name === FIRST_TABLE ? 1 : 2;
 }
 
-/** Functions that are still run where they are called. */
+/** Functions that are still run where they are called, or are on one node only. */
 export async function listLocalFunctions(client: pg.ClientBase): Promise<LocalFunction[]> {
   const { rows } = await client.query<{ name: string; signature: string }>(
     `select f.name, p.oid::regprocedure::text as signature
-       from unnest($1::text[], $2::boolean[]) as f (name, is_forced)
+       from unnest($1::text[], $2::text[], $3::boolean[]) as f (name, argument, is_forced)
        join pg_proc p on p.proname = f.name and p.pronamespace = current_schema()::regnamespace
        left join pg_catalog.pg_dist_object o
          on o.classid = 'pg_proc'::regclass and o.objid = p.oid and o.objsubid = 0
-      where o.distribution_argument_index is null
+      where o.objid is null
+         or (o.distribution_argument_index is null and f.argument is not null)
          or coalesce(o.force_delegation, false) <> f.is_forced
       order by f.name`,
-    [DELEGATED.map(({ name }) => name), DELEGATED.map(({ is_forced }) => is_forced)],
+    [
+      SPREAD.map(({ name }) => name),
+      SPREAD.map(({ argument }) => argument),
+      SPREAD.map(({ is_forced }) => is_forced),
+    ],
   );
   return rows.flatMap(({ name, signature }) =>
-    DELEGATED.filter((each) => each.name === name).map((each) => ({ ...each, signature })),
+    SPREAD.filter((each) => each.name === name).map((each) => ({ ...each, signature })),
   );
 }
 
@@ -151,14 +157,23 @@ export async function distributeLocal(
     for (const { make } of dropped) await client.query(make);
   }
   const functions = await listLocalFunctions(client);
-  for (const { signature, argument, is_forced } of functions) {
-    await client.query(
-      `select create_distributed_function($1::regprocedure, $2, colocate_with => $3,
-                                          force_delegation => $4)`,
-      [signature, argument, FIRST_TABLE, is_forced],
-    );
-  }
+  for (const one of functions) await distributeFunction(client, one);
   return { tables: done, functions: functions.map(({ signature }) => signature) };
+}
+
+async function distributeFunction(
+  client: pg.ClientBase,
+  { signature, argument, is_forced }: LocalFunction,
+): Promise<void> {
+  if (argument === null) {
+    await client.query("select create_distributed_function($1::regprocedure)", [signature]);
+    return;
+  }
+  await client.query(
+    `select create_distributed_function($1::regprocedure, $2, colocate_with => $3,
+                                        force_delegation => $4)`,
+    [signature, argument, FIRST_TABLE, is_forced],
+  );
 }
 
 async function lockAlone(client: pg.ClientBase, tables: readonly LocalTable[]): Promise<void> {

@@ -1,7 +1,6 @@
 // Writes usage events by one call of the database's function `record_usage`, which also adds them
 // to the daily sums that periods are billed from, so that the two cannot differ.
 
-import { utcDate } from "../domain/dates.ts";
 import { type DaySum, daySums } from "../domain/day-sums.ts";
 import { formatDecimal } from "../domain/decimal.ts";
 import type { Unbillable } from "../schema/events.ts";
@@ -100,21 +99,21 @@ function recording(
       ${project}, ${checked}, ${locks}::integer[], ${subscription.ids}::uuid[],
       ${subscription.versions}::bigint[], ${metric.ids}::uuid[], ${metric.versions}::bigint[],
       ${closing_until}::timestamptz,
-      ${column(({ key }) => key)}::uuid[],
-      ${column(({ transaction_id }) => quoted(transaction_id))}::text[],
-      ${column(({ subscription_id }) => places.subscription.get(subscription_id))}::integer[],
-      ${column(({ metric_id }) => places.metric.get(metric_id))}::integer[],
-      ${column(({ period_no }) => period_no)}::integer[],
-      ${column(({ at }) => at.getTime())}::bigint[],
-      ${column(({ received_at }) => received_at.getTime())}::bigint[],
-      ${column(({ arrival }) => arrival)}::bigint[],
-      ${column(({ quantity }) => quantity)}::numeric[],
-      ${column(({ unique_value }) => unique_value)}::uuid[],
-      ${column(({ value }) => quoted(value))}::text[],
-      ${column(({ properties }) => quotedJson(properties))}::jsonb[],
-      ${column(({ unbillable }) => unbillable)}::text[],
-      ${column(({ combination }) => quoted(combination))}::text[],
-      ${sumsJson(events, places)}::json) as repeated`;
+      ${column(({ key }) => key)},
+      ${column(({ transaction_id }) => quoted(transaction_id))},
+      ${column(({ subscription_id }) => places.subscription.get(subscription_id))},
+      ${column(({ metric_id }) => places.metric.get(metric_id))},
+      ${column(({ period_no }) => period_no)},
+      ${column(({ at }) => at.getTime())},
+      ${column(({ received_at }) => received_at.getTime())},
+      ${column(({ arrival }) => arrival)},
+      ${column(({ quantity }) => quantity)},
+      ${column(({ unique_value }) => unique_value)},
+      ${column(({ value }) => quoted(value))},
+      ${column(({ properties }) => quotedJson(properties))},
+      ${column(({ unbillable }) => unbillable)},
+      ${column(({ combination }) => quoted(combination))},
+      ${events.length}::integer, ${sumsJson(events, places)}::json) as repeated`;
 }
 
 /** The places of ids in their list, from 1 on: each id is sent once. */
@@ -134,10 +133,7 @@ function placesOf(ids: readonly string[]): Map<string, number> {
 
 type Picked = (event: EventRow) => string | number | null | undefined;
 
-/**
- * The column as PostgreSQL writes an array; empty when no event has a value. The driver would write
- * one too, but looks at every value to find out what it is.
- */
+/** The column as PostgreSQL writes an array; empty when no event has a value. */
 function arrayText(events: readonly EventRow[], pick: Picked): string {
   const values = events.map((event) => pick(event) ?? null);
   return values.every((value) => value === null) ? "{}" : `{${values.map(String).join(",")}}`;
@@ -164,17 +160,18 @@ function isBillable({ unbillable }: EventRow): boolean {
 }
 
 function sumRow({ last, events, sum, max, moment }: DaySum, { subscription, metric }: Places) {
+  const last_at = last.at.toISOString();
   return {
     subscription: subscription.get(last.subscription_id),
     period_no: last.period_no,
     metric: metric.get(last.metric_id),
     combination: last.combination,
-    day: utcDate(last.at),
+    day: last_at.slice(0, 10),
     events,
     sum: sum && formatDecimal(sum),
     max: max && formatDecimal(max),
     latest: last.quantity,
-    last_at: last.at.getTime(),
+    last_at,
     last_arrival: last.arrival,
     moment: moment && formatDecimal(moment),
   };

@@ -3,7 +3,7 @@
 import { loadModule, parsePlPgSQLSync } from "libpg-query";
 import type { Breach, Catalog } from "./laws.ts";
 import { breaches } from "./statements.ts";
-import { as, field, list, type Tree, walkTree } from "./syntax.ts";
+import { as, field, list, parseStatement, type Tree, walkTree } from "./syntax.ts";
 
 await loadModule();
 
@@ -14,6 +14,9 @@ export const DELEGATED: readonly string[] = [
   "record_usage",
   "try_lock",
 ];
+
+/** Parts of statements, which every node has. They name no table, and are written in SQL. */
+export const PARTS: readonly string[] = ["sent_events"];
 
 export type StoredFunction = {
   readonly name: string;
@@ -28,6 +31,7 @@ export type StoredFunction = {
 export type InnerStatement = { readonly text: string; readonly breaches: readonly Breach[] };
 
 export function innerStatements(stored: StoredFunction, catalog: Catalog): InnerStatement[] {
+  if (PARTS.includes(stored.name)) return [partOf(stored)];
   if (stored.language !== "plpgsql") {
     const says = `written in ${stored.language}, which is not looked at`;
     return [{ text: stored.definition, breaches: [{ law: "dynamic", says }] }];
@@ -49,6 +53,16 @@ export function innerStatements(stored: StoredFunction, catalog: Catalog): Inner
     found.push({ text, breaches: breaches(text, { ...catalog, within }) });
   });
   return found;
+}
+
+function partOf({ name, definition }: StoredFunction): InnerStatement {
+  const text = /\$function\$(.*)\$function\$/s.exec(definition)?.[1] ?? definition;
+  const tables: Breach[] = [];
+  walkTree(parseStatement(text), (kind, node) => {
+    if (kind !== "RangeVar") return;
+    tables.push({ law: "table", says: `${name} names ${String(field(node, "relname"))}` });
+  });
+  return { text, breaches: tables };
 }
 
 /** Arguments, declared variables, the records of loops, and `new` and `old` of a trigger. */

@@ -42,7 +42,7 @@ export type Catalog = {
   /** Functions as `name/arguments` of which some variant is volatile, or not immutable. */
   readonly volatile: ReadonlySet<string>;
   readonly mutable: ReadonlySet<string>;
-  /** The functions that the migrations made, without those of triggers. */
+  /** The functions that the migrations made, without those of triggers and parts of statements. */
   readonly own: ReadonlySet<string>;
   /** Columns that can be joined by `||` without a conversion, which is not immutable. */
   readonly joinable: ReadonlySet<string>;

@@ -1,7 +1,7 @@
 // The laws of a Citus cluster for the schema, read from the catalog of a migrated database.
 
 import type pg from "pg";
-import { DELEGATED, type StoredFunction } from "./functions.ts";
+import { DELEGATED, PARTS, type StoredFunction } from "./functions.ts";
 import type { Catalog } from "./laws.ts";
 import { DISTRIBUTED, REFERENCE } from "./tables.ts";
 
@@ -99,7 +99,7 @@ export async function readCatalog(client: pg.Client, schema: Schema): Promise<Ca
   return {
     volatile: new Set(rows.flatMap(({ name, volatile }) => (volatile ? [name] : []))),
     mutable: new Set(rows.flatMap(({ name, mutable }) => (mutable ? [name] : []))),
-    own: new Set(schema.functions.flatMap((one) => (one.of_trigger ? [] : [one.name]))),
+    own: new Set(calledFunctions(schema)),
     joinable: new Set(joinable.map(({ name }) => name)),
   };
 }
@@ -156,9 +156,15 @@ export function countedFaults({ columns, sequences }: Schema): string[] {
 }
 
 export function delegationFaults({ functions }: Pick<Schema, "functions">): string[] {
-  const own = functions.filter(({ of_trigger }) => !of_trigger).map(({ name }) => name);
+  const own = calledFunctions({ functions });
   return [
     ...own.filter((name) => !DELEGATED.includes(name)).map((name) => `${name} is not delegated`),
     ...DELEGATED.filter((name) => !own.includes(name)).map((name) => `${name} does not exist`),
   ];
+}
+
+/** By the service, each as a whole statement. */
+function calledFunctions({ functions }: Pick<Schema, "functions">): string[] {
+  const called = functions.filter(({ name, of_trigger }) => !of_trigger && !PARTS.includes(name));
+  return called.map(({ name }) => name);
 }
