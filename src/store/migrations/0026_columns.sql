@@ -167,6 +167,7 @@ begin
               from usage_events u
              where u.project_id = project and u.key = any(repeated)) r;
   end if;
+  -- From here on only the columns that are needed are read again.
   if has_unique_values and cardinality(stored) > 0 then
     for daily in
       insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value,
@@ -175,9 +176,8 @@ begin
              a.project_id, subscription_ids[e.subscription], e.period_no, metric_ids[e.metric],
              e.unique_value, (e.at at time zone 'UTC')::date
         from project_anchors a
-       cross join sent_events(keys, transaction_ids, subscription_places, metric_places, period_nos,
-                              ats, received_ats, arrivals, quantities, unique_values,
-                              given_values, given_properties, unbillables, combinations) as e
+       cross join sent_events(keys, '{}', subscription_places, metric_places, period_nos, ats, '{}',
+                              arrivals, '{}', unique_values, '{}', '{}', unbillables, '{}') as e
         join unnest(stored) as k (key) on k.key = e.key
        where a.project_id = project and e.unbillable is null and e.unique_value is not null
        order by a.project_id, e.subscription, e.period_no, e.metric, e.unique_value, e.arrival
@@ -202,10 +202,9 @@ begin
                    sum(e.quantity * 1000 * extract(epoch from (e.at at time zone 'UTC')::time))
                      filter (where m.aggregation_type = 'weighted_sum') as moment
               from (select f.*, (f.at at time zone 'UTC')::date as day
-                      from sent_events(keys, transaction_ids, subscription_places, metric_places,
-                                       period_nos, ats, received_ats, arrivals, quantities,
-                                       unique_values, given_values, given_properties, unbillables,
-                                       combinations) as f) e
+                      from sent_events(keys, '{}', subscription_places, metric_places, period_nos,
+                                       ats, '{}', arrivals, quantities, '{}', '{}', '{}',
+                                       unbillables, combinations) as f) e
               join unnest(stored) as k (key) on k.key = e.key
               join metrics m on m.project_id = project and m.id = metric_ids[e.metric]
               left join (select u.subscription, u.period_no, u.metric, u.day, count(*) as uniques
