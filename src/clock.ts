@@ -16,9 +16,13 @@ export function monotonicMs(): number {
 
 let lastArrival = 0;
 
-/** Microseconds of wall time, strictly rising in this process: orders events by their arrival. */
-export function nextArrival(): number {
+/**
+ * A number, or the first of several that count up: microseconds of wall time, strictly rising in
+ * this process. They order events by their arrival.
+ */
+export function nextArrivals(count = 1): number {
   const micros = Math.round((performance.timeOrigin + performance.now()) * 1000);
-  lastArrival = Math.max(micros, lastArrival + 1);
-  return lastArrival;
+  const first = Math.max(micros, lastArrival + 1);
+  lastArrival = first + count - 1;
+  return first;
 }

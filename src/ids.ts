@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { nextArrival, wallMs } from "./clock.ts";
+import { nextArrivals, wallMs } from "./clock.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -66,7 +66,7 @@ export function newSecretId(): string {
 
 /** Orders rows by their creation where ids are random: microseconds, rising in this process. */
 export function newRank(): string {
-  return nextArrival().toString();
+  return nextArrivals().toString();
 }
 
 const PREFIX_DIGITS = 8;

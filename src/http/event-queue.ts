@@ -2,7 +2,7 @@
 // which takes all that waits: an idle service adds no delay, a busy one writes bigger batches.
 // On a cluster it rests after each for a moment, so that those it answered are in the next batch.
 
-import { nextArrival } from "../clock.ts";
+import { nextArrivals } from "../clock.ts";
 import { Refusal, refuse } from "../errors.ts";
 import { type Arrived, type Outcome, recordUsage } from "../operations/record-usage.ts";
 import type { UsageEventInput } from "../schema/events.ts";
@@ -70,7 +70,7 @@ export class EventQueue {
       throw overloaded("events", "Too many events are waiting. Try again.");
     }
     return new Promise((resolve, reject) => {
-      const arrival = nextArrival();
+      const arrival = nextArrivals();
       const late_at = this.#looks + ANSWER_MS / LOOK_MS;
       const event = { settings, input, received_at, arrival, late_at, resolve, reject };
       const queue = this.#waiting.get(settings.id);

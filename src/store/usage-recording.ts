@@ -93,7 +93,8 @@ function recording(
 ): Sql {
   const [subscription, metric] = [inOrder(subscriptions), inOrder(metrics)];
   const places = { subscription: placesOf(subscription.ids), metric: placesOf(metric.ids) };
-  const column = (pick: Picked) => arrayText(events, pick);
+  const column = (pick: Picked) => arrayText(events.map(pick));
+  const shared = (pick: Picked) => sharedText(events.map(pick));
   return sql`
     select record_usage(
       ${project}, ${checked}, ${locks}::integer[], ${subscription.ids}::uuid[],
@@ -101,12 +102,12 @@ function recording(
       ${closing_until}::timestamptz,
       ${column(({ key }) => key)},
       ${column(({ transaction_id }) => quoted(transaction_id))},
-      ${column(({ subscription_id }) => places.subscription.get(subscription_id))},
-      ${column(({ metric_id }) => places.metric.get(metric_id))},
-      ${column(({ period_no }) => period_no)},
-      ${column(({ at }) => at.getTime())},
-      ${column(({ received_at }) => received_at.getTime())},
-      ${column(({ arrival }) => arrival)},
+      ${shared(({ subscription_id }) => places.subscription.get(subscription_id))},
+      ${shared(({ metric_id }) => places.metric.get(metric_id))},
+      ${shared(({ period_no }) => period_no)},
+      ${shared(({ at }) => at.getTime())},
+      ${shared(({ received_at }) => received_at.getTime())},
+      ${arrivalsText(events)},
       ${column(({ quantity }) => quantity)},
       ${column(({ unique_value }) => unique_value)},
       ${column(({ value }) => quoted(value))},
@@ -131,12 +132,34 @@ function placesOf(ids: readonly string[]): Map<string, number> {
   return new Map(ids.map((id, i) => [id, i + 1]));
 }
 
-type Picked = (event: EventRow) => string | number | null | undefined;
+type Value = string | number | null | undefined;
+type Picked = (event: EventRow) => Value;
 
 /** The column as PostgreSQL writes an array; empty when no event has a value. */
-function arrayText(events: readonly EventRow[], pick: Picked): string {
-  const values = events.map((event) => pick(event) ?? null);
-  return values.every((value) => value === null) ? "{}" : `{${values.map(String).join(",")}}`;
+function arrayText(values: readonly Value[]): string {
+  return values.some(isGiven) ? `{${values.map(textOf).join(",")}}` : "{}";
+}
+
+function isGiven(value: Value): boolean {
+  return value !== null && value !== undefined;
+}
+
+function textOf(value: Value): string {
+  return isGiven(value) ? String(value) : "null";
+}
+
+/** A column that every event has: one value, when they all have the same. */
+function sharedText(values: readonly Value[]): string {
+  const isShared = values.every((value) => value === values[0]);
+  return arrayText(isShared ? values.slice(0, 1) : values);
+}
+
+/** The first alone, when they count up from it. */
+function arrivalsText(events: readonly EventRow[]): string {
+  const arrivals = events.map(({ arrival }) => arrival);
+  const [first = 0] = arrivals;
+  const countUp = arrivals.every((arrival, i) => arrival === first + i);
+  return arrayText(countUp ? arrivals.slice(0, 1) : arrivals);
 }
 
 function quoted(text: string | null): string | null {
@@ -165,7 +188,7 @@ function sumRow({ last, events, sum, max, moment }: DaySum, { subscription, metr
     subscription: subscription.get(last.subscription_id),
     period_no: last.period_no,
     metric: metric.get(last.metric_id),
-    combination: last.combination,
+    combination: last.combination ?? undefined,
     day: last_at.slice(0, 10),
     events,
     sum: sum && formatDecimal(sum),
@@ -173,6 +196,6 @@ function sumRow({ last, events, sum, max, moment }: DaySum, { subscription, metr
     latest: last.quantity,
     last_at,
     last_arrival: last.arrival,
-    moment: moment && formatDecimal(moment),
+    moment: moment ? formatDecimal(moment) : undefined,
   };
 }

@@ -1,5 +1,5 @@
-// A process of the version before calls the recording in its older form, with the events as JSON.
-// It records as it did, while this version serves beside it.
+// A process of the version before sends a value of every column for every event. It records as it
+// did, while this version serves beside it.
 
 import { afterAll, expect, test } from "vitest";
 import { sql } from "../../src/store/sql.ts";
@@ -17,27 +17,32 @@ test("few and many events are stored once, repeats told", async () => {
   const metric = await makeMetric(app);
   const plan = await makePlan(app);
   const subscription = await makeSubscription(app, { plan_id: plan.id });
-  const now = app.context.clock.now().toISOString();
+  const now = app.context.clock.now();
   const record = async (from: number, to: number) => {
-    const events = Array.from({ length: to - from }, (_, i) => ({
-      ...{ key: keyOf(from + i), subscription: 1, metric: 1 },
-      ...{ period_no: 1, at: now, received_at: now, arrival: from + i, quantity: "3" },
-    }));
+    const count = to - from;
+    const column = (pick: (n: number) => string | number) =>
+      `{${Array.from({ length: count }, (_, i) => pick(from + i)).join(",")}}`;
+    const at = column(() => now.getTime());
+    const [ones, none] = [column(() => 1), "{}"];
     const sum = {
-      ...{ subscription: 1, metric: 1, period_no: 1, day: now.slice(0, 10), events: to - from },
       ...{
-        sum: String(3 * (to - from)),
-        max: "3",
-        latest: "3",
-        last_at: now,
-        last_arrival: to - 1,
+        subscription: 1,
+        metric: 1,
+        period_no: 1,
+        combination: null,
+        events: count,
+        moment: null,
       },
+      ...{ sum: String(3 * count), max: "3", latest: "3", last_at: now, last_arrival: to - 1 },
+      day: now.toISOString().slice(0, 10),
     };
-    const { repeated } = await db.one<{ repeated: string[] }>(sql`
+    const { repeated } = await db.one<{ repeated: { key: string }[] }>(sql`
       select record_usage(${project}, false, '{}', array[${subscription.id}::uuid], '{0}',
-                          array[${metric.id}::uuid], '{0}', null, ${JSON.stringify(events)}::json,
-                          ${JSON.stringify([sum])}::json, ${to - from}::integer) as repeated`);
-    return repeated.toSorted();
+                          array[${metric.id}::uuid], '{0}', null, ${column(keyOf)}, ${none},
+                          ${ones}, ${ones}, ${ones}, ${at}, ${at}, ${column((n) => n)},
+                          ${column(() => 3)}, ${none}, ${none}, ${none}, ${none}, ${none},
+                          ${count}::integer, ${JSON.stringify([sum])}::json) as repeated`);
+    return repeated.map(({ key }) => key).toSorted();
   };
   expect(await record(0, 3)).toEqual([]);
   expect(await record(2, 5)).toEqual([keyOf(2)]);
@@ -48,4 +53,10 @@ test("few and many events are stored once, repeats told", async () => {
       from usage_days
      where project_id = ${project} and subscription_id = ${subscription.id}`);
   expect(days).toEqual([{ events: 50, sum: "150" }]);
+  const arrivals = await db.many<{ arrival: number }>(sql`
+    select arrival
+      from usage_events
+     where project_id = ${project} and subscription_id = ${subscription.id}
+     order by arrival`);
+  expect(arrivals.map(({ arrival }) => arrival)).toEqual(Array.from({ length: 50 }, (_, n) => n));
 });

@@ -1,7 +1,7 @@
 // Usage events: the 200 is sent after the commit.
 
 import Type from "typebox";
-import { nextArrival } from "../../clock.ts";
+import { nextArrivals } from "../../clock.ts";
 import type { Context } from "../../context.ts";
 import { parseTimestamp } from "../../domain/dates.ts";
 import { Refusal, refuse, refuseField } from "../../errors.ts";
@@ -109,10 +109,12 @@ async function recordBatch(
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (let start = 0; start < events.length; start += CHUNK) {
-    const checked = events.slice(start, start + CHUNK).map((event): Arrived | Refusal => {
+    const chunk = events.slice(start, start + CHUNK);
+    const first = nextArrivals(chunk.length);
+    const checked = chunk.map((event, i): Arrived | Refusal => {
       try {
         checkEvent(event);
-        return { input: event as UsageEventInput, received_at, arrival: nextArrival() };
+        return { input: event as UsageEventInput, received_at, arrival: first + i };
       } catch (error) {
         if (error instanceof Refusal) return error;
         throw error;
