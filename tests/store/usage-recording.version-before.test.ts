@@ -25,14 +25,8 @@ test("few and many events are stored once, repeats told", async () => {
     const at = column(() => now.getTime());
     const [ones, none] = [column(() => 1), "{}"];
     const sum = {
-      ...{
-        subscription: 1,
-        metric: 1,
-        period_no: 1,
-        combination: null,
-        events: count,
-        moment: null,
-      },
+      ...{ subscription: 1, metric: 1, period_no: 1, combination: null, moment: null },
+      events: count,
       ...{ sum: String(3 * count), max: "3", latest: "3", last_at: now, last_arrival: to - 1 },
       day: now.toISOString().slice(0, 10),
     };
