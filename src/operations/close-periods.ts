@@ -58,14 +58,19 @@ export type Ending = {
       };
 };
 
-/** Does what is due of each subscription, at most a batch of them. */
+/**
+ * Does what is due of each subscription, at most a batch of them. `onFull` is told as soon as a
+ * whole batch is claimed: others may be due as well.
+ */
 export async function closeDue(
   tx: Tx,
   settings: ProjectSettings,
   now: Date,
   guard: Guard,
+  onFull: () => void = () => {},
 ): Promise<CloseReport> {
   const due = await openPeriods.claimDue(tx, settings.id, now, BATCH_MAX);
+  if (due.length === BATCH_MAX) onFull();
   return handleDue(tx, settings, due, SCHEDULER, now, guard);
 }
 

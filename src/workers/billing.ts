@@ -4,8 +4,7 @@
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Refusal } from "../errors.ts";
-import { BATCH_MAX, closeAlone, handleDue } from "../operations/close-periods.ts";
-import { SCHEDULER } from "../operations/emit.ts";
+import { BATCH_MAX, closeAlone, closeDue } from "../operations/close-periods.ts";
 import { expireGrants } from "../operations/grant-credit.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
 import { type CloseReport, type SetAside, setAside } from "../operations/set-aside.ts";
@@ -86,7 +85,6 @@ async function closeProject(context: Context, settings: ProjectSettings, now: Da
   return counts[0] + counts[1];
 }
 
-/** One batch; `onFull` is told as soon as it is claimed, when others may be due as well. */
 async function closeBatch(
   context: Context,
   settings: ProjectSettings,
@@ -95,11 +93,7 @@ async function closeBatch(
 ): Promise<number> {
   try {
     const started_ms = monotonicMs();
-    const report = await context.db.tx(async (tx) => {
-      const due = await openPeriods.claimDue(tx, settings.id, now, BATCH_MAX);
-      if (due.length === BATCH_MAX) onFull();
-      return handleDue(tx, settings, due, SCHEDULER, now, "cutoff");
-    });
+    const report = await context.db.tx((tx) => closeDue(tx, settings, now, "cutoff", onFull));
     if (report.closed > 0) closeBatchSeconds.observe((monotonicMs() - started_ms) / 1_000);
     for (const one of report.set_aside ?? []) noteSetAside(context, settings, one);
     return countClosed(report);
