@@ -3,8 +3,7 @@
 
 import { isNewer } from "./aggregation.ts";
 import { DAY_MS } from "./dates.ts";
-import { add, type Decimal, decimal, integer, max, multiply } from "./decimal.ts";
-import { groupBy } from "./group-by.ts";
+import { add, type Decimal, decimal, formatDecimal, integer, max, multiply } from "./decimal.ts";
 
 export type CountedEvent = {
   readonly subscription_id: string;
@@ -14,6 +13,7 @@ export type CountedEvent = {
   readonly combination: string | null;
   readonly at: Date;
   readonly arrival: number;
+  /** In its canonical text. */
   readonly quantity: string | null;
   /** Of a weighted sum. */
   readonly is_weighted: boolean;
@@ -21,34 +21,33 @@ export type CountedEvent = {
 
 export type DaySum = {
   /** The newest event of the day. */
-  last: CountedEvent;
-  events: number;
-  sum: Decimal | null;
-  max: Decimal | null;
+  readonly last: CountedEvent;
+  readonly events: number;
+  readonly sum: string | null;
+  readonly max: string | null;
   /** Of a weighted sum: each value times its milliseconds since midnight, added up. */
-  moment: Decimal | null;
+  readonly moment: string | null;
 };
 
-/** In groups of groups: one map by a text of all that makes a day took 1.7 µs an event. */
 export function daySums(events: readonly CountedEvent[]): DaySum[] {
-  const sums: DaySum[] = [];
-  for (const own of groupBy(events, (event) => event.subscription_id).values()) {
-    for (const alike of groupBy(own, (event) => event.combination).values()) {
-      sums.push(...sumsOf(alike));
-    }
+  // A subscription has few days in what is sent at once, but may have many combinations.
+  const days = new Map<string, CountedEvent[][]>();
+  for (const event of events) {
+    const { subscription_id, combination } = event;
+    const key = combination === null ? subscription_id : subscription_id + combination;
+    const own = days.get(key);
+    if (own === undefined) days.set(key, [[event]]);
+    else addTo(own, event);
   }
+  const sums: DaySum[] = [];
+  for (const own of days.values()) for (const alike of own) sums.push(sumOf(alike));
   return sums;
 }
 
-/** Of one subscription and combination, which has few days in what is sent at once. */
-function sumsOf(events: readonly CountedEvent[]): DaySum[] {
-  const days: DaySum[] = [];
-  for (const event of events) {
-    const day = days.find(({ last }) => isSameDay(last, event));
-    if (day === undefined) days.push(first(event));
-    else count(day, event);
-  }
-  return days;
+function addTo(days: CountedEvent[][], event: CountedEvent): void {
+  const day = days.find(([first]) => first !== undefined && isSameDay(first, event));
+  if (day === undefined) days.push([event]);
+  else day.push(event);
 }
 
 function isSameDay(a: CountedEvent, b: CountedEvent): boolean {
@@ -59,23 +58,26 @@ function dayNo({ at }: CountedEvent): number {
   return Math.floor(at.getTime() / DAY_MS);
 }
 
-function first(event: CountedEvent): DaySum {
-  const quantity = event.quantity === null ? null : decimal(event.quantity);
-  const moment = quantity && momentOf(event, quantity);
-  return { last: event, events: 1, sum: quantity, max: quantity, moment };
+function sumOf(events: readonly CountedEvent[]): DaySum {
+  const last = events.reduce((newest, event) => (isNewer(event, newest) ? event : newest));
+  const moment = last.is_weighted ? momentOf(events) : null;
+  // Most days have one event, which needs no arithmetic.
+  if (events.length === 1 || last.quantity === null) {
+    return { last, events: events.length, sum: last.quantity, max: last.quantity, moment };
+  }
+  const quantities = events.map(quantityOf);
+  const sum = formatDecimal(quantities.reduce(add));
+  return { last, events: events.length, sum, max: formatDecimal(quantities.reduce(max)), moment };
 }
 
-function count(day: DaySum, event: CountedEvent): void {
-  day.events += 1;
-  if (isNewer(event, day.last)) day.last = event;
-  if (event.quantity === null) return;
-  const quantity = decimal(event.quantity);
-  const moment = momentOf(event, quantity);
-  day.sum = day.sum === null ? quantity : add(day.sum, quantity);
-  day.max = day.max === null ? quantity : max(day.max, quantity);
-  day.moment = day.moment === null || moment === null ? moment : add(day.moment, moment);
+/** All events of a metric have one, or none has. */
+function quantityOf({ quantity }: CountedEvent): Decimal {
+  return decimal(quantity ?? "0");
 }
 
-function momentOf({ at, is_weighted }: CountedEvent, quantity: Decimal): Decimal | null {
-  return is_weighted ? multiply(quantity, integer(at.getTime() % DAY_MS)) : null;
+function momentOf(events: readonly CountedEvent[]): string {
+  const moments = events.map((event) =>
+    multiply(quantityOf(event), integer(event.at.getTime() % DAY_MS)),
+  );
+  return formatDecimal(moments.reduce(add));
 }

@@ -132,14 +132,15 @@ function byCodeOf(rows: readonly usage.UsageMetric[]) {
 
 /** What must be unchanged for events that were placed by these meters to be written. */
 export function expectedOf({ byRef, byCode, closing_until }: KnownMeters): Expected {
-  const rows = [...byRef.values()];
+  // Callers may write one id in several ways.
+  const byId = new Map<string, usage.UsageSubscription>();
+  for (const row of byRef.values()) byId.set(row.id, row);
+  const subscriptions = [...byId.values()];
+  const locks = subscriptions.map(({ id }) => usageLocks.usageLock(id));
   return {
-    locks: usageLocks.inOrder([
-      usageLocks.CUTOFF_LOCK,
-      ...rows.map(({ id }) => usageLocks.usageLock(id)),
-    ]),
-    subscriptions: new Map(rows.map((row) => [row.id, row.version])),
-    metrics: new Map([...byCode.values()].map((row) => [row.id, row.version])),
+    locks: usageLocks.inOrder([usageLocks.CUTOFF_LOCK, ...locks]),
+    subscriptions,
+    metrics: [...byCode.values()],
     closing_until,
   };
 }

@@ -31,6 +31,7 @@ export const SPREAD: readonly Spread[] = [
   { name: "add_analytics_deltas", argument: "project", is_forced: false },
   { name: "lock_usage", argument: "project", is_forced: true },
   { name: "record_usage", argument: "project", is_forced: false },
+  { name: "sent_days", argument: null, is_forced: false },
   { name: "sent_events", argument: null, is_forced: false },
   { name: "try_lock", argument: "scope", is_forced: true },
 ];

@@ -2,7 +2,6 @@
 // to the daily sums that periods are billed from, so that the two cannot differ.
 
 import { type DaySum, daySums } from "../domain/day-sums.ts";
-import { formatDecimal } from "../domain/decimal.ts";
 import type { Unbillable } from "../schema/events.ts";
 import type { Db, Tx } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
@@ -29,13 +28,14 @@ export type EventRow = {
   readonly is_weighted: boolean;
 };
 
-/** What a write counts on: versions by row id, the cutoff, and the locks that keep them as is. */
+/** What a write counts on: the rows as they were, the cutoff, and the locks that keep them so. */
 export type Expected = {
   readonly locks: readonly number[];
-  readonly subscriptions: ReadonlyMap<string, string>;
-  readonly metrics: ReadonlyMap<string, string>;
+  readonly subscriptions: readonly Versioned[];
+  readonly metrics: readonly Versioned[];
   readonly closing_until: Date | null;
 };
+type Versioned = { readonly id: string; readonly version: string };
 
 /** What a key was first stored with, to tell a repeat from a different event. */
 export type StoredEvent = Pick<
@@ -76,13 +76,22 @@ function byKey(repeated: readonly Repeated[]): StoredEvents {
 
 /** With the ids that they name, and versions that nobody looks at. */
 function unchecked(events: readonly EventRow[]): Expected {
+  const [subscriptions, metrics] = [new Set<string>(), new Set<string>()];
+  for (const { subscription_id, metric_id } of events) {
+    subscriptions.add(subscription_id);
+    metrics.add(metric_id);
+  }
+  const rows = (ids: ReadonlySet<string>) => [...ids].map((id) => ({ id, version: "0" }));
   return {
     locks: [],
-    subscriptions: new Map(events.map(({ subscription_id }) => [subscription_id, "0"])),
-    metrics: new Map(events.map(({ metric_id }) => [metric_id, "0"])),
+    subscriptions: rows(subscriptions),
+    metrics: rows(metrics),
     closing_until: null,
   };
 }
+
+const NO_DAYS = sql`
+      null, null, null, null, null, null, null, null, null, null, null`;
 
 /** One call, which a cluster hands to the node that has the project. */
 function recording(
@@ -91,14 +100,17 @@ function recording(
   { locks, subscriptions, metrics, closing_until }: Expected,
   checked: boolean,
 ): Sql {
-  const [subscription, metric] = [inOrder(subscriptions), inOrder(metrics)];
-  const places = { subscription: placesOf(subscription.ids), metric: placesOf(metric.ids) };
-  const column = (pick: Picked) => arrayText(events.map(pick));
-  const shared = (pick: Picked) => sharedText(events.map(pick));
+  const [bySubscription, byMetric] = [subscriptions.toSorted(byId), metrics.toSorted(byId)];
+  const places = { subscription: placesOf(bySubscription), metric: placesOf(byMetric) };
+  const column = (pick: Picked<EventRow>) => arrayText(events, pick);
+  const shared = (pick: Picked<EventRow>) => sharedText(events, pick);
   return sql`
     select record_usage(
-      ${project}, ${checked}, ${locks}::integer[], ${subscription.ids}::uuid[],
-      ${subscription.versions}::bigint[], ${metric.ids}::uuid[], ${metric.versions}::bigint[],
+      ${project}, ${checked}, ${arrayText(locks, (lock) => lock)}::integer[],
+      ${arrayText(bySubscription, ({ id }) => id)}::uuid[],
+      ${arrayText(bySubscription, ({ version }) => version)}::bigint[],
+      ${arrayText(byMetric, ({ id }) => id)}::uuid[],
+      ${arrayText(byMetric, ({ version }) => version)}::bigint[],
       ${closing_until}::timestamptz,
       ${column(({ key }) => key)},
       ${column(({ transaction_id }) => quoted(transaction_id))},
@@ -114,7 +126,27 @@ function recording(
       ${column(({ properties }) => quotedJson(properties))},
       ${column(({ unbillable }) => unbillable)},
       ${column(({ combination }) => quoted(combination))},
-      ${events.length}::integer, ${sumsJson(events, places)}::json) as repeated`;
+      ${events.length}::integer, ${days(events, places)}) as repeated`;
+}
+
+/** What they add to the days; which distinct values are new, the database alone knows. */
+function days(events: readonly EventRow[], places: Places): Sql {
+  if (events.some(({ unique_value }) => unique_value !== null)) return NO_DAYS;
+  const sums = daySums(events.filter(({ unbillable }) => unbillable === null));
+  const column = (pick: Picked<DaySum>) => arrayText(sums, pick);
+  const shared = (pick: Picked<DaySum>) => sharedText(sums, pick);
+  return sql`
+      ${column(({ last }) => places.subscription.get(last.subscription_id))},
+      ${shared(({ last }) => places.metric.get(last.metric_id))},
+      ${shared(({ last }) => last.period_no)},
+      ${column(({ last }) => quoted(last.combination))},
+      ${shared(({ events: count }) => count)},
+      ${column(({ sum }) => sum)},
+      ${column(({ max }) => max)},
+      ${column(({ last }) => last.quantity)},
+      ${shared(({ last }) => last.at.getTime())},
+      ${column(({ last }) => last.arrival)},
+      ${column(({ moment }) => moment)}`;
 }
 
 /** The places of ids in their list, from 1 on: each id is sent once. */
@@ -123,43 +155,43 @@ type Places = {
   readonly metric: ReadonlyMap<string, number>;
 };
 
-function inOrder(versions: ReadonlyMap<string, string>): { ids: string[]; versions: string[] } {
-  const ids = [...versions.keys()].sort();
-  return { ids, versions: ids.map((id) => versions.get(id) ?? "") };
+function byId(a: Versioned, b: Versioned): number {
+  return a.id < b.id ? -1 : 1;
 }
 
-function placesOf(ids: readonly string[]): Map<string, number> {
-  return new Map(ids.map((id, i) => [id, i + 1]));
+function placesOf(rows: readonly Versioned[]): Map<string, number> {
+  const places = new Map<string, number>();
+  for (const { id } of rows) places.set(id, places.size + 1);
+  return places;
 }
 
-type Value = string | number | null | undefined;
-type Picked = (event: EventRow) => Value;
+type Picked<Row> = (row: Row) => string | number | null | undefined;
 
-/** The column as PostgreSQL writes an array; empty when no event has a value. */
-function arrayText(values: readonly Value[]): string {
-  return values.some(isGiven) ? `{${values.map(textOf).join(",")}}` : "{}";
+/** The column as PostgreSQL writes an array; empty when no row has a value. */
+function arrayText<Row>(rows: readonly Row[], pick: Picked<Row>): string {
+  let text = "";
+  let isGiven = false;
+  for (const row of rows) {
+    const value = pick(row) ?? null;
+    isGiven ||= value !== null;
+    text += text === "" ? value : `,${value}`;
+  }
+  return isGiven ? `{${text}}` : "{}";
 }
 
-function isGiven(value: Value): boolean {
-  return value !== null && value !== undefined;
-}
-
-function textOf(value: Value): string {
-  return isGiven(value) ? String(value) : "null";
-}
-
-/** A column that every event has: one value, when they all have the same. */
-function sharedText(values: readonly Value[]): string {
-  const isShared = values.every((value) => value === values[0]);
-  return arrayText(isShared ? values.slice(0, 1) : values);
+/** A column that every row has: one value, when they all have the same. */
+function sharedText<Row>(rows: readonly Row[], pick: Picked<Row>): string {
+  const [first] = rows;
+  const value = first && pick(first);
+  const isShared = rows.every((row) => pick(row) === value);
+  return arrayText(isShared ? rows.slice(0, 1) : rows, pick);
 }
 
 /** The first alone, when they count up from it. */
 function arrivalsText(events: readonly EventRow[]): string {
-  const arrivals = events.map(({ arrival }) => arrival);
-  const [first = 0] = arrivals;
-  const countUp = arrivals.every((arrival, i) => arrival === first + i);
-  return arrayText(countUp ? arrivals.slice(0, 1) : arrivals);
+  const first = events[0]?.arrival ?? 0;
+  const countUp = events.every(({ arrival }, i) => arrival === first + i);
+  return arrayText(countUp ? events.slice(0, 1) : events, ({ arrival }) => arrival);
 }
 
 function quoted(text: string | null): string | null {
@@ -169,33 +201,4 @@ function quoted(text: string | null): string | null {
 /** JSON has its control characters escaped, so that quoting it again escapes what arrays need. */
 function quotedJson(value: Record<string, unknown> | null): string | null {
   return value === null ? null : JSON.stringify(JSON.stringify(value));
-}
-
-/** What they add to the days; which distinct values are new, the database alone knows. */
-function sumsJson(events: readonly EventRow[], places: Places): string | null {
-  if (events.some((event) => event.unique_value !== null)) return null;
-  const sums = daySums(events.filter(isBillable));
-  return JSON.stringify(sums.map((sum) => sumRow(sum, places)));
-}
-
-function isBillable({ unbillable }: EventRow): boolean {
-  return unbillable === null;
-}
-
-function sumRow({ last, events, sum, max, moment }: DaySum, { subscription, metric }: Places) {
-  const last_at = last.at.toISOString();
-  return {
-    subscription: subscription.get(last.subscription_id),
-    period_no: last.period_no,
-    metric: metric.get(last.metric_id),
-    combination: last.combination ?? undefined,
-    day: last_at.slice(0, 10),
-    events,
-    sum: sum && formatDecimal(sum),
-    max: max && formatDecimal(max),
-    latest: last.quantity,
-    last_at,
-    last_arrival: last.arrival,
-    moment: moment ? formatDecimal(moment) : undefined,
-  };
 }

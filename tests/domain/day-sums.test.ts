@@ -42,9 +42,7 @@ const keyOf = (event: CountedEvent) =>
     .join(" ");
 
 function shown({ last, events: count, sum, max, moment }: DaySum) {
-  const text = (value: typeof sum) => value && formatDecimal(value);
-  const parts = [text(sum), text(max), last.quantity, last.at.getTime(), last.arrival];
-  return [keyOf(last), count, ...parts, text(moment)];
+  return [keyOf(last), count, sum, max, last.quantity, last.at.getTime(), last.arrival, moment];
 }
 
 function folded(group: readonly CountedEvent[]) {

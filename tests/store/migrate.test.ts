@@ -297,7 +297,7 @@ describe("tables that got other names", () => {
   test("recording goes by the cutoff that was there, which only rises", async () => {
     const write = (closing_until: Date | null) => {
       const locks = [usageLocks.CUTOFF_LOCK];
-      const expected = { locks, subscriptions: new Map(), metrics: new Map(), closing_until };
+      const expected = { locks, subscriptions: [], metrics: [], closing_until };
       return recordIfUnchanged(pool, ours, [], expected);
     };
     expect(await usageLocks.closingUntil(pool, ours)).toEqual(cutoff);

@@ -44,11 +44,15 @@ function eventOf(subscription_id: string): EventRow {
   };
 }
 
+function row(id: string, version: string) {
+  return { id, version };
+}
+
 function expecting(ids: readonly string[], changed: Partial<Expected> = {}): Expected {
   return {
     locks: [1],
-    subscriptions: new Map(ids.map((id) => [id, "0"])),
-    metrics: new Map([[metric_id, "0"]]),
+    subscriptions: ids.map((id) => row(id, "0")),
+    metrics: [row(metric_id, "0")],
     closing_until: null,
     ...changed,
   };
@@ -80,17 +84,12 @@ test.each([1, MANY])("%i of them are stored when nothing has changed", async (co
 test.each([1, MANY])("none of %i is when one thing has changed", async (count) => {
   const ids = subscription_ids.slice(0, count);
   const [first = "", ...others] = ids;
-  const unchanged = others.map((id) => [id, "0"] as const);
+  const unchanged = others.map((id) => row(id, "0"));
   const changes: Partial<Expected>[] = [
-    { subscriptions: new Map([[first, "1"], ...unchanged]) },
-    { subscriptions: new Map([[first, "0"], [randomUUID(), "0"], ...unchanged]) },
-    { metrics: new Map([[metric_id, "1"]]) },
-    {
-      metrics: new Map([
-        [metric_id, "0"],
-        [randomUUID(), "0"],
-      ]),
-    },
+    { subscriptions: [row(first, "1"), ...unchanged] },
+    { subscriptions: [row(first, "0"), row(randomUUID(), "0"), ...unchanged] },
+    { metrics: [row(metric_id, "1")] },
+    { metrics: [row(metric_id, "0"), row(randomUUID(), "0")] },
     { closing_until: AT },
   ];
   for (const changed of changes) expect(await stored(ids, expecting(ids, changed))).toBeUndefined();
@@ -101,9 +100,8 @@ test("versions that were exchanged are a change", async () => {
   const [first = "", second = ""] = ids;
   await app.context.db.run(sql`
     update subscriptions set updated_at = updated_at where project_id = ${project} and id = ${second}`);
-  const versions = (of: Record<string, string>) => ({ subscriptions: new Map(Object.entries(of)) });
-  const right = versions({ [first]: "0", [second]: "1" });
-  const wrong = versions({ [first]: "1", [second]: "0" });
+  const right = { subscriptions: [row(first, "0"), row(second, "1")] };
+  const wrong = { subscriptions: [row(first, "1"), row(second, "0")] };
   expect(await stored(ids, expecting(ids, wrong))).toBeUndefined();
   expect(await stored(ids, expecting(ids, right))).toBe(2);
 });

@@ -1,5 +1,5 @@
-// A process of the version before sends a value of every column for every event. It records as it
-// did, while this version serves beside it.
+// A process of the version before sends what events come to by day as JSON. It records as it did,
+// while this version serves beside it.
 
 import { afterAll, expect, test } from "vitest";
 import { sql } from "../../src/store/sql.ts";

@@ -16,7 +16,7 @@ export const DELEGATED: readonly string[] = [
 ];
 
 /** Parts of statements, which every node has. They name no table, and are written in SQL. */
-export const PARTS: readonly string[] = ["sent_events"];
+export const PARTS: readonly string[] = ["sent_days", "sent_events"];
 
 export type StoredFunction = {
   readonly name: string;
