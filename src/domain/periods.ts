@@ -85,7 +85,7 @@ export function periodIndexAt(
   at: Date,
   anchor: string | null = null,
 ): number {
-  if (at < open.next) return 0;
+  if (at.getTime() < open.next.getTime()) return 0;
   if (anchor !== null) {
     return 1 + anniversaryNo(at, interval, anchor) - anniversaryNo(open.next, interval, anchor);
   }
