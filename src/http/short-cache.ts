@@ -13,7 +13,7 @@ type Entry<T> = { readonly value: T; readonly until_ms: number; readonly round: 
 /** Concurrent misses of one key share one question. */
 export class ShortCache<T> {
   readonly #known = new Map<string, Entry<T>>();
-  readonly #unknown = new Map<string, Entry<undefined>>();
+  readonly #unknown = new Map<string, Entry<T | undefined>>();
   readonly #asking = new Map<string, Promise<T | undefined>>();
   /** Raised by `forget`: what was asked for in an earlier round is no longer good. */
   #round = 0;
@@ -28,9 +28,10 @@ export class ShortCache<T> {
     if (this.isUnknown(key)) return Promise.resolve(undefined);
     const before = this.#asking.get(key);
     if (before !== undefined) return before;
-    const entry = { until_ms: monotonicMs() + CACHED_MS, round: this.#round };
+    const until_ms = monotonicMs() + CACHED_MS;
+    const round = this.#round;
     const asked = ask().then((value) => {
-      this.#keep(key, value, entry);
+      this.#keep(key, { value, until_ms, round });
       return value;
     });
     this.#asking.set(key, asked);
@@ -73,13 +74,16 @@ export class ShortCache<T> {
     return round === this.#round && now_ms < until_ms;
   }
 
-  #keep(key: string, value: T | undefined, entry: Omit<Entry<T>, "value">): void {
+  #keep(key: string, entry: Entry<T | undefined>): void {
     this.#known.delete(key);
     this.#unknown.delete(key);
-    if (value === undefined) {
-      keepNewest(this.#unknown, UNKNOWN_MAX).set(key, { ...entry, value: undefined });
-    } else keepNewest(this.#known, KNOWN_MAX).set(key, { ...entry, value });
+    if (isKnown(entry)) keepNewest(this.#known, KNOWN_MAX).set(key, entry);
+    else keepNewest(this.#unknown, UNKNOWN_MAX).set(key, entry);
   }
+}
+
+function isKnown<T>(entry: Entry<T | undefined>): entry is Entry<T> {
+  return entry.value !== undefined;
 }
 
 /** Makes room for one more: a map is in the order in which its keys were set. */
