@@ -4,8 +4,8 @@
 
 import { nextArrivals } from "../clock.ts";
 import { Refusal, refuse } from "../errors.ts";
-import { type Arrived, type Outcome, recordUsage } from "../operations/record-usage.ts";
-import type { UsageEventInput } from "../schema/events.ts";
+import { type Arrived, recordUsage } from "../operations/record-usage.ts";
+import type { EventAccepted, UsageEventInput } from "../schema/events.ts";
 import type { Db } from "../store/db.ts";
 import type { Placement } from "../store/placement.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
@@ -35,7 +35,7 @@ type Waiting = Arrived & {
   readonly settings: ProjectSettings;
   /** The look at which it is late. */
   readonly late_at: number;
-  resolve(outcome: Outcome): void;
+  resolve(accepted: EventAccepted): void;
   reject(error: unknown): void;
 };
 
@@ -64,8 +64,12 @@ export class EventQueue {
     showLevel({ name: "events", level: () => this.#count });
   }
 
-  /** Resolves after the commit, with what became of this one event. */
-  push(settings: ProjectSettings, input: UsageEventInput, received_at: Date): Promise<Outcome> {
+  /** Resolves after the commit, with what became of this one event; rejects when it is refused. */
+  push(
+    settings: ProjectSettings,
+    input: UsageEventInput,
+    received_at: Date,
+  ): Promise<EventAccepted> {
     if (this.#count >= WAITING_MAX || this.#waitsLong(settings.id)) {
       throw overloaded("events", "Too many events are waiting. Try again.");
     }
@@ -187,7 +191,9 @@ export class EventQueue {
     try {
       const outcomes = await recordUsage(this.#db.forProject(settings.id), settings, batch);
       batch.forEach((event, i) => {
-        event.resolve(outcomes[i] ?? refuse("internal_error", "The event has no outcome."));
+        const outcome = outcomes[i] ?? refuse("internal_error", "The event has no outcome.");
+        if (outcome instanceof Refusal) event.reject(outcome);
+        else event.resolve(outcome);
       });
     } catch (error) {
       // One event that the database cannot take must not fail the others.

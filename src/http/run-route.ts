@@ -14,7 +14,6 @@ import { RateLimit } from "./rate-limit.ts";
 import { asRefusal, envelope, JSON_TYPE, noteAnswer } from "./responses.ts";
 import {
   type Answer,
-  type Call,
   Content,
   type HeaderFields,
   Reply,
@@ -23,7 +22,6 @@ import {
   type RouteRequest,
   type RouteResponse,
   type RunRoute,
-  type WriteCall,
 } from "./route.ts";
 import { type Check, checker, checkPathText, checkQueryText, namesChecker } from "./validation.ts";
 
@@ -42,13 +40,12 @@ type Prepared = {
 export function routeRunner(context: Context, gate: Gate): RunRoute {
   const prepare = preparer(context);
   const load = new Load();
-
   const run: RunRoute = async (route, request) => {
     const started = monotonicMs();
     let caller: Admission | undefined;
     let response: RouteResponse;
     let body: RequestBody | undefined;
-    let running: ReturnType<Load["start"]> | undefined;
+    let counted: ReturnType<Load["start"]> | undefined;
     let isAnswered = true;
     let ignored: string | undefined;
     try {
@@ -59,17 +56,21 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
       if (caller.actor !== undefined) prepared.limit?.take(caller.actor.token_id);
       body = await request.readBody(route);
       // From here on: how slowly a body comes is not the service's doing.
-      running = load.start();
+      counted = load.start();
       ignored = prepared.findIgnored?.(body.json);
       check(route, prepared, request, body);
-      response = await respond({ context, gate, run }, { route, prepared, request, caller, body });
+      const running = { route, prepared, request, caller, body };
+      response =
+        route.kind === "write"
+          ? await write(parts, running, route)
+          : render(running, await handled(parts, running, route));
     } catch (error) {
       const told = error instanceof UnknownOutcome ? ofUnknown(error, route, request, body) : error;
       const refusal = asRefusal(context, told, request.id, route.path);
       isAnswered = refusal.code !== "unavailable";
       response = refused(refusal, route, request);
     } finally {
-      if (running !== undefined) load.end(running, isAnswered);
+      if (counted !== undefined) load.end(counted, isAnswered);
       body?.release?.();
     }
     if (ignored !== undefined) response = withHeader(response, IGNORED_FIELDS, ignored);
@@ -84,6 +85,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
     });
     return response;
   };
+  const parts = { context, gate, run };
   return run;
 }
 
@@ -131,17 +133,16 @@ type Running = {
 
 type Parts = { readonly context: Context; readonly gate: Gate; readonly run: RunRoute };
 
-async function respond(parts: Parts, running: Running): Promise<RouteResponse> {
-  const { route } = running;
+/** What the route's handler gives; returned as it is, because each promise costs 1 KB. */
+function handled(
+  parts: Parts,
+  running: Running,
+  route: Exclude<Route, { kind: "write" }>,
+): Promise<Answer> {
   const { db, point } = ofProject(parts.context, running.caller);
-  switch (route.kind) {
-    case "point":
-      return render(running, await route.handle(callOf(parts, running, point)));
-    case "write":
-      return write(running, callOf(parts, running, db), (call) => route.handle(call));
-    default:
-      return render(running, await route.handle(callOf(parts, running, db)));
-  }
+  return route.kind === "point"
+    ? route.handle(callOf(parts, running, point))
+    : route.handle(callOf(parts, running, db));
 }
 
 /** Of the node that has the caller's project: see store/cluster-db.ts. */
@@ -172,12 +173,12 @@ function callOf<D extends Queryable>(parts: Parts, { request, caller, body }: Ru
 
 /** One request, one transaction: effect, log and idempotency key are committed together. */
 async function write(
+  parts: Parts,
   running: Running,
-  call: Call,
-  handle: (call: WriteCall) => Promise<Answer>,
+  route: Extract<Route, { kind: "write" }>,
 ): Promise<RouteResponse> {
-  const { route, request } = running;
-  const { db, ...rest } = call;
+  const { request } = running;
+  const { db, ...call } = callOf(parts, running, ofProject(parts.context, running.caller).db);
   const key = keyOf(request.headers["idempotency-key"]);
   const scope_id = call.project ?? (call.actor && keyScopeOf(call.actor));
   let committed: (() => void)[] = [];
@@ -185,7 +186,7 @@ async function write(
     // Of the attempt that commits: a transaction may be tried again.
     committed = [];
     const afterCommit = (work: () => void) => committed.push(work);
-    const act = async () => render(running, await handle({ ...rest, tx, afterCommit }));
+    const act = async () => render(running, await route.handle({ ...call, tx, afterCommit }));
     if (key === undefined || scope_id === undefined) return act();
     const { method, url } = request;
     const { secret_key, clock } = call.context;

@@ -57,10 +57,8 @@ export function eventRoutes(context: Context): Route[] {
       timestamp: "2026-01-20T12:00:00.000Z",
       properties: {},
     },
-    async handle({ settings, body, now }) {
-      const outcome = await queue.push(settings, body, now);
-      if (outcome instanceof Refusal) throw outcome;
-      return outcome;
+    handle({ settings, body, now }) {
+      return queue.push(settings, body, now);
     },
   });
 
