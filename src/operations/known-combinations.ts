@@ -27,6 +27,7 @@ export async function refuseTooMany(
   project: ProjectId,
   events: readonly Combined[],
 ): Promise<void> {
+  if (events.every(({ combination }) => combination === null)) return;
   const unknown = events.flatMap((event) => {
     const { combination, subscription, metric, period_no } = event;
     if (combination === null || event.refusal !== undefined || event.unbillable !== null) return [];

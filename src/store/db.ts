@@ -130,7 +130,7 @@ export function clientConfig(connection: Connection, options: PoolOptions): pg.C
 }
 
 const BEGIN = "begin";
-// Statements are sent without waiting for the answers to those before them.
+/** Statements are sent without waiting for the answers to those before them. */
 export const PIPELINED = { pipeline: true };
 /** Dates are parsed in this form, whatever the role or the database is set to. */
 const DATES = "set datestyle = 'ISO'";
@@ -261,11 +261,10 @@ export class Pool implements Db {
 
   async #connect(): Promise<pg.PoolClient> {
     this.admit();
+    if (this.#pool.idleCount > 0) return translated(() => this.#pool.connect());
     const waiting = { isLate: false };
     this.#waiting.add(waiting);
-    const timer = setTimeout(() => {
-      waiting.isLate = true;
-    }, this.#queue_ms);
+    const timer = setTimeout(() => Object.assign(waiting, { isLate: true }), this.#queue_ms);
     try {
       return await translated(() => this.#pool.connect());
     } finally {
@@ -378,8 +377,8 @@ class Transaction implements Queryable, WriteSettings {
   }
 }
 
-function prepared(query: Sql) {
-  return { text: query.text, values: query.values as unknown[], name: statementName(query.text) };
+function prepared({ text, values }: Sql) {
+  return { text, values: values as unknown[], name: statementName(text) };
 }
 
 export function atMostOne<T>(rows: T[], query: Sql): T | undefined {

@@ -4,14 +4,26 @@ import { createHash } from "node:crypto";
 
 export type Sql = { readonly text: string; readonly values: readonly unknown[] };
 
+/** Of statements without fragments, whose text is always the same. */
+const texts = new WeakMap<TemplateStringsArray, string>();
+
 /** ``sql`select … where id = ${id} and ${condition}` `` */
 export function sql(strings: TemplateStringsArray, ...parts: readonly unknown[]): Sql {
+  if (!parts.some(isSql)) return { text: textOf(strings), values: parts };
   const values: unknown[] = [];
   let text = strings[0] ?? "";
   parts.forEach((part, i) => {
     text += place(part, values) + (strings[i + 1] ?? "");
   });
   return { text, values };
+}
+
+function textOf(strings: TemplateStringsArray): string {
+  const known = texts.get(strings);
+  if (known !== undefined) return known;
+  const text = strings.reduce((before, part, i) => `${before}$${i}${part}`);
+  texts.set(strings, text);
+  return text;
 }
 
 /** Fragments joined by a separator that is part of the code, never of the data. */

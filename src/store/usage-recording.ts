@@ -90,9 +90,6 @@ function unchecked(events: readonly EventRow[]): Expected {
   };
 }
 
-const NO_DAYS = sql`
-      null, null, null, null, null, null, null, null, null, null, null`;
-
 /** One call, which a cluster hands to the node that has the project. */
 function recording(
   project: ProjectId,
@@ -104,6 +101,7 @@ function recording(
   const places = { subscription: placesOf(bySubscription), metric: placesOf(byMetric) };
   const column = (pick: Picked<EventRow>) => arrayText(events, pick);
   const shared = (pick: Picked<EventRow>) => sharedText(events, pick);
+  const days = dayColumns(events, places);
   return sql`
     select record_usage(
       ${project}, ${checked}, ${arrayText(locks, (lock) => lock)}::integer[],
@@ -123,30 +121,34 @@ function recording(
       ${column(({ quantity }) => quantity)},
       ${column(({ unique_value }) => unique_value)},
       ${column(({ value }) => quoted(value))},
-      ${column(({ properties }) => quotedJson(properties))},
+      ${jsonArrayText(events.map(({ properties }) => properties))},
       ${column(({ unbillable }) => unbillable)},
       ${column(({ combination }) => quoted(combination))},
-      ${events.length}::integer, ${days(events, places)}) as repeated`;
+      ${events.length}::integer,
+      ${days?.subscriptions}, ${days?.metrics}, ${days?.periods}, ${days?.combinations},
+      ${days?.counts}, ${days?.sums}, ${days?.maxima}, ${days?.latest}, ${days?.last_ats},
+      ${days?.last_arrivals}, ${days?.moments}) as repeated`;
 }
 
 /** What they add to the days; which distinct values are new, the database alone knows. */
-function days(events: readonly EventRow[], places: Places): Sql {
-  if (events.some(({ unique_value }) => unique_value !== null)) return NO_DAYS;
-  const sums = daySums(events.filter(({ unbillable }) => unbillable === null));
-  const column = (pick: Picked<DaySum>) => arrayText(sums, pick);
-  const shared = (pick: Picked<DaySum>) => sharedText(sums, pick);
-  return sql`
-      ${column(({ last }) => places.subscription.get(last.subscription_id))},
-      ${shared(({ last }) => places.metric.get(last.metric_id))},
-      ${shared(({ last }) => last.period_no)},
-      ${column(({ last }) => quoted(last.combination))},
-      ${shared(({ events: count }) => count)},
-      ${column(({ sum }) => sum)},
-      ${column(({ max }) => max)},
-      ${column(({ last }) => last.quantity)},
-      ${shared(({ last }) => last.at.getTime())},
-      ${column(({ last }) => last.arrival)},
-      ${column(({ moment }) => moment)}`;
+function dayColumns(events: readonly EventRow[], places: Places) {
+  if (events.some(({ unique_value }) => unique_value !== null)) return undefined;
+  const days = daySums(events.filter(({ unbillable }) => unbillable === null));
+  const column = (pick: Picked<DaySum>) => arrayText(days, pick);
+  const shared = (pick: Picked<DaySum>) => sharedText(days, pick);
+  return {
+    subscriptions: column(({ last }) => places.subscription.get(last.subscription_id)),
+    metrics: shared(({ last }) => places.metric.get(last.metric_id)),
+    periods: shared(({ last }) => last.period_no),
+    combinations: column(({ last }) => quoted(last.combination)),
+    counts: shared((day) => day.events),
+    sums: column(({ sum }) => sum),
+    maxima: column(({ max }) => max),
+    latest: column(({ last }) => last.quantity),
+    last_ats: shared(({ last }) => last.at.getTime()),
+    last_arrivals: column(({ last }) => last.arrival),
+    moments: column(({ moment }) => moment),
+  };
 }
 
 /** The places of ids in their list, from 1 on: each id is sent once. */
@@ -169,14 +171,13 @@ type Picked<Row> = (row: Row) => string | number | null | undefined;
 
 /** The column as PostgreSQL writes an array; empty when no row has a value. */
 function arrayText<Row>(rows: readonly Row[], pick: Picked<Row>): string {
-  let text = "";
   let isGiven = false;
-  for (const row of rows) {
+  const values = rows.map((row) => {
     const value = pick(row) ?? null;
     isGiven ||= value !== null;
-    text += text === "" ? value : `,${value}`;
-  }
-  return isGiven ? `{${text}}` : "{}";
+    return value ?? "null";
+  });
+  return isGiven ? `{${values.join(",")}}` : "{}";
 }
 
 /** A column that every row has: one value, when they all have the same. */
@@ -198,7 +199,8 @@ function quoted(text: string | null): string | null {
   return text === null ? null : `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** JSON has its control characters escaped, so that quoting it again escapes what arrays need. */
-function quotedJson(value: Record<string, unknown> | null): string | null {
-  return value === null ? null : JSON.stringify(JSON.stringify(value));
+/** The same of JSON, which has its control characters escaped: arrays quote the rest as it does. */
+function jsonArrayText(values: readonly (Record<string, unknown> | null)[]): string {
+  const texts = values.map((value) => value && JSON.stringify(value));
+  return texts.some((text) => text !== null) ? `{${JSON.stringify(texts).slice(1, -1)}}` : "{}";
 }
