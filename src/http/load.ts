@@ -10,17 +10,25 @@ const RUNNING_MIN = 256;
 /** Over this time the rate of answers is counted. */
 const RATE_MS = 250;
 
-type Started = { readonly at: number };
+/** Requests that are started within this time are counted together. */
+const TOGETHER_MS = 10;
 
+type Started = { readonly at: number; running: number };
+
+/**
+ * A set of all requests would grow and shrink with each of them, and V8 makes new tables for it in
+ * the old part of its heap: 66 bytes a request, a quarter of all that made it clean up there.
+ */
 export class Load {
   /** In the order in which they were started. */
-  readonly #running = new Set<Started>();
+  #started: Started[] = [];
+  #running = 0;
   #ended = 0;
   #counted_since = 0;
   #per_ms = 0;
 
   constructor() {
-    showLevel({ name: "requests", level: () => this.#running.size });
+    showLevel({ name: "requests", level: () => this.#running });
   }
 
   /**
@@ -28,23 +36,30 @@ export class Load {
    * the oldest has waited for as long: a burst after a pause is taken whole.
    */
   admit(): void {
-    if (this.#running.size < RUNNING_MIN) return;
+    if (this.#running < RUNNING_MIN) return;
     const now = monotonicMs();
-    if (this.#running.size < this.#rate(now) * WAIT_MS) return;
-    const [oldest] = this.#running;
+    if (this.#running < this.#rate(now) * WAIT_MS) return;
+    const oldest = this.#started.find(({ running }) => running > 0);
     if (oldest === undefined || now - oldest.at < WAIT_MS) return;
     throw overloaded("requests", "The service has more requests than it can answer. Try again.");
   }
 
   start(): Started {
-    const started = { at: monotonicMs() };
-    this.#running.add(started);
-    return started;
+    const now = monotonicMs();
+    let last = this.#started.at(-1);
+    if (last === undefined || now - last.at >= TOGETHER_MS) {
+      last = { at: now, running: 0 };
+      this.#started = [...this.#started.filter(({ running }) => running > 0), last];
+    }
+    last.running += 1;
+    this.#running += 1;
+    return last;
   }
 
   /** What was refused behind this bound is no answer: a storm of those would raise the bound. */
   end(started: Started, isAnswered: boolean): void {
-    this.#running.delete(started);
+    started.running -= 1;
+    this.#running -= 1;
     if (isAnswered) this.#ended += 1;
   }
 
