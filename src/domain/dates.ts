@@ -52,7 +52,7 @@ export function parseTimestamp(text: string): Date | undefined {
   return canonical(text) ?? anyForm(text);
 }
 
-/** `YYYY-MM-DDTHH:MM:SS.mmmZ`, the form of most events, at half the cost of any form. */
+/** `YYYY-MM-DDTHH:MM:SS.mmmZ`, the form of most events, whose digits stand at known places. */
 function canonical(text: string): Date | undefined {
   if (!CANONICAL.test(text)) return undefined;
   const year = number(text, 0, 4);

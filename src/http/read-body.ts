@@ -23,7 +23,7 @@ export async function readBody(
   if (has && announcedBytes(message) > max_bytes) throw tooLarge();
   await allRead();
   if (!has) return NO_BODY;
-  // Most come in one piece with their headers. Without the events of a stream they take 8 µs less.
+  // Most come in one piece with their headers. Without the events of a stream they take 4 µs less.
   const bytes = message.complete
     ? whole(message, max_bytes, room)
     : await collect(message, max_bytes, room);
