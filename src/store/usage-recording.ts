@@ -121,7 +121,7 @@ function recording(
       ${column(({ quantity }) => quantity)},
       ${column(({ unique_value }) => unique_value)},
       ${column(({ value }) => quoted(value))},
-      ${jsonArrayText(events.map(({ properties }) => properties))},
+      ${JSON.stringify(events.map(({ properties }) => properties))},
       ${column(({ unbillable }) => unbillable)},
       ${column(({ combination }) => quoted(combination))},
       ${events.length}::integer,
@@ -197,10 +197,4 @@ function arrivalsText(events: readonly EventRow[]): string {
 
 function quoted(text: string | null): string | null {
   return text === null ? null : `"${text.replace(/["\\]/g, "\\$&")}"`;
-}
-
-/** The same of JSON, which has its control characters escaped: arrays quote the rest as it does. */
-function jsonArrayText(values: readonly (Record<string, unknown> | null)[]): string {
-  const texts = values.map((value) => value && JSON.stringify(value));
-  return texts.some((text) => text !== null) ? `{${JSON.stringify(texts).slice(1, -1)}}` : "{}";
 }

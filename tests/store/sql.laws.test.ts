@@ -245,10 +245,16 @@ describe("each check can fail", () => {
     expect(lawsBrokenIn(body)).toEqual([]);
   });
 
-  function lawsBrokenIn(body: string): Law[] {
+  test("on a part of statements that names a table", () => {
+    const body = "perform 1 from metrics where project_id = new.project_id;";
+    expect(lawsBrokenIn(body)).toEqual([]);
+    expect(lawsBrokenIn(body, "sent_events")).toEqual(["table"]);
+  });
+
+  function lawsBrokenIn(body: string, name = "f"): Law[] {
     const definition = `create function f() returns trigger language plpgsql as $$
       declare r record; begin ${body} end $$`;
-    const stored = { name: "f", definition, language: "plpgsql", of_trigger: true };
+    const stored = { name, definition, language: "plpgsql", of_trigger: true };
     const found = innerStatements({ ...stored, transitions: ["after"] }, catalog);
     return found.flatMap((one) => one.breaches.map(({ law }) => law));
   }

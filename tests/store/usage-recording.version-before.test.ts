@@ -1,5 +1,5 @@
-// A process of the version before sends what events come to by day as JSON. It records as it did,
-// while this version serves beside it.
+// A process of the version before sends the properties of events as an array of JSON texts. It
+// records as it did, while this version serves beside it.
 
 import { afterAll, expect, test } from "vitest";
 import { sql } from "../../src/store/sql.ts";
@@ -24,18 +24,16 @@ test("few and many events are stored once, repeats told", async () => {
       `{${Array.from({ length: count }, (_, i) => pick(from + i)).join(",")}}`;
     const at = column(() => now.getTime());
     const [ones, none] = [column(() => 1), "{}"];
-    const sum = {
-      ...{ subscription: 1, metric: 1, period_no: 1, combination: null, moment: null },
-      events: count,
-      ...{ sum: String(3 * count), max: "3", latest: "3", last_at: now, last_arrival: to - 1 },
-      day: now.toISOString().slice(0, 10),
-    };
+    const properties = column((n) => (n % 2 === 0 ? JSON.stringify(`{"n":"a\\"${n}"}`) : "null"));
+    const one = (value: string | number) => `{${value}}`;
     const { repeated } = await db.one<{ repeated: { key: string }[] }>(sql`
       select record_usage(${project}, false, '{}', array[${subscription.id}::uuid], '{0}',
                           array[${metric.id}::uuid], '{0}', null, ${column(keyOf)}, ${none},
                           ${ones}, ${ones}, ${ones}, ${at}, ${at}, ${column((n) => n)},
-                          ${column(() => 3)}, ${none}, ${none}, ${none}, ${none}, ${none},
-                          ${count}::integer, ${JSON.stringify([sum])}::json) as repeated`);
+                          ${column(() => 3)}, ${none}, ${none}, ${properties}, ${none}, ${none},
+                          ${count}::integer, '{1}', '{1}', '{1}', ${none}, ${one(count)},
+                          ${one(3 * count)}, '{3}', '{3}', ${one(now.getTime())}, ${one(to - 1)},
+                          ${none}) as repeated`);
     return repeated.map(({ key }) => key).toSorted();
   };
   expect(await record(0, 3)).toEqual([]);
@@ -47,10 +45,11 @@ test("few and many events are stored once, repeats told", async () => {
       from usage_days
      where project_id = ${project} and subscription_id = ${subscription.id}`);
   expect(days).toEqual([{ events: 50, sum: "150" }]);
-  const arrivals = await db.many<{ arrival: number }>(sql`
-    select arrival
+  const stored = await db.many<{ arrival: number; n: string | null }>(sql`
+    select arrival, properties->>'n' as n
       from usage_events
      where project_id = ${project} and subscription_id = ${subscription.id}
      order by arrival`);
-  expect(arrivals.map(({ arrival }) => arrival)).toEqual(Array.from({ length: 50 }, (_, n) => n));
+  const expected = (arrival: number) => ({ arrival, n: arrival % 2 === 0 ? `a"${arrival}` : null });
+  expect(stored).toEqual(Array.from({ length: 50 }, (_, n) => expected(n)));
 });

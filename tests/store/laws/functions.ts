@@ -15,7 +15,7 @@ export const DELEGATED: readonly string[] = [
   "try_lock",
 ];
 
-/** Parts of statements, which every node has. They name no table, and are written in SQL. */
+/** Called within statements, so every node has them. They name no table. */
 export const PARTS: readonly string[] = ["sent_days", "sent_events"];
 
 export type StoredFunction = {
@@ -31,7 +31,6 @@ export type StoredFunction = {
 export type InnerStatement = { readonly text: string; readonly breaches: readonly Breach[] };
 
 export function innerStatements(stored: StoredFunction, catalog: Catalog): InnerStatement[] {
-  if (PARTS.includes(stored.name)) return [partOf(stored)];
   if (stored.language !== "plpgsql") {
     const says = `written in ${stored.language}, which is not looked at`;
     return [{ text: stored.definition, breaches: [{ law: "dynamic", says }] }];
@@ -50,19 +49,19 @@ export function innerStatements(stored: StoredFunction, catalog: Catalog): Inner
     }
     if (kind !== "PLpgSQL_expr") return;
     const text = asStatement(String(field(node, "query")), Number(field(node, "parseMode") ?? 0));
-    found.push({ text, breaches: breaches(text, { ...catalog, within }) });
+    const named = PARTS.includes(stored.name) ? tablesNamed(text) : [];
+    found.push({ text, breaches: [...breaches(text, { ...catalog, within }), ...named] });
   });
   return found;
 }
 
-function partOf({ name, definition }: StoredFunction): InnerStatement {
-  const text = /\$function\$(.*)\$function\$/s.exec(definition)?.[1] ?? definition;
-  const tables: Breach[] = [];
+function tablesNamed(text: string): Breach[] {
+  const found: Breach[] = [];
   walkTree(parseStatement(text), (kind, node) => {
     if (kind !== "RangeVar") return;
-    tables.push({ law: "table", says: `${name} names ${String(field(node, "relname"))}` });
+    found.push({ law: "table", says: `a part names ${String(field(node, "relname"))}` });
   });
-  return { text, breaches: tables };
+  return found;
 }
 
 /** Arguments, declared variables, the records of loops, and `new` and `old` of a trigger. */
