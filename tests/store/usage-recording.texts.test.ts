@@ -74,6 +74,16 @@ test.each([1, TEXTS.length])("%i at a time", async (size) => {
   expect(before).toEqual(new Map(events.map((event) => [event.key, firstOf(event)])));
 });
 
+test.each([1, 20])("%i without properties: none are stored, not JSON's null", async (count) => {
+  const events = Array.from({ length: count }, (_, i) => eventOf(`bare ${count} ${i}`, i));
+  await recorded(events.map((event) => ({ ...event, properties: null })));
+  const stored = await app.context.db.one(sql`
+    select count(*) filter (where properties is null)::integer as without
+      from usage_events
+     where project_id = ${app.profile.project_id} and key = any(${events.map(({ key }) => key)})`);
+  expect(stored).toEqual({ without: count });
+});
+
 function firstOf({ key, value, properties, at }: EventRow) {
   return { key, subscription_id, metric_id, at, value, properties };
 }
