@@ -71,7 +71,7 @@ function customerFilter(choose: Choose): Sql | undefined {
 const INSTANT = /^(at|from|to|since|until|before|end|now|paid_at|\w+_(at|until|start|next))$/;
 const LIST = /(ids|codes|keys|events|scopes|labels|steps|endpoints|entries|locks|refs|charges)$/;
 const AMOUNT =
-  /^(limit|total|each|max|attempt|tries|seq|version|position|year|last)$|(_no|_ms|_cents|_status)$/;
+  /^(limit|total|each|max|attempt|tries|seq|version|position|year|last|arrival)$|(_no|_ms|_cents|_status)$/;
 const FLAG = /^(enabled|paused|late|live|billable|archived|count|ascending|created|locked)$/;
 const BYTES = /(secret|hash|encrypted|secret_check)$/;
 
