@@ -2,7 +2,8 @@
 // closed, while everyone else is served.
 
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type App, startApp } from "../support/app.ts";
 import { expectEnvelope } from "../support/shapes.ts";
 
@@ -177,4 +178,21 @@ test("two Authorization headers are refused, whichever of them is good", async (
   }
   const { status } = parse(await exchange(headers("GET /v1/keys/me HTTP/1.1", "host: x", good)));
   expect(status).toBe(200);
+});
+
+test("a body that its sender breaks off is no failure of ours in the log", async () => {
+  const failures = [vi.spyOn(app.context.log, "error"), vi.spyOn(app.context.log, "warn")];
+  const { token, project_id } = app.profile;
+  const known = [`authorization: Bearer ${token}`, `x-project-id: ${project_id}`];
+  for (const sender of [[], known]) {
+    for (const path of ["/v1/keys", "/v1/customers", "/v1/events"]) {
+      const start = [`POST ${path} HTTP/1.1`, "host: x", ...sender];
+      const body = ["content-type: application/json", "content-length: 100"];
+      await exchange(`${headers(...start, ...body)}{"a":`, (socket) => {
+        setTimeout(() => socket.destroy(), 30);
+      });
+    }
+  }
+  await delay(100);
+  for (const failure of failures) expect(failure).not.toHaveBeenCalled();
 });
