@@ -70,8 +70,8 @@ function customerFilter(choose: Choose): Sql | undefined {
 
 const INSTANT = /^(at|from|to|since|until|before|end|now|paid_at|\w+_(at|until|start|next))$/;
 const LIST = /(ids|codes|keys|events|scopes|labels|steps|endpoints|entries|locks|refs|charges)$/;
-const AMOUNT =
-  /^(limit|total|each|max|attempt|tries|seq|version|position|year|last|arrival)$|(_no|_ms|_cents|_status)$/;
+const NUMBER = /^(arrival|seq|version|position|year|last)$|(_no|_ms|_cents|_status)$/;
+const AMOUNT = /^(limit|total|each|max|attempt|tries)$/;
 const FLAG = /^(enabled|paused|late|live|billable|archived|count|ascending|created|locked)$/;
 const BYTES = /(secret|hash|encrypted|secret_check)$/;
 
@@ -80,7 +80,7 @@ function named(name: string, choose: Choose): unknown {
   if (make !== undefined) return make(choose);
   if (INSTANT.test(name)) return AT;
   if (LIST.test(name)) return several(choose, () => UUID);
-  if (AMOUNT.test(name)) return choose([1, 3]);
+  if (NUMBER.test(name) || AMOUNT.test(name)) return choose([1, 3]);
   if (FLAG.test(name)) return choose([true, false]);
   if (BYTES.test(name)) return Buffer.from(name);
   return UUID;
