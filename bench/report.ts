@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { figure, median, print } from "./stage.ts";
+import { isQuiet } from "./stolen.ts";
 
 export type Bar = {
   readonly text: string;
@@ -94,6 +95,8 @@ export type Results = {
   readonly date: string;
   readonly quick: boolean;
   readonly machine: Readonly<Record<string, string | number>>;
+  /** Of the processors' time while it was measured; absent where the system does not say. */
+  readonly stolen_percent?: number | undefined;
   readonly figures: readonly Told[];
 };
 
@@ -110,7 +113,7 @@ export function describeMachine(): Record<string, string | number> {
   };
 }
 
-export function printTable({ figures, quick }: Results): void {
+export function printTable({ figures, quick, stolen_percent }: Results): void {
   const rows = figures.map(({ bench, name, value, bar, met }) => [
     bench,
     name,
@@ -129,6 +132,12 @@ export function printTable({ figures, quick }: Results): void {
   const barred = figures.filter((one) => one.bar !== null);
   const met = barred.filter((one) => one.met).length;
   process.stdout.write(`${met} of ${barred.length} bars met\n`);
+  if (!isQuiet(stolen_percent)) process.stdout.write(`${notQuiet(stolen_percent)}\n`);
+}
+
+function notQuiet(stolen_percent = 0): string {
+  const share = `${figure(stolen_percent)} %`;
+  return `The host gave ${share} of the processors' time to others: not a quiet machine.`;
 }
 
 /** Built code runs from dist-bench/bench; the files are kept beside the sources. */
@@ -144,7 +153,8 @@ export function readResults(file: ResultsFile): Results {
   return JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Results;
 }
 
-export function markdownOf({ date, quick, machine, figures }: Results): string {
+export function markdownOf(results: Results): string {
+  const { date, quick, machine, stolen_percent, figures } = results;
   const about = Object.entries(machine).map(
     ([name, value]) => `${name.replaceAll("_", " ")} ${value}`,
   );
@@ -156,6 +166,7 @@ export function markdownOf({ date, quick, machine, figures }: Results): string {
   });
   return [
     `Measured ${date}${quick ? " with --quick, so not to be quoted" : ""}: ${about.join(", ")}.`,
+    ...(isQuiet(stolen_percent) ? [] : [notQuiet(stolen_percent)]),
     "",
     "| What | Numerator | Denominator | Figure | Bar | |",
     "|---|---|---|---|---|---|",

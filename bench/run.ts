@@ -32,6 +32,7 @@ import {
 } from "./report.ts";
 import { benchSoak } from "./soak.ts";
 import { figure, type Peak, postgresVersion, print, takePeaks } from "./stage.ts";
+import { watchStolen } from "./stolen.ts";
 import { benchStorm } from "./storm.ts";
 
 const onOne: Readonly<Record<string, Bench>> = {
@@ -87,6 +88,7 @@ async function measure(asked: readonly string[]): Promise<void> {
   const options = { quick: values.quick, minutes: Number(values.minutes) };
   const date = new Date().toISOString();
   const machine = describeMachine();
+  const stolenInAll = watchStolen();
   const figures: Told[] = [];
   const peaks: Peak[] = [];
   const take = (bench: string, found: Awaited<ReturnType<Bench>>) => {
@@ -95,6 +97,7 @@ async function measure(asked: readonly string[]): Promise<void> {
   };
   for (const name of names) {
     const start = performance.now();
+    const stolenMeanwhile = watchStolen();
     try {
       take(name, (await benches[name]?.(options)) ?? []);
     } catch (error) {
@@ -106,12 +109,21 @@ async function measure(asked: readonly string[]): Promise<void> {
     // A storm has a bar of its own for memory.
     if (name !== "storm") peaks.push(...held);
     for (const { file, peak_mb } of held) print(`memory of ${file} at most, MB`, figure(peak_mb));
+    const stolen = stolenMeanwhile();
+    if (stolen !== undefined) print("time the host gave to others, %", figure(stolen));
     const seconds = Math.round((performance.now() - start) / 1_000);
     process.stdout.write(` (${name} took ${seconds} s)\n`);
   }
   take("memory", memoryFigure(peaks));
   const postgres = postgresVersion();
-  const results = { date, quick: options.quick, machine: { ...machine, postgres }, figures };
+  const stolen_percent = stolenInAll();
+  const results = {
+    date,
+    quick: options.quick,
+    machine: { ...machine, postgres },
+    stolen_percent,
+    figures,
+  };
   writeResults(file, results);
   printTable(results);
 }
