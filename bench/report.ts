@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { figure, median, print } from "./stage.ts";
-import { isQuiet } from "./stolen.ts";
+import { noticeOf } from "./stolen.ts";
 
 export type Bar = {
   readonly text: string;
@@ -132,12 +132,8 @@ export function printTable({ figures, quick, stolen_percent }: Results): void {
   const barred = figures.filter((one) => one.bar !== null);
   const met = barred.filter((one) => one.met).length;
   process.stdout.write(`${met} of ${barred.length} bars met\n`);
-  if (!isQuiet(stolen_percent)) process.stdout.write(`${notQuiet(stolen_percent)}\n`);
-}
-
-function notQuiet(stolen_percent = 0): string {
-  const share = `${figure(stolen_percent)} %`;
-  return `The host gave ${share} of the processors' time to others: not a quiet machine.`;
+  const notice = noticeOf(stolen_percent);
+  if (notice !== undefined) process.stdout.write(`${notice}\n`);
 }
 
 /** Built code runs from dist-bench/bench; the files are kept beside the sources. */
@@ -166,11 +162,13 @@ export function markdownOf(results: Results): string {
   });
   return [
     `Measured ${date}${quick ? " with --quick, so not to be quoted" : ""}: ${about.join(", ")}.`,
-    ...(isQuiet(stolen_percent) ? [] : [notQuiet(stolen_percent)]),
+    noticeOf(stolen_percent) ?? [],
     "",
     "| What | Numerator | Denominator | Figure | Bar | |",
     "|---|---|---|---|---|---|",
-    ...lines,
+    lines,
     "",
-  ].join("\n");
+  ]
+    .flat()
+    .join("\n");
 }

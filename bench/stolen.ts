@@ -2,14 +2,13 @@
 // that is more than a little is not quiet, and both sides of a ratio suffer by chance.
 
 import { readFileSync } from "node:fs";
+import { figure } from "./stage.ts";
 
 /** Percent of the time. Above this, what is measured says little. */
 const QUIET_MAX = 1;
 
-/** Percent since the watch began; undefined where the system does not say. */
-export type StolenSince = () => number | undefined;
-
-export function watchStolen(): StolenSince {
+/** To be asked for the percent since now, which is undefined where the system does not say. */
+export function watchStolen(): () => number | undefined {
   const before = readTicks();
   return () => {
     const after = readTicks();
@@ -18,8 +17,11 @@ export function watchStolen(): StolenSince {
   };
 }
 
-export function isQuiet(stolen: number | undefined): boolean {
-  return stolen === undefined || stolen <= QUIET_MAX;
+/** A warning, where there is reason for one. */
+export function noticeOf(stolen: number | undefined): string | undefined {
+  if (stolen === undefined || stolen <= QUIET_MAX) return undefined;
+  const share = `${figure(stolen)} %`;
+  return `The host gave ${share} of the processors' time to others: not a quiet machine.`;
 }
 
 /** Of all processors since the start: user, nice, system, idle, iowait, irq, softirq, steal. */
