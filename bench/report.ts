@@ -89,7 +89,7 @@ export function printFigures(bench: string, figures: readonly Figure[]): void {
   }
 }
 
-export type Told = Figure & { readonly bench: string };
+export type NamedFigure = Figure & { readonly bench: string };
 
 export type Results = {
   readonly date: string;
@@ -97,7 +97,7 @@ export type Results = {
   readonly machine: Readonly<Record<string, string | number>>;
   /** Of the processors' time while it was measured; absent where the system does not say. */
   readonly stolen_percent?: number | undefined;
-  readonly figures: readonly Told[];
+  readonly figures: readonly NamedFigure[];
 };
 
 /** Of the moment before anything is measured. */

@@ -24,10 +24,10 @@ import {
   type Bench,
   describeMachine,
   markdownOf,
+  type NamedFigure,
   printFigures,
   printTable,
   readResults,
-  type Told,
   writeResults,
 } from "./report.ts";
 import { benchSoak } from "./soak.ts";
@@ -89,7 +89,7 @@ async function measure(asked: readonly string[]): Promise<void> {
   const date = new Date().toISOString();
   const machine = describeMachine();
   const stolenInAll = watchStolen();
-  const figures: Told[] = [];
+  const figures: NamedFigure[] = [];
   const peaks: Peak[] = [];
   const take = (bench: string, found: Awaited<ReturnType<Bench>>) => {
     printFigures(bench, found);

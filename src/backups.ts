@@ -18,7 +18,7 @@ import {
 import { reachFormer } from "./embedded/start.ts";
 import { readSecretKey, writeSecretKey } from "./key-file.ts";
 import { openStore, StartError, type Store } from "./main.ts";
-import { type BackupTold, type TakenBackup, takeBackup } from "./store/backup.ts";
+import { type OnBackupProgress, type TakenBackup, takeBackup } from "./store/backup.ts";
 import { type BackupHeader, verifyBackup } from "./store/backup-format.ts";
 import type { Connection } from "./store/db.ts";
 import { secretCheck } from "./store/installation.ts";
@@ -29,7 +29,7 @@ import { endHold, readWaiting, type Waiting } from "./store/resume.ts";
 export type { BackupHeader, InvoiceCounter, NextInvoice, Restored, TakenBackup, Waiting };
 
 /** Words for the operator, and the part of the work that is done, from 0 to 1. */
-export type Teller = {
+export type Reporter = {
   say(line: string): void;
   progress(what: string, part: number): void;
 };
@@ -50,12 +50,12 @@ export type WrittenBackup = TakenBackup & {
 export async function backUp(
   config: Config,
   flags: BackupFlags,
-  teller: Teller,
+  reporter: Reporter,
   now: Date,
 ): Promise<WrittenBackup> {
   await checkFree(flags);
-  return withStore(config, "backup", teller, ({ connection }) =>
-    writeBackup(config, connection, flags, teller, now),
+  return withStore(config, "backup", reporter, ({ connection }) =>
+    writeBackup(config, connection, flags, reporter, now),
   );
 }
 
@@ -64,23 +64,28 @@ export async function backUpTo(
   config: Config,
   target: Writable,
   { with_key }: Pick<BackupFlags, "with_key">,
-  teller: Teller,
+  reporter: Reporter,
   now: Date,
 ): Promise<TakenBackup> {
-  const options = await backupOptions(config, with_key, teller.progress, now);
-  return withStore(config, "backup", teller, ({ connection }) =>
+  const options = await backupOptions(config, with_key, reporter.progress, now);
+  return withStore(config, "backup", reporter, ({ connection }) =>
     takeBackup(connection, target, options),
   );
 }
 
-async function backupOptions(config: Config, with_key: boolean, told: BackupTold, now: Date) {
-  if (!with_key) return { now, told };
+async function backupOptions(
+  config: Config,
+  with_key: boolean,
+  onProgress: OnBackupProgress,
+  now: Date,
+) {
+  if (!with_key) return { now, onProgress };
   if (!(await hasKey(config))) {
     throw new StartError(
       "There is no key to put into it: set SECRET_KEY, or leave --with-key out.",
     );
   }
-  return { now, told, secret_key: readSecretKey(config) };
+  return { now, onProgress, secret_key: readSecretKey(config) };
 }
 
 async function checkFree({ file, force }: BackupFlags): Promise<void> {
@@ -92,7 +97,7 @@ async function writeBackup(
   config: Config,
   connection: Connection,
   flags: BackupFlags,
-  { progress }: Teller,
+  { progress }: Reporter,
   now: Date,
 ): Promise<WrittenBackup> {
   const file = resolve(flags.file);
@@ -152,15 +157,15 @@ export type RestoredBackup = Restored & {
 export async function restoreBackup(
   config: Config,
   { file, next_invoices }: RestoreFlags,
-  teller: Teller,
+  reporter: Reporter,
   now: Date,
 ): Promise<RestoredBackup> {
-  const header = await verified(file, teller);
+  const header = await verified(file, reporter);
   await checkKey(config, file, header);
-  return withStore(config, "restore", teller, async ({ connection }) => {
+  return withStore(config, "restore", reporter, async ({ connection }) => {
     const options = { header, held_since: now, next_invoices };
-    const told = await partOf(file, "loading", teller);
-    const restored = await loadBackup(connection, file, { ...options, told });
+    const onProgress = await partOf(file, "loading", reporter);
+    const restored = await loadBackup(connection, file, { ...options, onProgress });
     keepKey(config, header);
     const { created_at, server_version } = header;
     const { counters } = await readWaiting(connection, now);
@@ -168,12 +173,12 @@ export async function restoreBackup(
   });
 }
 
-async function verified(file: string, teller: Teller): Promise<BackupHeader> {
-  const told = await partOf(file, "checking", teller);
-  return verifyBackup(file, told);
+async function verified(file: string, reporter: Reporter): Promise<BackupHeader> {
+  const onProgress = await partOf(file, "checking", reporter);
+  return verifyBackup(file, onProgress);
 }
 
-async function partOf(file: string, what: string, { progress }: Teller) {
+async function partOf(file: string, what: string, { progress }: Reporter) {
   const size = (await stat(file).catch(() => undefined))?.size ?? 1;
   return (bytes: number) => progress(what, bytes / size);
 }
@@ -204,17 +209,17 @@ async function hasKey({ secret_key, data_folder }: Config): Promise<boolean> {
 }
 
 /** What waits in a database that is held. */
-export function readHold(config: Config, teller: Teller, now: Date): Promise<Waiting> {
-  return withStore(config, "resume", teller, ({ connection }) => readWaiting(connection, now));
+export function readHold(config: Config, reporter: Reporter, now: Date): Promise<Waiting> {
+  return withStore(config, "resume", reporter, ({ connection }) => readWaiting(connection, now));
 }
 
 /** Ends the hold. Returns the counters as they then are. */
 export function resume(
   config: Config,
   next_invoices: readonly NextInvoice[],
-  teller: Teller,
+  reporter: Reporter,
 ): Promise<InvoiceCounter[]> {
-  return withStore(config, "resume", teller, ({ connection }) =>
+  return withStore(config, "resume", reporter, ({ connection }) =>
     endHold(connection, next_invoices),
   );
 }
@@ -233,7 +238,7 @@ export type UpgradedData = {
 export async function upgradeData(
   config: Config,
   { from_binaries }: { readonly from_binaries: string | undefined },
-  teller: Teller,
+  reporter: Reporter,
   now: Date,
 ): Promise<UpgradedData> {
   if (config.database_url !== undefined) {
@@ -245,10 +250,10 @@ export async function upgradeData(
   if (from === to) return { from, to };
   const former = await asideName(folder, from);
   const binaries = await findBinaries(from, from_binaries);
-  const backup = await backUpFormer(config, binaries, teller, now);
+  const backup = await backUpFormer(config, binaries, reporter, now);
   const fresh = freshFolder(folder);
   try {
-    const restored = await loadInto({ ...config, data_folder: fresh }, backup, teller);
+    const restored = await loadInto({ ...config, data_folder: fresh }, backup, reporter);
     await swapData(folder, fresh, former);
     return { from, to, restored, backup, former };
   } catch (error) {
@@ -258,11 +263,11 @@ export async function upgradeData(
 }
 
 /** Nothing happened between the backup and now, so nothing is held. */
-async function loadInto(config: Config, file: string, teller: Teller): Promise<Restored> {
-  const header = await verified(file, teller);
-  return withStore(config, "restore", teller, async ({ connection }) => {
-    const told = await partOf(file, "loading", teller);
-    const options = { header, held_since: null, next_invoices: [], told };
+async function loadInto(config: Config, file: string, reporter: Reporter): Promise<Restored> {
+  const header = await verified(file, reporter);
+  return withStore(config, "restore", reporter, async ({ connection }) => {
+    const onProgress = await partOf(file, "loading", reporter);
+    const options = { header, held_since: null, next_invoices: [], onProgress };
     return loadBackup(connection, file, options);
   });
 }
@@ -270,7 +275,7 @@ async function loadInto(config: Config, file: string, teller: Teller): Promise<R
 async function backUpFormer(
   config: Config,
   binaries: string,
-  teller: Teller,
+  reporter: Reporter,
   now: Date,
 ): Promise<string> {
   const stamp = now.toISOString().slice(0, 19).replaceAll(":", "");
@@ -279,14 +284,14 @@ async function backUpFormer(
     folder: config.data_folder,
     binaries,
     application_name: `dues upgrade-data (process ${process.pid})`,
-    say: teller.say,
+    say: reporter.say,
   });
   try {
     if (!server.started) {
       throw new StartError(`A service uses ${config.data_folder}. Stop it, then run this again.`);
     }
     const flags = { file, force: false, with_key: false };
-    return (await writeBackup(config, server.connection, flags, teller, now)).file;
+    return (await writeBackup(config, server.connection, flags, reporter, now)).file;
   } finally {
     await server.stop();
   }
@@ -296,7 +301,7 @@ async function backUpFormer(
 async function withStore<T>(
   config: Config,
   verb: string,
-  { say }: Teller,
+  { say }: Reporter,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   // Only a restore may make a new folder.

@@ -26,7 +26,7 @@ import { ClusterDb, ClusterPointReads } from "./store/cluster-db.ts";
 import { type ClusterStatus, readStatus } from "./store/cluster-status.ts";
 import { API_CONNECTION_NAME } from "./store/connection-names.ts";
 import { type Connection, type Db, type PointReads, Pool } from "./store/db.ts";
-import { SHARDS, type Told } from "./store/distribution.ts";
+import { type DistributionProgress, SHARDS } from "./store/distribution.ts";
 import { belongsTo, heldSince, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
@@ -115,14 +115,24 @@ export async function examineInstallation(
   });
 }
 
-export type { ClusterStatus, Distribution, Finding, Rebalance, RebalanceProgress, Told };
+export type {
+  ClusterStatus,
+  Distribution,
+  DistributionProgress,
+  Finding,
+  Rebalance,
+  RebalanceProgress,
+};
 
-export type ClusterOptions = { readonly shards?: number | undefined; readonly told: Told };
+export type ClusterOptions = {
+  readonly shards?: number | undefined;
+  readonly progress: DistributionProgress;
+};
 
 /** Migrates a cluster's database and spreads over the nodes what is not spread yet. */
 export function distributeStore(config: Config, options: ClusterOptions): Promise<Distribution> {
-  const { shards = SHARDS, told } = options;
-  return distribute(clusterConnection(config), { shards, told });
+  const { shards = SHARDS, progress } = options;
+  return distribute(clusterConnection(config), { shards, progress });
 }
 
 /** The nodes of a cluster, what is on each, and what is wrong. */

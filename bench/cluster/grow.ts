@@ -58,7 +58,7 @@ async function grow(stage: NodeStage): Promise<number> {
   const from = performance.now();
   await join(coordinator, worker);
   const { signal } = new AbortController();
-  const { state, steps } = await rebalance(coordinator, { told: () => {}, signal });
+  const { state, steps } = await rebalance(coordinator, { onProgress: () => {}, signal });
   const seconds = (performance.now() - from) / 1_000;
   assert.equal(state, "finished");
   print("steps of the rebalance", figure(steps));

@@ -140,7 +140,7 @@ function addressOf({ connectionString = "" }: Connection): string {
 }
 
 export async function distributeAll(coordinator: Connection): Promise<void> {
-  await distribute(coordinator, { shards: SHARDS, told: { starting() {}, done() {} } });
+  await distribute(coordinator, { shards: SHARDS, progress: { starting() {}, done() {} } });
 }
 
 /** On the coordinator there would be no hop, and little to measure. */

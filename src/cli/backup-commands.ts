@@ -5,8 +5,8 @@ import { type Command, InvalidArgumentError } from "commander";
 import type {
   InvoiceCounter,
   NextInvoice,
+  Reporter,
   RestoredBackup,
-  Teller,
   UpgradedData,
   Waiting,
   WrittenBackup,
@@ -43,21 +43,21 @@ function backupCommand(io: Io): Command {
     .addHelpText("after", BACKUP_WORDS)
     .action(async (file: string, flags: BackupFlags) => {
       const { backUp, backUpTo } = await service();
-      const told = new Bar(io);
+      const bar = new Bar(io);
       const { force = false, withKey: with_key = false } = flags;
       const now = systemClock.now();
       const config = readConfig();
       try {
         if (file === "-") {
-          await backUpTo(config, process.stdout, { with_key }, told, now);
+          await backUpTo(config, process.stdout, { with_key }, bar, now);
           return;
         }
-        const written = await backUp(config, { file, force, with_key }, told, now);
-        told.end();
+        const written = await backUp(config, { file, force, with_key }, bar, now);
+        bar.end();
         if (flags.json) printJson(io, written);
         else io.out(backupText(written));
       } finally {
-        told.end();
+        bar.end();
       }
     });
 }
@@ -96,15 +96,15 @@ function restoreCommand(io: Io): Command {
     .addHelpText("after", RESTORE_WORDS)
     .action(async (file: string, flags: NextFlags & { json?: boolean }) => {
       const { restoreBackup } = await service();
-      const told = new Bar(io);
+      const bar = new Bar(io);
       try {
         const wanted = { file, next_invoices: nextOf(flags) };
-        const restored = await restoreBackup(readConfig(), wanted, told, systemClock.now());
-        told.end();
+        const restored = await restoreBackup(readConfig(), wanted, bar, systemClock.now());
+        bar.end();
         if (flags.json) printJson(io, { ...restored, held: true });
         else io.out(restoredText(restored));
       } finally {
-        told.end();
+        bar.end();
       }
     });
 }
@@ -195,8 +195,8 @@ function resumeCommand(io: Io): Command {
     .action(async (flags: ResumeFlags) => {
       const { readHold, resume } = await service();
       const config = readConfig();
-      const told = new Bar(io);
-      const waiting = await readHold(config, told, systemClock.now());
+      const bar = new Bar(io);
+      const waiting = await readHold(config, bar, systemClock.now());
       if (waiting.held_since === null) {
         if (flags.json) printJson(io, { ...waiting, resumed: false });
         else io.out("Nothing is held.\n");
@@ -204,7 +204,7 @@ function resumeCommand(io: Io): Command {
       }
       if (!flags.json) io.out(waitingText(waiting));
       if (!flags.yes) await confirm(io);
-      const counters = await resume(config, nextOf(flags), told);
+      const counters = await resume(config, nextOf(flags), bar);
       if (flags.json) printJson(io, { ...waiting, counters, resumed: true });
       else io.out(`${countersText(counters)}Resumed.\n`);
     });
@@ -244,15 +244,15 @@ function upgradeCommand(io: Io): Command {
     .addHelpText("after", UPGRADE_WORDS)
     .action(async (flags: { fromBinaries?: string; json?: boolean }) => {
       const { upgradeData } = await service();
-      const told = new Bar(io);
+      const bar = new Bar(io);
       try {
         const wanted = { from_binaries: flags.fromBinaries };
-        const upgraded = await upgradeData(readConfig(), wanted, told, systemClock.now());
-        told.end();
+        const upgraded = await upgradeData(readConfig(), wanted, bar, systemClock.now());
+        bar.end();
         if (flags.json) printJson(io, upgraded);
         else io.out(upgradedText(upgraded));
       } finally {
-        told.end();
+        bar.end();
       }
     });
 }
@@ -274,7 +274,7 @@ function upgradedText({ from, to, restored, backup, former }: UpgradedData): str
 }
 
 /** A bar on a terminal; elsewhere only what has to be said. */
-class Bar implements Teller {
+class Bar implements Reporter {
   readonly #io: Io;
   #drawn_ms = 0;
 

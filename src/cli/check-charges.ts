@@ -25,9 +25,9 @@ const OF_FLAT_FEES = ["catalog_ref", "amount_override_cents", "quantity_from"] a
 /** True when the charge is good as far as the file tells. */
 export function checkCharge(charge: FileCharge, at: Path, tell: Tell): boolean {
   let isGood = true;
-  const fault: Tell = (...told) => {
+  const fault: Tell = (...words) => {
     isGood = false;
-    tell(...told);
+    tell(...words);
   };
   const { type } = charge;
   const isUsage = type !== "flat_fee";

@@ -3,7 +3,13 @@
 
 import type { Command } from "commander";
 import { readConfig } from "../config.ts";
-import type { ClusterStatus, Distribution, Rebalance, RebalanceProgress, Told } from "../main.ts";
+import type {
+  ClusterStatus,
+  Distribution,
+  DistributionProgress,
+  Rebalance,
+  RebalanceProgress,
+} from "../main.ts";
 import { command, group, wholeNumber } from "./command.ts";
 import { AlreadyReported, type Io, printJson } from "./io.ts";
 import { byteSize, clean, plural, styled, wrapped } from "./output.ts";
@@ -38,15 +44,15 @@ function distributeCommand(io: Io): Command {
     .addHelpText("after", DISTRIBUTE_WORDS)
     .action(async (flags: { shards?: number; json?: boolean }) => {
       const { distributeStore } = await service();
-      const told = new CopyProgress(io);
+      const progress = new CopyProgress(io);
       try {
         const { shards } = flags;
-        const made = await distributeStore(readConfig(), { shards, told });
-        told.end();
+        const made = await distributeStore(readConfig(), { shards, progress });
+        progress.end();
         if (flags.json) printJson(io, made);
         else io.out(distributionWords(io, made));
       } finally {
-        told.end();
+        progress.end();
       }
     });
 }
@@ -61,7 +67,7 @@ The number of shards is the most nodes that the cluster can grow to, and stays. 
 each: statements over all projects take longer with each (8: 3.5 ms, 32: 8.9 ms).`;
 
 /** A bar while a table is copied, on a terminal; a line for each that is done. */
-class CopyProgress implements Told {
+class CopyProgress implements DistributionProgress {
   readonly #io: Io;
 
   constructor(io: Io) {
@@ -207,8 +213,8 @@ function rebalanceCommand(io: Io): Command {
       process.once("SIGTERM", stop);
       const progress = new MoveProgress(io);
       try {
-        const told = (state: RebalanceProgress) => progress.show(state);
-        const done = await rebalanceStore(readConfig(), { told, signal: abort.signal });
+        const onProgress = (state: RebalanceProgress) => progress.show(state);
+        const done = await rebalanceStore(readConfig(), { onProgress, signal: abort.signal });
         progress.end();
         if (flags.json) printJson(io, done);
         else io.out(rebalanceWords(done));

@@ -65,8 +65,9 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
           ? await write(parts, running, route)
           : render(running, await handled(parts, running, route));
     } catch (error) {
-      const told = error instanceof UnknownOutcome ? ofUnknown(error, route, request, body) : error;
-      const refusal = asRefusal(context, told, request.id, route.path);
+      const failure =
+        error instanceof UnknownOutcome ? ofUnknown(error, route, request, body) : error;
+      const refusal = asRefusal(context, failure, request.id, route.path);
       isAnswered = refusal.code !== "unavailable";
       response = refused(refusal, route, request);
     } finally {

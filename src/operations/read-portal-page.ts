@@ -63,8 +63,8 @@ async function readNext(
   if (terms === undefined) return {};
   const settings = await getSettingsById(db, project);
   const estimates = await estimateInvoices(db, settings, customer, subscriptions, terms, now);
-  const told = [...estimates].filter(([, { total_cents }]) => total_cents > 0);
-  return Object.fromEntries(told.map(([id, estimate]) => [id, nextInvoice(estimate)]));
+  const shown = [...estimates].filter(([, { total_cents }]) => total_cents > 0);
+  return Object.fromEntries(shown.map(([id, estimate]) => [id, nextInvoice(estimate)]));
 }
 
 /** Fees that are to come keep their names already, so nothing has to be looked up. */

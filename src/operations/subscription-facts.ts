@@ -6,7 +6,7 @@ import type { Webhook } from "../schema/webhook-payloads.ts";
 import type { BilledSubscription } from "../store/subscriptions.ts";
 import type { Fact } from "./emit.ts";
 
-type Told = Pick<
+type SubscriptionState = Pick<
   BilledSubscription,
   | "id"
   | "external_id"
@@ -18,7 +18,7 @@ type Told = Pick<
   | "current_period_next"
 >;
 
-function dataOf(subscription: Told) {
+function dataOf(subscription: SubscriptionState) {
   const { id, external_id, plan_code, status, current_period_start } = subscription;
   const current_period_end = shownEnd(subscription.current_period_next);
   return {
@@ -28,35 +28,35 @@ function dataOf(subscription: Told) {
 }
 
 /** Told under the same name in the log and by webhook. */
-function told(
-  subscription: Told,
+function factOf(
+  subscription: SubscriptionState,
   payload: Fact["payload"],
   webhook: Extract<Webhook, { event: EventType }>,
 ): Fact {
   return { type: webhook.event, resource_id: subscription.id, payload, webhook };
 }
 
-export function started(subscription: Told): Fact {
+export function started(subscription: SubscriptionState): Fact {
   const { external_id, current_period_start } = subscription;
-  return told(
+  return factOf(
     subscription,
     { external_id, current_period_start },
     { event: "subscription.started", data: dataOf(subscription) },
   );
 }
 
-export function trialEnded(subscription: Told, trial_ends_at: Date): Fact {
+export function trialEnded(subscription: SubscriptionState, trial_ends_at: Date): Fact {
   const { external_id } = subscription;
-  return told(
+  return factOf(
     subscription,
     { external_id, trial_ends_at },
     { event: "subscription.trial_ended", data: dataOf(subscription) },
   );
 }
 
-export function planChanged(subscription: Told, previous_plan_code: string): Fact {
+export function planChanged(subscription: SubscriptionState, previous_plan_code: string): Fact {
   const { external_id, plan_code } = subscription;
-  return told(
+  return factOf(
     subscription,
     { external_id, plan_code, previous_plan_code },
     { event: "subscription.plan_changed", data: { ...dataOf(subscription), previous_plan_code } },
@@ -64,9 +64,9 @@ export function planChanged(subscription: Told, previous_plan_code: string): Fac
 }
 
 /** Its period is over and cannot be billed, or it cannot be started. */
-export function billingFailed(subscription: Told, reason: string): Fact {
+export function billingFailed(subscription: SubscriptionState, reason: string): Fact {
   const { external_id } = subscription;
-  return told(
+  return factOf(
     subscription,
     { external_id, reason },
     { event: "subscription.billing_failed", data: { ...dataOf(subscription), reason } },
@@ -75,7 +75,7 @@ export function billingFailed(subscription: Told, reason: string): Fact {
 
 /** `subscription` is as it is in the new period. */
 export function periodRenewed(
-  subscription: Told,
+  subscription: SubscriptionState,
   previous: { readonly start: Date; readonly end: Date },
 ): Fact {
   const { id, status, current_period_start, current_period_next } = subscription;
@@ -83,14 +83,18 @@ export function periodRenewed(
   // A suspended subscription renews without a webhook: only the log says that it changed.
   if (status !== "active") return { type: "subscription.updated", resource_id: id, payload };
   const previous_period = { start: previous.start, end: shownEnd(previous.end) };
-  return told(subscription, payload, {
+  return factOf(subscription, payload, {
     event: "subscription.period_renewed",
     data: { ...dataOf(subscription), previous_period },
   });
 }
 
 /** The log tells a cancellation from other ends, the webhook says `terminated` for all. */
-export function ended(subscription: Told, from: Told["status"], terminated_at: Date | null): Fact {
+export function ended(
+  subscription: SubscriptionState,
+  from: SubscriptionState["status"],
+  terminated_at: Date | null,
+): Fact {
   const { id, external_id, status } = subscription;
   const payload = { external_id, from, ...(terminated_at === null ? {} : { terminated_at }) };
   const type = status === "canceled" ? "subscription.canceled" : "subscription.terminated";

@@ -79,8 +79,8 @@ function describeField(
   };
   const own_example = exampleIn(words.own);
   if (isStructured(field) && own_example === undefined) return described;
-  const told = own_example ?? exampleIn(words.common) ?? madeExample(field);
-  const example = field.const === undefined ? told : { value: field.const };
+  const found = own_example ?? exampleIn(words.common) ?? madeExample(field);
+  const example = field.const === undefined ? found : { value: field.const };
   return example === undefined ? described : { ...described, examples: [example.value] };
 }
 

@@ -110,13 +110,13 @@ const request = {
 
 const { status, refunded_cents, reference, created_at: recorded_at, ...paid } = Payment.properties;
 
-function told<P extends TProperties>(when: string, data: P) {
+function payload<P extends TProperties>(when: string, data: P) {
   return { when, data: Type.Object(data) };
 }
 
 /** By event: when it is sent, and what its `data` holds. */
 export const WEBHOOK_PAYLOADS = {
-  "invoice.created": told("An invoice was issued, with all its fees.", {
+  "invoice.created": payload("An invoice was issued, with all its fees.", {
     invoice: CreatedInvoice,
     customer: WebhookCustomer,
     subscription: Nullable(
@@ -127,40 +127,40 @@ export const WEBHOOK_PAYLOADS = {
       }),
     ),
   }),
-  "invoice.payment_overdue_reminder_1": told(
+  "invoice.payment_overdue_reminder_1": payload(
     "A step of dunning: the invoice is overdue.",
     reminder,
   ),
-  "invoice.payment_overdue_reminder_2": told("A later step of dunning.", reminder),
-  "subscription.started": told(
+  "invoice.payment_overdue_reminder_2": payload("A later step of dunning.", reminder),
+  "subscription.started": payload(
     "A subscription that was `pending` began. One that starts at once sends none.",
     ofSubscriptions,
   ),
-  "subscription.trial_ended": told(
+  "subscription.trial_ended": payload(
     "Its trial is over, and its first paid period began.",
     ofSubscriptions,
   ),
-  "subscription.plan_changed": told("It is on another plan from now on.", {
+  "subscription.plan_changed": payload("It is on another plan from now on.", {
     ...ofSubscriptions,
     previous_plan_code: Type.String(),
   }),
-  "subscription.period_renewed": told(
+  "subscription.period_renewed": payload(
     "A period closed and another began, also after a trial or a change of plan; not while suspended.",
     { ...ofSubscriptions, previous_period: Type.Object({ start: Timestamp, end: Timestamp }) },
   ),
-  "subscription.terminated": told(
+  "subscription.terminated": payload(
     "It ended: by a call, at `ends_at` or canceled; `subscription.status` tells.",
     ofSubscriptions,
   ),
-  "subscription.suspend_requested": told(
+  "subscription.suspend_requested": payload(
     "A step of dunning asks you to suspend it. Nothing is changed.",
     request,
   ),
-  "subscription.terminate_requested": told(
+  "subscription.terminate_requested": payload(
     "A step of dunning asks you to end it. Nothing is changed.",
     request,
   ),
-  "addon.applied": told("An add-on was billed to a customer.", {
+  "addon.applied": payload("An add-on was billed to a customer.", {
     applied_add_on: Type.Object({
       id: Uuid,
       add_on_code: Type.String(),
@@ -176,7 +176,7 @@ export const WEBHOOK_PAYLOADS = {
     }),
     customer: CustomerIds,
   }),
-  "payment.succeeded": told("A payment was recorded.", {
+  "payment.succeeded": payload("A payment was recorded.", {
     payment: Type.Object(paid),
     invoice: Type.Object({
       ...Bill,
@@ -186,33 +186,33 @@ export const WEBHOOK_PAYLOADS = {
     }),
     customer: CustomerIds,
   }),
-  "invoice.payment_due": told(
+  "invoice.payment_due": payload(
     "There is something to collect: at issue, and when a refund reopens an invoice.",
     { invoice: WebhookInvoice, customer: WebhookCustomer },
   ),
-  "credit_note.created": told("A credit note was issued.", {
+  "credit_note.created": payload("A credit note was issued.", {
     credit_note: IssuedNote,
     invoice: WebhookInvoice,
     customer: WebhookCustomer,
   }),
-  "payment.refunded": told("A refund was recorded.", {
+  "payment.refunded": payload("A refund was recorded.", {
     refund: Refund,
     payment: Payment,
     invoice: WebhookInvoice,
     customer: WebhookCustomer,
   }),
-  "wallet.balance_low": told(
+  "wallet.balance_low": payload(
     "What is available has fallen below the wallet's threshold. Again only after it was not.",
     { wallet: Wallet, customer: WebhookCustomer },
   ),
-  "subscription.billing_failed": told(
+  "subscription.billing_failed": payload(
     "Its period is over and cannot be billed, for `reason`; it is tried again until it can be. Once for each time that it begins.",
     { ...ofSubscriptions, reason: Type.String() },
   ),
 } satisfies Record<WebhookEvent, { readonly when: string; readonly data: object }>;
 
 /** Sent by the test call, to whatever an endpoint is subscribed to. */
-export const TEST_PAYLOAD = told("`POST /v1/webhooks/{id}/test` was called.", {
+export const TEST_PAYLOAD = payload("`POST /v1/webhooks/{id}/test` was called.", {
   endpoint_id: Uuid,
   url: Type.String(),
 });

@@ -93,15 +93,15 @@ function line(value: object): Buffer {
 }
 
 /** How many bytes of the file were read so far. */
-export type ReadTold = (bytes: number) => void;
+export type OnBytesRead = (bytes: number) => void;
 
 /** Reads the whole file and compares its checksum. Returns what its first line says. */
-export async function verifyBackup(file: string, told: ReadTold): Promise<BackupHeader> {
+export async function verifyBackup(file: string, onProgress: OnBytesRead): Promise<BackupHeader> {
   const hash = createHash("sha256");
   let first: Buffer = Buffer.alloc(0);
   let tail: Buffer = Buffer.alloc(0);
   try {
-    for await (const chunk of contentsOf(file, told)) {
+    for await (const chunk of contentsOf(file, onProgress)) {
       if (!first.includes(10) && first.length < LINE_BYTES_MAX) first = joined(first, chunk);
       tail = hashAllButTail(hash, tail, chunk);
     }
@@ -150,8 +150,11 @@ export type TableRows = BackupTable & {
 };
 
 /** The tables of a backup, one after the other. */
-export async function* readTables(file: string, told: ReadTold): AsyncGenerator<TableRows> {
-  const reader = new LineReader(file, contentsOf(file, told));
+export async function* readTables(
+  file: string,
+  onProgress: OnBytesRead,
+): AsyncGenerator<TableRows> {
+  const reader = new LineReader(file, contentsOf(file, onProgress));
   try {
     await reader.json();
     for (;;) {
@@ -225,14 +228,14 @@ function joined(before: Buffer, after: Buffer): Buffer {
   return before.length === 0 ? after : Buffer.concat([before, after]);
 }
 
-async function* contentsOf(file: string, told: ReadTold): AsyncGenerator<Buffer> {
+async function* contentsOf(file: string, onProgress: OnBytesRead): AsyncGenerator<Buffer> {
   const source = createReadStream(file, { highWaterMark: READ_BYTES });
   const gunzip = createGunzip({ chunkSize: READ_BYTES });
   source.on("error", (error) => gunzip.destroy(error));
   source.pipe(gunzip);
   try {
     for await (const chunk of gunzip) {
-      told(source.bytesRead);
+      onProgress(source.bytesRead);
       yield chunk;
     }
   } finally {

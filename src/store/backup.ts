@@ -15,11 +15,11 @@ export type BackupOptions = {
   readonly now: Date;
   /** Put into the file as well, where that was asked for. */
   readonly secret_key?: Buffer | undefined;
-  readonly told: BackupTold;
+  readonly onProgress: OnBackupProgress;
 };
 
 /** A table is being copied; this part of everything, from 0 to 1, is done. */
-export type BackupTold = (table: string, part: number) => void;
+export type OnBackupProgress = (table: string, part: number) => void;
 
 export type TableCount = { readonly table: string; readonly rows: number };
 
@@ -74,7 +74,7 @@ async function copyTables(
   target: Writable,
   options: BackupOptions & { readonly is_distributed: boolean },
 ): Promise<TakenBackup> {
-  const { is_distributed, told } = options;
+  const { is_distributed, onProgress } = options;
   const header = await readHeader(client, options);
   const tables = await listTables(client, is_distributed);
   const projects = is_distributed ? await listProjects(client) : undefined;
@@ -87,10 +87,10 @@ async function copyTables(
     const { name, columns, bytes } = table;
     let copied = 0;
     writer.startTable({ table: name, columns });
-    told(name, before / total);
+    onProgress(name, before / total);
     const rows = await copyOut(client, copyStatement(table, projects), (batch) => {
       copied += batch.length;
-      told(name, (before + Math.min(copied, bytes)) / total);
+      onProgress(name, (before + Math.min(copied, bytes)) / total);
       return writer.write(batch);
     });
     await writer.endTable(rows);

@@ -12,11 +12,11 @@ import {
 import type { Connection } from "./db.ts";
 import {
   type DistributedTable,
+  type DistributionProgress,
   distributeLocal,
   listLocalTables,
   prepareTransaction,
   releaseLocalRows,
-  type Told,
 } from "./distribution.ts";
 import { applyMissing, checkServer, listMigrations, lockMigrations } from "./migrate.ts";
 
@@ -33,7 +33,7 @@ export type Distribution = {
 
 export async function distribute(
   connection: Connection,
-  options: { readonly shards: number; readonly told: Told },
+  options: { readonly shards: number; readonly progress: DistributionProgress },
 ): Promise<Distribution> {
   const client = await connect(connection, "dues cluster");
   try {
@@ -53,7 +53,10 @@ export async function distribute(
   }
 }
 
-async function distributeAll(client: pg.Client, options: { shards: number; told: Told }) {
+async function distributeAll(
+  client: pg.Client,
+  options: { shards: number; progress: DistributionProgress },
+) {
   await client.query("begin");
   try {
     await prepareTransaction(client);

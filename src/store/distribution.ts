@@ -54,13 +54,13 @@ export type DistributedTable = LocalTable & { readonly rows: number; readonly ms
 
 export type LocalFunction = Spread & { readonly signature: string };
 
-export type Told = {
+export type DistributionProgress = {
   /** A table is being copied; so many of all bytes came before it. */
   starting(table: LocalTable, bytes_before: number, bytes_total: number): void;
   done(table: DistributedTable): void;
 };
 
-const SILENT: Told = { starting() {}, done() {} };
+const SILENT: DistributionProgress = { starting() {}, done() {} };
 
 /** Another session that holds a table makes this fail, so that nobody waits behind both. */
 const LOCK_MS = 5_000;
@@ -139,7 +139,7 @@ export async function prepareTransaction(client: pg.ClientBase): Promise<void> {
  */
 export async function distributeLocal(
   client: pg.ClientBase,
-  { shards = SHARDS, told = SILENT }: { shards?: number; told?: Told } = {},
+  { shards = SHARDS, progress = SILENT }: { shards?: number; progress?: DistributionProgress } = {},
 ): Promise<{ tables: DistributedTable[]; functions: string[] }> {
   const tables = await listLocalTables(client);
   const done: DistributedTable[] = [];
@@ -149,11 +149,11 @@ export async function distributeLocal(
     const bytes_total = tables.reduce((sum, { bytes }) => sum + bytes, 0);
     let bytes_before = 0;
     for (const table of tables) {
-      told.starting(table, bytes_before, bytes_total);
+      progress.starting(table, bytes_before, bytes_total);
       const distributed = await distributeTable(client, table, shards);
       bytes_before += table.bytes;
       done.push(distributed);
-      told.done(distributed);
+      progress.done(distributed);
     }
     for (const { make } of dropped) await client.query(make);
   }

@@ -73,9 +73,10 @@ export function unavailable(message: string, cause: unknown): Refusal {
  * one, or when it ended the session, the commit may have come first.
  */
 export function failedCommit(error: unknown): never {
-  const told = asUnavailable(error);
-  if (!isUnavailable(told) || (error as { severity?: string }).severity === "ERROR") throw told;
-  const { message, headers = {} } = told;
+  const failure = asUnavailable(error);
+  if (!isUnavailable(failure) || (error as { severity?: string }).severity === "ERROR")
+    throw failure;
+  const { message, headers = {} } = failure;
   throw Object.assign(new UnknownOutcome("unavailable", message, { headers }), { cause: error });
 }
 

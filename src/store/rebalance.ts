@@ -45,14 +45,14 @@ export type Rebalance = {
 };
 
 export type RebalanceOptions = {
-  readonly told: (progress: RebalanceProgress) => void;
+  readonly onProgress: (progress: RebalanceProgress) => void;
   /** Ends the watching, not the job. */
   readonly signal: AbortSignal;
 };
 
 export async function rebalance(
   connection: Connection,
-  { told, signal }: RebalanceOptions,
+  { onProgress, signal }: RebalanceOptions,
 ): Promise<Rebalance> {
   const client = await connect(connection, "dues cluster");
   try {
@@ -64,7 +64,7 @@ export async function rebalance(
       const nothing = { job_id: null, state: "nothing_to_move", steps_done: 0, steps: 0 } as const;
       return { strategy: STRATEGY, ...nothing, was_running };
     }
-    const watched = await watch(client, job_id, { told, signal }).catch(sayThatItGoesOn);
+    const watched = await watch(client, job_id, { onProgress, signal }).catch(sayThatItGoesOn);
     return { strategy: STRATEGY, job_id, was_running, ...watched };
   } finally {
     await client.end();
@@ -129,7 +129,7 @@ type Watched = Pick<Rebalance, "steps_done" | "steps"> & {
 async function watch(
   client: pg.Client,
   job_id: number,
-  { told, signal }: RebalanceOptions,
+  { onProgress, signal }: RebalanceOptions,
 ): Promise<Watched> {
   for (;;) {
     const { state, steps, steps_done, failure } = await readJob(client, job_id);
@@ -141,7 +141,7 @@ async function watch(
       );
     }
     if (signal.aborted) return { state: "left_running", steps, steps_done };
-    told({ steps, steps_done, failure, copying: await readCopying(client) });
+    onProgress({ steps, steps_done, failure, copying: await readCopying(client) });
     await pause(signal);
   }
 }
@@ -174,7 +174,7 @@ async function readJob(client: pg.Client, job_id: number): Promise<Job> {
   return { state, steps: Number(steps), steps_done: Number(done), failure };
 }
 
-/** How far the step that runs is. Only told: a node that does not answer must not end the watch. */
+/** Of the step that runs. For the display alone, so a node that is silent does not end the watch. */
 async function readCopying(client: pg.Client): Promise<RebalanceProgress["copying"]> {
   type Row = { bytes: string | null; bytes_done: string | null; phase: string | null };
   try {

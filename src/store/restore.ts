@@ -4,7 +4,7 @@
 
 import pg from "pg";
 import { SESSION, type TableCount } from "./backup.ts";
-import { BackupError, type BackupHeader, type ReadTold, readTables } from "./backup-format.ts";
+import { BackupError, type BackupHeader, type OnBytesRead, readTables } from "./backup-format.ts";
 import { placeOf } from "./cluster-nodes.ts";
 import { connect } from "./connect.ts";
 import { copyIn } from "./copy.ts";
@@ -27,7 +27,7 @@ export type RestoreOptions = {
   /** Since when the database is held; null where it goes on at once. */
   readonly held_since: Date | null;
   readonly next_invoices: readonly NextInvoice[];
-  readonly told: ReadTold;
+  readonly onProgress: OnBytesRead;
 };
 
 export type Restored = {
@@ -62,7 +62,7 @@ export async function loadBackup(
 async function loadWithin(
   client: pg.Client,
   file: string,
-  { header, held_since, next_invoices, told }: RestoreOptions,
+  { header, held_since, next_invoices, onProgress }: RestoreOptions,
 ): Promise<Restored> {
   const { known, newer } = compare(await listMigrations(), header);
   const place = await placeOf(client);
@@ -74,7 +74,7 @@ async function loadWithin(
   const is_distributed = place.kind === "coordinator" && place.is_distributed;
   if (is_distributed) await prepareTransaction(client);
   await makeSchema(client, known, newer, is_distributed);
-  const loaded = await loadTables(client, file, told);
+  const loaded = await loadTables(client, file, onProgress);
   for (const migration of newer) await applyWithin(client, migration);
   if (held_since !== null) await hold(client, held_since);
   await raiseCounters(client, next_invoices);
@@ -168,7 +168,7 @@ async function listTables(client: pg.ClientBase): Promise<string[]> {
  * Without foreign keys, so that tables come in any order and all rows are checked together when the
  * keys are made anew; and without triggers, whose effects are in the backup.
  */
-async function loadTables(client: pg.Client, file: string, told: ReadTold) {
+async function loadTables(client: pg.Client, file: string, onProgress: OnBytesRead) {
   const present = new Set(await listTables(client));
   const dropped = await dropKeysAndTriggers(
     client,
@@ -176,7 +176,7 @@ async function loadTables(client: pg.Client, file: string, told: ReadTold) {
   );
   const tables: TableCount[] = [];
   const left_out: string[] = [];
-  for await (const { table, columns, rows, count } of readTables(file, told)) {
+  for await (const { table, columns, rows, count } of readTables(file, onProgress)) {
     // The migrations have written it already.
     const isSkipped = table === "schema_migrations";
     if (isSkipped || !present.has(table)) {

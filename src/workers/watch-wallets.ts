@@ -30,15 +30,15 @@ export function watchWalletsJob(context: Context): Job {
 }
 
 async function watchProject({ db, clock }: Context, settings: ProjectSettings): Promise<number> {
-  let told = 0;
+  let emitted = 0;
   let after: WalletKey | undefined = FIRST_WALLET;
   while (after !== undefined) {
     const from: WalletKey = after;
     const round = await db
       .forProject(settings.id)
       .tx((tx) => lookAtUsage(tx, settings, from, clock.now()));
-    told += round.facts.length;
+    emitted += round.facts.length;
     after = round.last;
   }
-  return told;
+  return emitted;
 }

@@ -64,7 +64,7 @@ beforeAll(async () => {
   const servers = [inject("server"), ...proxies.map((each) => each.connection)];
   await formCluster(servers, database.name);
   await migrate(connection);
-  await distribute(connection, { shards: SHARDS, told: { starting() {}, done() {} } });
+  await distribute(connection, { shards: SHARDS, progress: { starting() {}, done() {} } });
   db = new Pool(connection, {
     max: 4,
     statement_timeout_ms: 20_000,

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => cluster.drop());
 
-const run = (told = NOBODY) => distribute(cluster.connection, { shards: SHARDS, told });
+const run = (progress = NOBODY) => distribute(cluster.connection, { shards: SHARDS, progress });
 
 /** Forty projects with rows that triggers saw, and that foreign keys lead to. */
 const ROWS = `
@@ -212,14 +212,14 @@ describe("a database with rows", () => {
     for (const after of [1, 20, 41]) {
       let done = 0;
       let killed: Promise<void> | undefined;
-      const told = {
+      const progress = {
         starting() {},
         done() {
           done += 1;
           if (done === after) killed = killRun();
         },
       };
-      await expect(run(told)).rejects.toThrow();
+      await expect(run(progress)).rejects.toThrow();
       await killed;
       expect(done).toBeGreaterThanOrEqual(after);
       expect(await placesOf(cluster.connection)).toEqual([]);
@@ -258,14 +258,14 @@ describe("refuses", () => {
 
   test("at a worker, which names the coordinator", async () => {
     const [worker = {}] = cluster.workers;
-    const refused = distribute(worker, { shards: SHARDS, told: NOBODY });
+    const refused = distribute(worker, { shards: SHARDS, progress: NOBODY });
     await expect(refused).rejects.toThrow(
       `DATABASE_URL names a worker of the cluster. Point it at the coordinator, ${COORDINATOR}.`,
     );
   });
 
   test("more shards than the nodes have locks for", async () => {
-    const refused = distribute(cluster.connection, { shards: 1_000_000, told: NOBODY });
+    const refused = distribute(cluster.connection, { shards: 1_000_000, progress: NOBODY });
     await expect(refused).rejects.toThrow(/^Distributing takes about \d+ locks on each node/);
   });
 
@@ -282,7 +282,7 @@ describe("refuses", () => {
   test("before nodes were added", async () => {
     const { connection, drop } = await emptyDatabase();
     await admin(connection, "create extension citus");
-    const attempt = () => distribute(connection, { shards: SHARDS, told: NOBODY });
+    const attempt = () => distribute(connection, { shards: SHARDS, progress: NOBODY });
     await expect(attempt()).rejects.toThrow("citus_set_coordinator_host");
     const { hostname, port } = new URL(connection.connectionString ?? "");
     await admin(connection, `select citus_set_coordinator_host('${hostname}', ${port})`);
@@ -311,7 +311,7 @@ describe("a process at a worker", () => {
     for (const worker of cluster.workers) expect(await migrate(worker)).toEqual([]);
   });
 
-  test("is told to distribute at the coordinator first", async () => {
+  test("is progress to distribute at the coordinator first", async () => {
     await migrate(cluster.connection);
     const [worker = {}] = cluster.workers;
     const refused = migrate(worker);
@@ -324,7 +324,7 @@ describe("a process at a worker", () => {
     ]);
   });
 
-  test("is told to migrate at the coordinator when something is missing", async () => {
+  test("is progress to migrate at the coordinator when something is missing", async () => {
     await run();
     const [worker = {}] = cluster.workers;
     await expect(migrate(worker, [...(await listMigrations()), LATER])).rejects.toThrow(

@@ -7,7 +7,7 @@ import { emptyDatabase } from "../support/database.ts";
 
 test("a PostgreSQL without Citus is refused, before anything is migrated", async () => {
   const { connection, drop } = await emptyDatabase();
-  const refused = distribute(connection, { shards: 4, told: { starting() {}, done() {} } });
+  const refused = distribute(connection, { shards: 4, progress: { starting() {}, done() {} } });
   await expect(refused).rejects.toThrow(/a PostgreSQL without Citus.*Point it at the coordinator/);
   const client = new pg.Client({ ...connection });
   await client.connect();

@@ -35,8 +35,8 @@ test("one that the coordinator alone has is given to every node", async () => {
     cluster.connection,
     `drop function sent_events; set citus.enable_ddl_propagation = off; ${made}`,
   );
-  const told = { starting() {}, done() {} };
-  const { functions } = await distribute(cluster.connection, { shards: 4, told });
+  const progress = { starting() {}, done() {} };
+  const { functions } = await distribute(cluster.connection, { shards: 4, progress });
   expect(functions).toContainEqual(expect.stringMatching(/^sent_events\(/));
   for (const worker of cluster.workers) {
     expect(await definitionOf(worker, "sent_events")).toBe(made);

@@ -17,8 +17,8 @@ beforeEach(async () => {
 afterEach(() => cluster.drop());
 
 const watching = () => new AbortController().signal;
-const run = (told: (progress: RebalanceProgress) => void = () => {}, signal = watching()) =>
-  rebalance(cluster.connection, { told, signal });
+const run = (onProgress: (progress: RebalanceProgress) => void = () => {}, signal = watching()) =>
+  rebalance(cluster.connection, { onProgress, signal });
 
 async function setTakesShards(worker: Connection | undefined, value: boolean): Promise<void> {
   const { hostname, port } = new URL(worker?.connectionString ?? "");
@@ -45,7 +45,7 @@ async function shardCounts(): Promise<number[]> {
 
 async function distributeOverOne(): Promise<void> {
   await setTakesShards(cluster.workers[1], false);
-  await distribute(cluster.connection, { shards: SHARDS, told: { starting() {}, done() {} } });
+  await distribute(cluster.connection, { shards: SHARDS, progress: { starting() {}, done() {} } });
   expect(await shardCounts()).toEqual([SHARDS]);
   await setTakesShards(cluster.workers[1], true);
 }
@@ -68,13 +68,13 @@ test("who leaves does not end it, who comes again watches it, and then all is ev
   expect(await run()).toMatchObject({ state: "nothing_to_move", job_id: null, was_running: false });
 });
 
-test("somebody else's stop is told as such", async () => {
+test("somebody else's stop is onProgress as such", async () => {
   await distributeOverOne();
   let stopped: Promise<void> | undefined;
-  const told = () => {
+  const onProgress = () => {
     stopped ??= admin(cluster.connection, "select citus_rebalance_stop()");
   };
-  await expect(run(told)).rejects.toThrow(/^The rebalance was stopped\./);
+  await expect(run(onProgress)).rejects.toThrow(/^The rebalance was stopped\./);
   await stopped;
 });
 
@@ -84,7 +84,7 @@ test("is refused before anything is distributed", async () => {
 
 test("is refused at a worker, which names the coordinator", async () => {
   const [worker = {}] = cluster.workers;
-  const refused = rebalance(worker, { told() {}, signal: watching() });
+  const refused = rebalance(worker, { onProgress() {}, signal: watching() });
   const { host } = new URL(cluster.connection.connectionString ?? "");
   await expect(refused).rejects.toThrow(`Point it at the coordinator, ${host}.`);
 });

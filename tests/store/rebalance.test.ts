@@ -6,7 +6,7 @@ import { emptyDatabase } from "../support/database.ts";
 
 test("a PostgreSQL without Citus is refused", async () => {
   const { connection, drop } = await emptyDatabase();
-  const refused = rebalance(connection, { told() {}, signal: new AbortController().signal });
+  const refused = rebalance(connection, { onProgress() {}, signal: new AbortController().signal });
   await expect(refused).rejects.toThrow(/a PostgreSQL without Citus.*Point it at the coordinator/);
   await drop();
 });

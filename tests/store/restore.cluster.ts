@@ -31,7 +31,7 @@ beforeAll(async () => {
   await checkSecretKey(app.context.db, app.context.secret_key, NOW);
   await makeWorld(app);
   file = join(folder, "world.gz");
-  await takeBackup(app.connection, createWriteStream(file), { now: NOW, told: nobody });
+  await takeBackup(app.connection, createWriteStream(file), { now: NOW, onProgress: nobody });
 });
 afterAll(async () => {
   await app.close();
@@ -41,7 +41,7 @@ afterAll(async () => {
 async function load(target: Connection): Promise<void> {
   const header = await verifyBackup(file, nobody);
   const next_invoices = [{ project: undefined, year: 2030, next: 5, series: "invoices" as const }];
-  await loadBackup(target, file, { header, held_since: NOW, next_invoices, told: nobody });
+  await loadBackup(target, file, { header, held_since: NOW, next_invoices, onProgress: nobody });
   const { held_since, counters } = await readWaiting(target, NOW);
   expect(held_since).toEqual(NOW);
   expect(counters).toContainEqual({ project: "acme/main/test", year: 2030, last: 4 });
@@ -56,7 +56,7 @@ async function rowsOf(connection: Connection) {
 }
 
 function distributeOn(connection: Connection) {
-  return distribute(connection, { shards: SHARDS, told: { starting() {}, done() {} } });
+  return distribute(connection, { shards: SHARDS, progress: { starting() {}, done() {} } });
 }
 
 test("a backup of a cluster fills a plain PostgreSQL", async () => {
@@ -106,7 +106,7 @@ test("a backup that is taken while rows are written has one state of each projec
   })();
   const path = join(folder, "during.gz");
   try {
-    await takeBackup(app.connection, createWriteStream(path), { now: NOW, told: nobody });
+    await takeBackup(app.connection, createWriteStream(path), { now: NOW, onProgress: nobody });
   } finally {
     writing = false;
     await writer;
@@ -114,7 +114,7 @@ test("a backup that is taken while rows are written has one state of each projec
   const plain = await emptyDatabase();
   try {
     const header = await verifyBackup(path, nobody);
-    const options = { header, held_since: NOW, next_invoices: [], told: nobody };
+    const options = { header, held_since: NOW, next_invoices: [], onProgress: nobody };
     await loadBackup(plain.connection, path, options);
     const [sums] = await onClient(plain.connection, async (client) => {
       const { rows } = await client.query(`

@@ -46,13 +46,13 @@ afterEach(() => target.drop());
 
 async function backUp(connection: Connection, name: string): Promise<string> {
   const path = join(folder, name);
-  await takeBackup(connection, createWriteStream(path), { now: NOW, told: nobody });
+  await takeBackup(connection, createWriteStream(path), { now: NOW, onProgress: nobody });
   return path;
 }
 
 async function load(path = file, more: Partial<RestoreOptions> = {}) {
   const header = await verifyBackup(path, nobody);
-  const options = { header, held_since: NOW, next_invoices: [], told: nobody, ...more };
+  const options = { header, held_since: NOW, next_invoices: [], onProgress: nobody, ...more };
   return loadBackup(target.connection, path, options);
 }
 

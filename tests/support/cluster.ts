@@ -45,7 +45,7 @@ export async function makeTemplate(servers: readonly Connection[], name: string)
   await formCluster(servers, name);
   const connection = onDatabase(server, name);
   await migrate(connection);
-  await distribute(connection, { shards: SHARDS, told: { starting() {}, done() {} } });
+  await distribute(connection, { shards: SHARDS, progress: { starting() {}, done() {} } });
   await Promise.all(servers.map((each) => leave(each, name)));
 }
 

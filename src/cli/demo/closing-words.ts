@@ -15,12 +15,12 @@ export async function linksOf(
   base_url: string,
   actors: readonly Actor[],
 ): Promise<Link[]> {
-  const told = actors.filter(({ story }) => story.note !== undefined).slice(0, 6);
-  const portals = told.map(({ story, customer_id }) => ({
+  const noted = actors.filter(({ story }) => story.note !== undefined).slice(0, 6);
+  const portals = noted.map(({ story, customer_id }) => ({
     says: `${story.customer.name}: ${story.note}`,
     url: `${base_url}/portal/${customer_id}`,
   }));
-  const [, second] = told;
+  const [, second] = noted;
   const invoices =
     second === undefined
       ? []

@@ -50,7 +50,7 @@ async function runDemo(io: Io, connection: Connection, flags: Flags): Promise<vo
   ]);
   const bar = new Bar(io);
   try {
-    const { actors, events } = await liveYear(dues, flags, (told) => bar.show(told));
+    const { actors, events } = await liveYear(dues, flags, (now) => bar.show(now));
     bar.show({ part: 1, words: "the figures" });
     const figures = await figuresOf(dues, events);
     const links = await linksOf(dues, profile.base_url, actors);

@@ -19,25 +19,29 @@ import { type Change, storiesOf } from "./stories.ts";
 
 export type Size = { readonly customers: number; readonly months: number; readonly seed: number };
 
-export type Told = { readonly part: number; readonly words: string };
+export type YearProgress = { readonly part: number; readonly words: string };
 
 /** Four stops a month: a week, the middle, when payments are late, and the last evening. */
 const STOPS = 5;
 
 export type Year = { readonly actors: readonly Actor[]; readonly events: number };
 
-export async function liveYear(dues: Dues, size: Size, tell: (told: Told) => void): Promise<Year> {
+export async function liveYear(
+  dues: Dues,
+  size: Size,
+  onProgress: (now: YearProgress) => void,
+): Promise<Year> {
   const steps = (size.months + 1) * STOPS;
   let [step, invoices] = [0, 0];
-  const told = (words: string) => tell({ part: Math.min(step++ / steps, 1), words });
-  told("the company");
+  const report = (words: string) => onProgress({ part: Math.min(step++ / steps, 1), words });
+  report("the company");
   await dues.freezeClock({ frozen_at: dayOf(0, 1).toISOString() });
   const company = await foundCompany(dues);
   const { customers, months, seed } = size;
   const actors = await makeActors(dues, storiesOf(customerBodies(customers), seed, months));
   let events = 0;
   const goTo = async (month: number, to: Date) => {
-    told(`${monthName(month)}, ${invoices} invoices`);
+    report(`${monthName(month)}, ${invoices} invoices`);
     invoices += (await dues.advanceClock({ to: to.toISOString() })).invoices_created;
     events += await sendUsage(dues, usageSince(actors, to, seed));
   };

@@ -139,11 +139,11 @@ function groupsOf(document: OpenApiDocument, shared: Shared): Group[] {
       .filter((input) => shared.has(input) && !taken.has(input) && taken.add(input));
     return { tag: name, words, id: `tag-${slug(name)}`, entries: own, records, inputs };
   });
-  const told = Object.values(document.webhooks).flatMap(({ post }) =>
+  const used = Object.values(document.webhooks).flatMap(({ post }) =>
     namesIn(post.requestBody.content["application/json"].schema, document, seen),
   );
   // The bodies themselves are shown event by event.
-  const records = told.filter((name) => !name.endsWith("Event"));
+  const records = used.filter((name) => !name.endsWith("Event"));
   return groups.map((group) =>
     group.tag === EVENTS_AFTER ? { ...group, records: [...group.records, ...records] } : group,
   );
@@ -178,8 +178,8 @@ function namesIn(schema: SchemaObject, document: OpenApiDocument, seen: Set<stri
 
 function contents(groups: readonly Group[], events: readonly string[]): Html {
   const general = SECTIONS.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`);
-  const told = events.map((event) => html`<li><a href="#${eventAnchor(event)}">${event}</a></li>`);
-  const eventLinks = html`<h2><a href="#events">${EVENTS_TITLE}</a></h2><ul>${told}</ul>`;
+  const links = events.map((event) => html`<li><a href="#${eventAnchor(event)}">${event}</a></li>`);
+  const eventLinks = html`<h2><a href="#events">${EVENTS_TITLE}</a></h2><ul>${links}</ul>`;
   return html`<h2>General</h2><ul>${general}</ul>${groups.map(
     ({ id, tag, entries }) =>
       html`<h2><a href="#${id}">${tag}</a></h2><ul>${entries.map(
