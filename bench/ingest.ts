@@ -1,4 +1,4 @@
-// Events through the front door, durable and counted: against a route that does nothing, against
+// Events through the API, durable and counted: against a route that does nothing, against
 // COPY of the same rows, with repeats, and what they take on disk.
 
 import { strict as assert } from "node:assert";

@@ -21,12 +21,12 @@ import { createToken } from "./operations/create-token.ts";
 import { renewOrganizationId } from "./operations/renew-organization-id.ts";
 import { findTenant, type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
-import { type Distribution, distribute } from "./store/cluster.ts";
+import { type DistributeOptions, type Distribution, distribute } from "./store/cluster.ts";
 import { ClusterDb, ClusterPointReads } from "./store/cluster-db.ts";
 import { type ClusterStatus, readStatus } from "./store/cluster-status.ts";
 import { API_CONNECTION_NAME } from "./store/connection-names.ts";
 import { type Connection, type Db, type PointReads, Pool } from "./store/db.ts";
-import { type DistributionProgress, SHARDS } from "./store/distribution.ts";
+import { SHARDS, type TableProgress } from "./store/distribution.ts";
 import { belongsTo, heldSince, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
@@ -115,19 +115,9 @@ export async function examineInstallation(
   });
 }
 
-export type {
-  ClusterStatus,
-  Distribution,
-  DistributionProgress,
-  Finding,
-  Rebalance,
-  RebalanceProgress,
-};
+export type { ClusterStatus, Distribution, Finding, Rebalance, RebalanceProgress, TableProgress };
 
-export type ClusterOptions = {
-  readonly shards?: number | undefined;
-  readonly progress: DistributionProgress;
-};
+export type ClusterOptions = Omit<DistributeOptions, "shards"> & { shards?: number | undefined };
 
 /** Migrates a cluster's database and spreads over the nodes what is not spread yet. */
 export function distributeStore(config: Config, options: ClusterOptions): Promise<Distribution> {

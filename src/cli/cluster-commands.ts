@@ -6,9 +6,9 @@ import { readConfig } from "../config.ts";
 import type {
   ClusterStatus,
   Distribution,
-  DistributionProgress,
   Rebalance,
   RebalanceProgress,
+  TableProgress,
 } from "../main.ts";
 import { command, group, wholeNumber } from "./command.ts";
 import { AlreadyReported, type Io, printJson } from "./io.ts";
@@ -67,7 +67,7 @@ The number of shards is the most nodes that the cluster can grow to, and stays. 
 each: statements over all projects take longer with each (8: 3.5 ms, 32: 8.9 ms).`;
 
 /** A bar while a table is copied, on a terminal; a line for each that is done. */
-class CopyProgress implements DistributionProgress {
+class CopyProgress implements TableProgress {
   readonly #io: Io;
 
   constructor(io: Io) {

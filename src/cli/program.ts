@@ -4,7 +4,6 @@ import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
 import { DuesError } from "../client/error.ts";
 import { CLIENT_SETTINGS } from "../config.ts";
-import { accountCommands, keyCommands } from "./account-commands.ts";
 import {
   addOnActions,
   invoiceActions,
@@ -26,6 +25,7 @@ import { inFlags, propertyHint } from "./flag-words.ts";
 import { AlreadyReported, CliError, EXIT, EXIT_WORDS, type Io } from "./io.ts";
 import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./list-commands.ts";
 import { logCommand } from "./log-command.ts";
+import { keyCommands, loginCommands } from "./login-commands.ts";
 import { mcpCommand } from "./mcp-command.ts";
 import {
   couponReads,
@@ -95,7 +95,7 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
     portalCommand(io),
     settingsCommand(io),
     clockCommand(io),
-    ...accountCommands(io),
+    ...loginCommands(io),
     group("projects", "The organization's projects.", projectCommands(io)),
     group("keys", "The organization's tokens.", keyCommands(io)),
     demoCommand(io),

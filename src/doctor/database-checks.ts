@@ -4,7 +4,7 @@
 import type { Config } from "../config.ts";
 import type {
   Archive,
-  DatabaseFacts,
+  DatabaseReadings,
   Durability,
   LongTransaction,
   Sessions,
@@ -148,7 +148,7 @@ export function checkReplication({
   is_standby,
   standbys,
   slots,
-}: Pick<DatabaseFacts, "is_standby" | "standbys" | "slots">): Verdict {
+}: Pick<DatabaseReadings, "is_standby" | "standbys" | "slots">): Verdict {
   return judged(is_standby, (isStandby) => {
     if (isStandby) {
       return fail(

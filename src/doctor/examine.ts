@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
-import { type DatabaseFacts, readFacts } from "../store/checks.ts";
+import { type DatabaseReadings, readDatabase } from "../store/checks.ts";
 import { reasonOf } from "../store/connect.ts";
 import type { Connection } from "../store/db.ts";
 import { secretCheck } from "../store/installation.ts";
@@ -29,24 +29,24 @@ export type Surroundings = {
 
 export async function examine(given: Surroundings): Promise<Finding[]> {
   const { config } = given;
-  const facts = await factsOf(given);
-  const away = "why" in facts ? facts.why : undefined;
+  const readings = await readingsOf(given);
+  const away = "why" in readings ? readings.why : undefined;
   const reached: Verdict =
     away === undefined ? ok(placeOf(config)) : fail(`${placeOf(config)}: ${away}`, AWAY);
   const disk = settings.diskOf(join(config.data_folder, "postgres"));
   const here: [string, Verdict][] = [
     ["node", settings.checkNode(given.node_version)],
-    ["secret_key", secretKey(given, facts)],
+    ["secret_key", secretKey(given, readings)],
     ["profile_file", settings.checkProfileFile(config)],
     ["key_creation", settings.checkKeyCreation(config)],
     ["public_address", settings.checkPublicAddress(config)],
     ["disk", settings.checkDisk(config, disk)],
     ["database", reached],
   ];
-  const there: [string, (facts: DatabaseFacts) => Verdict][] = checksOf(given);
+  const there: [string, (readings: DatabaseReadings) => Verdict][] = checksOf(given);
   const asked = there.map(([check, judge]): [string, Verdict] => [
     check,
-    "why" in facts ? skipped("the database was not reached") : judge(facts),
+    "why" in readings ? skipped("the database was not reached") : judge(readings),
   ]);
   return [...here, ...asked].map(([check, verdict]) => ({ check, ...verdict }));
 }
@@ -58,14 +58,14 @@ function placeOf({ database_url, data_folder }: Config): string {
   return database_url === undefined ? `embedded in ${data_folder}` : "the one of DATABASE_URL";
 }
 
-function checksOf(given: Surroundings): [string, (facts: DatabaseFacts) => Verdict][] {
+function checksOf(given: Surroundings): [string, (readings: DatabaseReadings) => Verdict][] {
   const { config, schema_version, now } = given;
   return [
     ["postgresql", ({ version }) => judged(version, database.checkVersion)],
     [
       "schema",
-      (facts) =>
-        judged(facts.schema_version, (found) => database.checkSchema(found, schema_version)),
+      (readings) =>
+        judged(readings.schema_version, (found) => database.checkSchema(found, schema_version)),
     ],
     ["durability", ({ durability }) => judged(durability, database.checkDurability)],
     ["clock", ({ clock }) => judged(clock, database.checkClock)],
@@ -87,7 +87,9 @@ function checksOf(given: Surroundings): [string, (facts: DatabaseFacts) => Verdi
   ];
 }
 
-async function factsOf(given: Surroundings): Promise<DatabaseFacts | { readonly why: string }> {
+async function readingsOf(
+  given: Surroundings,
+): Promise<DatabaseReadings | { readonly why: string }> {
   const { config, now, long_transaction_s = LONG_TRANSACTION_S } = given;
   // The embedded database is made by the first start, not by who looks at it.
   if (config.database_url === undefined && !existsSync(join(config.data_folder, "postgres"))) {
@@ -96,7 +98,7 @@ async function factsOf(given: Surroundings): Promise<DatabaseFacts | { readonly 
   try {
     const store = await given.open();
     try {
-      return await readFacts(store.connection, { now, long_transaction_s });
+      return await readDatabase(store.connection, { now, long_transaction_s });
     } finally {
       await store.stop();
     }
@@ -106,10 +108,13 @@ async function factsOf(given: Surroundings): Promise<DatabaseFacts | { readonly 
 }
 
 /** The key by itself, and whether it is the one of the database. */
-function secretKey(given: Surroundings, facts: DatabaseFacts | { readonly why: string }): Verdict {
+function secretKey(
+  given: Surroundings,
+  readings: DatabaseReadings | { readonly why: string },
+): Verdict {
   const found = settings.checkKeyFile(given.config);
-  if (found.status === "fail" || "why" in facts || "why" in facts.secret_check) return found;
-  const kept = facts.secret_check.value;
+  if (found.status === "fail" || "why" in readings || "why" in readings.secret_check) return found;
+  const kept = readings.secret_check.value;
   if (!Buffer.isBuffer(kept) || kept.equals(secretCheck(given.readKey()))) return found;
   return fail(
     "the database was set up with another key",

@@ -1,6 +1,6 @@
 // What a check comes to: its status, what was seen, and what to do.
 
-import type { Fact } from "../store/checks.ts";
+import type { Reading } from "../store/checks.ts";
 
 export type Status = "ok" | "warn" | "fail" | "skipped";
 
@@ -33,7 +33,7 @@ export function skipped(seen: string): Verdict {
 }
 
 /** Judges a part of the database's answers; one that could not be read is skipped. */
-export function judged<T>(read: Fact<T>, judge: (value: T) => Verdict): Verdict {
+export function judged<T>(read: Reading<T>, judge: (value: T) => Verdict): Verdict {
   return "why" in read ? skipped(`could not be read: ${read.why}`) : judge(read.value);
 }
 

@@ -5,7 +5,7 @@ import { readFileSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { secretKeyFile } from "../key-file.ts";
-import type { Fact } from "../store/checks.ts";
+import type { Reading } from "../store/checks.ts";
 import { fail, gigabytes, judged, ok, skipped, type Verdict, warn } from "./finding.ts";
 
 /** What package.json says in `engines`: these lines, and every newer one. */
@@ -137,7 +137,7 @@ export function checkPublicAddress(config: Config): Verdict {
 }
 
 /** A link of the open kind works for ever, for whoever has it. */
-export function checkPortals(config: Config, open: Fact<number>): Verdict {
+export function checkPortals(config: Config, open: Reading<number>): Verdict {
   if (!config.is_public) return skipped("the service listens on this machine alone");
   return judged(open, (count) => {
     if (count === 0) return ok("the portals of live projects open with signed links alone");

@@ -1,6 +1,6 @@
 // Checks of the work itself: whether somebody does it, what is late, and what needs a person.
 
-import type { DatabaseFacts, Sessions } from "../store/checks.ts";
+import type { DatabaseReadings, Sessions } from "../store/checks.ts";
 import type { ClusterStatus } from "../store/cluster-status.ts";
 import { duration, fail, ok, skipped, type Verdict, warn } from "./finding.ts";
 
@@ -27,8 +27,8 @@ export function checkHeld(since: Date | null | undefined): Verdict {
   );
 }
 
-type Value<Name extends keyof DatabaseFacts> = Extract<
-  DatabaseFacts[Name],
+type Value<Name extends keyof DatabaseReadings> = Extract<
+  DatabaseReadings[Name],
   { readonly value: unknown }
 >["value"];
 

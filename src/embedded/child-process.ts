@@ -13,7 +13,7 @@ export class EmbeddedError extends Error {
 }
 
 /** The user that PostgreSQL runs as. */
-export type Account = {
+export type OsUser = {
   readonly uid: number;
   readonly gid: number;
   readonly name: string | undefined;
@@ -65,7 +65,7 @@ exit $status
 const execute = promisify(execFile);
 
 /** This process's user; for root, whom PostgreSQL refuses, the data's owner or a system user. */
-export async function chooseAccount(owner: Owner | undefined): Promise<Account> {
+export async function chooseUser(owner: Owner | undefined): Promise<OsUser> {
   if (process.getuid?.() !== 0) {
     try {
       const { uid, gid, username } = userInfo();
@@ -77,25 +77,25 @@ export async function chooseAccount(owner: Owner | undefined): Promise<Account> 
       );
     }
   }
-  const known = await readAccounts();
-  const account =
+  const known = await readUsers();
+  const user =
     owner === undefined || owner.uid === 0
       ? UNPRIVILEGED_USERS.map((name) => known.find((each) => each.name === name)).find(Boolean)
-      : (known.find((each) => each.uid === owner.uid) ?? accountOf(owner));
+      : (known.find((each) => each.uid === owner.uid) ?? userOf(owner));
   const canSwitch =
-    account !== undefined && (await succeedsAs(account, ["/bin/sh", "-c", ":"]).catch(() => false));
-  if (account !== undefined && canSwitch) return account;
+    user !== undefined && (await succeedsAs(user, ["/bin/sh", "-c", ":"]).catch(() => false));
+  if (user !== undefined && canSwitch) return user;
   throw new EmbeddedError(
     "PostgreSQL refuses to run as root, and this root cannot become " +
-      `${account?.name ?? "another user"}. Start dues as an ordinary user, or ${INSTEAD}.`,
+      `${user?.name ?? "another user"}. Start dues as an ordinary user, or ${INSTEAD}.`,
   );
 }
 
-function accountOf({ uid, gid }: Owner): Account {
+function userOf({ uid, gid }: Owner): OsUser {
   return { uid, gid, name: undefined, switched: true };
 }
 
-async function readAccounts(): Promise<Account[]> {
+async function readUsers(): Promise<OsUser[]> {
   const lines = (await readFile("/etc/passwd", "utf8")).split("\n");
   return lines
     .map((line) => line.split(":"))
@@ -104,19 +104,19 @@ async function readAccounts(): Promise<Account[]> {
 }
 
 /** A fixed environment: PG* variables of ours do not change the server, and it sees no secret. */
-function childOptions(account: Account) {
+function childOptions(user: OsUser) {
   return {
     cwd: "/",
     env: { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" },
-    ...(account.switched ? { uid: account.uid, gid: account.gid } : {}),
+    ...(user.switched ? { uid: user.uid, gid: user.gid } : {}),
   };
 }
 
-/** Whether `command` succeeds as the account. Throws when this process may not switch to it. */
-export async function succeedsAs(account: Account, command: readonly string[]): Promise<boolean> {
+/** Whether `command` succeeds as the user. Throws when this process may not switch to it. */
+export async function succeedsAs(user: OsUser, command: readonly string[]): Promise<boolean> {
   const [file = "", ...args] = command;
   try {
-    await execute(file, args, childOptions(account));
+    await execute(file, args, childOptions(user));
     return true;
   } catch (error) {
     const { code } = error as { code?: unknown };
@@ -125,13 +125,13 @@ export async function succeedsAs(account: Account, command: readonly string[]): 
   }
 }
 
-export function canEnter(account: Account, folder: string): Promise<boolean> {
-  return succeedsAs(account, ["/bin/sh", "-c", 'cd -- "$1"', "sh", folder]);
+export function canEnter(user: OsUser, folder: string): Promise<boolean> {
+  return succeedsAs(user, ["/bin/sh", "-c", 'cd -- "$1"', "sh", folder]);
 }
 
 /** Runs a command under the supervisor, in its own process group, which Ctrl-C does not reach. */
 export function spawnSupervised(
-  account: Account,
+  user: OsUser,
   command: readonly string[],
   io: { log: number; socket_folder?: string },
 ): ChildProcess {
@@ -139,7 +139,7 @@ export function spawnSupervised(
     "/bin/sh",
     ["-c", SUPERVISOR, "dues-supervisor", io.socket_folder ?? "", ...command],
     {
-      ...childOptions(account),
+      ...childOptions(user),
       detached: true,
       stdio: ["pipe", io.log, io.log],
     },
@@ -161,7 +161,7 @@ export function exitOf(child: ChildProcess): Promise<string> {
 
 export type Log = { readonly path: string; readonly fd: number; close(): Promise<void> };
 
-/** The log is opened here and inherited, so that the account needs no access to the folder. */
+/** The log is opened here and inherited, so that the user needs no access to the folder. */
 export async function openLog(folder: string): Promise<Log & { tail(): Promise<string> }> {
   const path = join(folder, "postgres.log");
   await rotateLog(path);

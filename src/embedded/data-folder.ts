@@ -23,12 +23,12 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import {
-  type Account,
   canEnter,
-  chooseAccount,
+  chooseUser,
   EmbeddedError,
   exitOf,
   INSTEAD,
+  type OsUser,
   type Owner,
   openLog,
   spawnSupervised,
@@ -58,17 +58,17 @@ export async function openCluster(
   const found = await findPackage();
   const path = resolve(folder);
   try {
-    const account = await chooseAccount(await clusterOwner(path));
-    await makeFolder(path, account);
-    const binaries = await usableBinaries(found, account, path);
+    const user = await chooseUser(await clusterOwner(path));
+    await makeFolder(path, user);
+    const binaries = await usableBinaries(found, user, path);
     await removeLeftovers(path);
     if (await isEmpty(join(path, "postgres"))) {
       await checkNothingAside(path);
-      await createCluster({ folder: path, binaries, account }, settings, say);
+      await createCluster({ folder: path, binaries, user }, settings, say);
     }
     const dataDirectory = await realpath(join(path, "postgres"));
-    await checkCluster(dataDirectory, account, found.major);
-    return { folder: path, data_directory: dataDirectory, binaries, account };
+    await checkCluster(dataDirectory, user, found.major);
+    return { folder: path, data_directory: dataDirectory, binaries, user };
   } catch (error) {
     if (error instanceof EmbeddedError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
@@ -125,26 +125,26 @@ async function checkNothingAside(folder: string): Promise<void> {
 }
 
 /** Private. Under root, the group of the server's user may pass through it to the data. */
-async function makeFolder(folder: string, account: Account): Promise<void> {
+async function makeFolder(folder: string, user: OsUser): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   await mkdir(folder, { mode: 0o700 }).catch((error) => {
     if (error.code !== "EEXIST") throw error;
   });
-  if (!account.switched || (await canEnter(account, folder))) return;
+  if (!user.switched || (await canEnter(user, folder))) return;
   // A folder with other files in it stays as it is; createCluster then takes a shared folder.
   const names = await readdir(folder);
   // The key may have been put there first, for a restore.
   const isOurs = names.includes("postgres") || names.every((name) => name === "secret.key");
   if (!isOurs || (await stat(folder)).uid !== 0) return;
-  await chown(folder, 0, account.gid);
+  await chown(folder, 0, user.gid);
   await chmod(folder, 0o710);
 }
 
 /**
- * The package's own folder, or a copy of it, where the account cannot read the package or the
+ * The package's own folder, or a copy of it, where the user cannot read the package or the
  * links of its libraries cannot be made in it.
  */
-async function usableBinaries(found: Package, account: Account, folder: string): Promise<string> {
+async function usableBinaries(found: Package, user: OsUser, folder: string): Promise<string> {
   const linked = await linkLibraries(found.binaries).then(
     () => true,
     () => false,
@@ -152,9 +152,9 @@ async function usableBinaries(found: Package, account: Account, folder: string):
   const share = join(found.binaries, "share", "postgresql", "postgres.bki");
   const program = join(found.binaries, "bin", "postgres");
   const reads = ["/bin/sh", "-c", 'test -r "$1" && test -x "$2"', "sh", share, program];
-  if (linked && (!account.switched || (await succeedsAs(account, reads)))) return found.binaries;
+  if (linked && (!user.switched || (await succeedsAs(user, reads)))) return found.binaries;
 
-  const place = account.switched ? await openSharedFolder(account) : folder;
+  const place = user.switched ? await openSharedFolder(user) : folder;
   const target = join(place, `postgresql-${found.version}`);
   if (!(await isMissing(target))) return target;
   await removeLeftovers(place);
@@ -180,8 +180,8 @@ async function linkLibraries(folder: string): Promise<void> {
   }
 }
 
-/** A folder that belongs to root and that the account can enter. */
-async function openSharedFolder(account: Account): Promise<string> {
+/** A folder that belongs to root and that the user can enter. */
+async function openSharedFolder(user: OsUser): Promise<string> {
   for (const path of SHARED_FOLDERS) {
     try {
       await mkdir(path);
@@ -191,10 +191,10 @@ async function openSharedFolder(account: Account): Promise<string> {
     }
     const found = await lstat(path).catch(() => undefined);
     const isSafe = found?.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0;
-    if (isSafe && (await canEnter(account, path)) && (await isWritable(path))) return path;
+    if (isSafe && (await canEnter(user, path)) && (await isWritable(path))) return path;
   }
   throw new EmbeddedError(
-    `The user ${account.name}, as whom PostgreSQL would run, can enter neither the folder of ` +
+    `The user ${user.name}, as whom PostgreSQL would run, can enter neither the folder of ` +
       `dues nor /var/lib/dues. Start dues as an ordinary user, or ${INSTEAD}.`,
   );
 }
@@ -215,22 +215,22 @@ async function createCluster(
   settings: ServerSettings,
   say: Say,
 ): Promise<void> {
-  const { folder, account } = cluster;
+  const { folder, user } = cluster;
   const final = join(folder, "postgres");
-  const isOutside = account.switched && !(await canEnter(account, folder));
+  const isOutside = user.switched && !(await canEnter(user, folder));
   let fresh: string;
   if (isOutside) {
-    fresh = await mkdtemp(join(await openSharedFolder(account), "data-"));
+    fresh = await mkdtemp(join(await openSharedFolder(user), "data-"));
     // By this link the next start finds and removes the data, should this one be killed.
     await symlink(fresh, `${final}.new-${process.pid}-${fresh.slice(-6)}`);
     say(
-      `The user ${account.name}, as whom PostgreSQL runs, cannot enter ${folder}: the data ` +
+      `The user ${user.name}, as whom PostgreSQL runs, cannot enter ${folder}: the data ` +
         `is in ${fresh}, linked from ${final}.`,
     );
   } else {
     fresh = await mkdtemp(`${final}.new-${process.pid}-`);
   }
-  if (account.switched) await chown(fresh, account.uid, account.gid);
+  if (user.switched) await chown(fresh, user.uid, user.gid);
   say(`Creating a PostgreSQL database in ${folder}.`);
   await runInitdb(cluster, fresh, settings);
   await moveIntoPlace(() => (isOutside ? symlink(fresh, final) : rename(fresh, final)), fresh);
@@ -238,7 +238,7 @@ async function createCluster(
 }
 
 async function runInitdb(
-  { folder, binaries, account }: NewCluster,
+  { folder, binaries, user }: NewCluster,
   target: string,
   settings: ServerSettings,
 ): Promise<void> {
@@ -256,7 +256,7 @@ async function runInitdb(
       "--no-instructions",
       ...(settings.fsync === "off" ? ["--no-sync"] : []),
     ];
-    const fault = await exitOf(spawnSupervised(account, command, { log: log.fd }));
+    const fault = await exitOf(spawnSupervised(user, command, { log: log.fd }));
     if (fault === "") return;
     await rm(target, { recursive: true, force: true });
     throw new EmbeddedError(
@@ -309,7 +309,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function checkCluster(dataDirectory: string, account: Account, major: string): Promise<void> {
+async function checkCluster(dataDirectory: string, user: OsUser, major: string): Promise<void> {
   const version = (
     await readFile(join(dataDirectory, "PG_VERSION"), "utf8").catch(() => "")
   ).trim();
@@ -327,14 +327,14 @@ async function checkCluster(dataDirectory: string, account: Account, major: stri
         `it, move ${dataDirectory} away, and run "dues restore FILE" with this one.`,
     );
   }
-  if (!account.switched) return;
+  if (!user.switched) return;
   // Root has copied it here, from a backup for example.
   if ((await stat(dataDirectory)).uid === 0) {
-    await execute("chown", ["-R", `${account.uid}:${account.gid}`, dataDirectory]);
+    await execute("chown", ["-R", `${user.uid}:${user.gid}`, dataDirectory]);
   }
-  if (await canEnter(account, dataDirectory)) return;
+  if (await canEnter(user, dataDirectory)) return;
   throw new EmbeddedError(
-    `The user ${account.name ?? account.uid}, who owns the data and as whom PostgreSQL runs, ` +
+    `The user ${user.name ?? user.uid}, who owns the data and as whom PostgreSQL runs, ` +
       `cannot enter ${dataDirectory}. Open the folders above it to that user (chmod o+x), or ` +
       "move the data.",
   );

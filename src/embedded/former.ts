@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { chooseAccount, EmbeddedError } from "./child-process.ts";
+import { chooseUser, EmbeddedError } from "./child-process.ts";
 import { clusterOwner, findPackage } from "./data-folder.ts";
 import type { Cluster } from "./server.ts";
 
@@ -58,9 +58,9 @@ async function versionOf(program: string): Promise<string | undefined> {
 /** The data as it is, with programs of its own version. */
 export async function formerCluster(folder: string, binaries: string): Promise<Cluster> {
   const path = resolve(folder);
-  const account = await chooseAccount(await clusterOwner(path));
+  const user = await chooseUser(await clusterOwner(path));
   const data_directory = await realpath(join(path, "postgres"));
-  return { folder: path, data_directory, binaries, account };
+  return { folder: path, data_directory, binaries, user };
 }
 
 /** Where the new data is made: the next start removes it should this process be killed. */

@@ -8,11 +8,11 @@ import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import {
-  type Account,
   canEnter,
   EmbeddedError,
   exitOf,
   FAST_STOP_MS,
+  type OsUser,
   openLog,
   rotateLog,
   spawnSupervised,
@@ -27,7 +27,7 @@ export type Cluster = {
   readonly data_directory: string;
   /** The folder with bin/, lib/ and share/. */
   readonly binaries: string;
-  readonly account: Account;
+  readonly user: OsUser;
 };
 
 /** Settings of PostgreSQL by name, as in postgresql.conf. */
@@ -113,7 +113,7 @@ async function tryStart(
       "-c",
       `config_file=${socket_folder}/postgresql.conf`,
     ];
-    const child = spawnSupervised(cluster.account, command, { log: log.fd, socket_folder });
+    const child = spawnSupervised(cluster.user, command, { log: log.fd, socket_folder });
     const exit = exitOf(child);
     let fault: string | undefined;
     void exit.then((reason) => {
@@ -254,32 +254,32 @@ async function makeSocketFolder(
   settings: ServerSettings,
   former: string | undefined,
 ): Promise<string> {
-  const { account } = cluster;
+  const { user } = cluster;
   // Fails where somebody else has taken the name.
   if (former !== undefined) await mkdir(former, { mode: 0o700 });
-  const path = former ?? (await makePrivateFolder(account));
+  const path = former ?? (await makePrivateFolder(user));
   const text = {
     "postgresql.conf": await configuration(cluster, path, settings),
     "pg_hba.conf": "local all dues peer map=dues\n",
-    "pg_ident.conf": ["root", account.name]
+    "pg_ident.conf": ["root", user.name]
       .filter((name) => name !== undefined)
       .map((name) => `dues "${name}" dues\n`)
       .join(""),
   };
   for (const [name, body] of Object.entries(text)) {
     await writeFile(join(path, name), body, { mode: 0o600 });
-    if (account.switched) await chown(join(path, name), account.uid, account.gid);
+    if (user.switched) await chown(join(path, name), user.uid, user.gid);
   }
-  if (account.switched) await chown(path, account.uid, account.gid);
+  if (user.switched) await chown(path, user.uid, user.gid);
   return path;
 }
 
-async function makePrivateFolder(account: Account): Promise<string> {
+async function makePrivateFolder(user: OsUser): Promise<string> {
   for (const base of new Set([tmpdir(), "/tmp", "/var/tmp", "/dev/shm"])) {
     const socket = join(base, `${SOCKET_FOLDER_PREFIX}123456`, `.s.PGSQL.${PORT}`);
     const isPlain = /^\/[\w./+-]*$/.test(base);
     if (!isPlain || Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) continue;
-    if (account.switched && !(await canEnter(account, base))) continue;
+    if (user.switched && !(await canEnter(user, base))) continue;
     const made = await mkdtemp(join(base, SOCKET_FOLDER_PREFIX)).catch(() => undefined);
     if (made !== undefined) return made;
   }
@@ -337,8 +337,8 @@ function containerMemory(): number {
 }
 
 /** Whether these binaries were built with lz4. */
-function knowsLz4({ account, binaries, data_directory }: Cluster): Promise<boolean> {
+function knowsLz4({ user, binaries, data_directory }: Cluster): Promise<boolean> {
   const program = join(binaries, "bin", "postgres");
   const args = ["-D", data_directory, "-C", "wal_compression", "-c", "wal_compression=lz4"];
-  return succeedsAs(account, [program, ...args]);
+  return succeedsAs(user, [program, ...args]);
 }

@@ -33,8 +33,8 @@ const REST_MAX_MS = 5;
 
 type Waiting = Arrived & {
   readonly settings: ProjectSettings;
-  /** The look at which it is late. */
-  readonly late_at: number;
+  /** The look at which it is refused when it has no answer yet. */
+  readonly refuse_at: number;
   resolve(accepted: EventAccepted): void;
   reject(error: unknown): void;
 };
@@ -75,8 +75,8 @@ export class EventQueue {
     }
     return new Promise((resolve, reject) => {
       const arrival = nextArrivals();
-      const late_at = this.#looks + ANSWER_MS / LOOK_MS;
-      const event = { settings, input, received_at, arrival, late_at, resolve, reject };
+      const refuse_at = this.#looks + ANSWER_MS / LOOK_MS;
+      const event = { settings, input, received_at, arrival, refuse_at, resolve, reject };
       const queue = this.#waiting.get(settings.id);
       if (queue === undefined) this.#waiting.set(settings.id, [event]);
       else queue.push(event);
@@ -90,7 +90,7 @@ export class EventQueue {
   #waitsLong(project: string): boolean {
     const first = this.#waiting.get(project)?.[0];
     if (first === undefined) return false;
-    const looks = this.#looks - (first.late_at - ANSWER_MS / LOOK_MS);
+    const looks = this.#looks - (first.refuse_at - ANSWER_MS / LOOK_MS);
     return looks > WAIT_MS / LOOK_MS;
   }
 
@@ -175,7 +175,7 @@ export class EventQueue {
 
   /** How many of them were: the first have waited longest. */
   #refuseLate(events: readonly Waiting[]): number {
-    const onTime = events.findIndex(({ late_at }) => late_at > this.#looks);
+    const onTime = events.findIndex(({ refuse_at }) => refuse_at > this.#looks);
     const late = onTime < 0 ? events.length : onTime;
     if (late === 0) return 0;
     const refusal = refuse("unavailable", "The event could not be stored in time. Try again.", {

@@ -24,31 +24,31 @@ export function networkOf(ip: string): string {
 
 export class RateLimit {
   readonly #rate: Rate;
-  readonly #levels = new Map<string, { level: number; at: number }>();
+  readonly #buckets = new Map<string, { left: number; at: number }>();
 
   constructor(rate: Rate) {
     this.#rate = rate;
   }
 
   /** Takes one, or throws 429 saying when the next one is there. */
-  take(key: string, nowMs = monotonicMs()): void {
+  take(key: string, now_ms = monotonicMs()): void {
     const { burst, per_minute } = this.#rate;
-    const bucket = this.#levels.get(key) ?? { level: burst, at: nowMs };
-    const refilled = bucket.level + ((nowMs - bucket.at) * per_minute) / MINUTE_MS;
-    const level = Math.min(burst, refilled);
-    if (level < 1) {
-      const wait_s = Math.max(1, Math.ceil(((1 - level) * 60) / per_minute));
+    const bucket = this.#buckets.get(key) ?? { left: burst, at: now_ms };
+    const refilled = bucket.left + ((now_ms - bucket.at) * per_minute) / MINUTE_MS;
+    const left = Math.min(burst, refilled);
+    if (left < 1) {
+      const wait_s = Math.max(1, Math.ceil(((1 - left) * 60) / per_minute));
       throw refuse("rate_limited", `Too many requests. Try again in ${wait_s} s.`, {
         headers: { "retry-after": String(wait_s) },
       });
     }
-    if (this.#levels.size >= BUCKETS_MAX) this.#levels.clear();
-    this.#levels.set(key, { level: level - 1, at: nowMs });
+    if (this.#buckets.size >= BUCKETS_MAX) this.#buckets.clear();
+    this.#buckets.set(key, { left: left - 1, at: now_ms });
   }
 
   /** Undoes a `take`: what it was for need not be counted. */
   giveBack(key: string): void {
-    const bucket = this.#levels.get(key);
-    if (bucket !== undefined) bucket.level = Math.min(this.#rate.burst, bucket.level + 1);
+    const bucket = this.#buckets.get(key);
+    if (bucket !== undefined) bucket.left = Math.min(this.#rate.burst, bucket.left + 1);
   }
 }

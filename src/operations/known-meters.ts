@@ -1,5 +1,5 @@
 // The subscriptions and metrics that usage events name: looked up under the usage locks, and
-// remembered for the next batch together with the version of each row.
+// remembered for the next batch together with the revision of each row.
 
 import { canonicalUuid } from "../ids.ts";
 import type { UsageEventInput } from "../schema/events.ts";

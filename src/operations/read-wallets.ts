@@ -62,6 +62,6 @@ async function preview(db: Queryable, settings: ProjectSettings, id: string, now
 export function shownWallet(row: wallets.WalletRow, running_cents: number): Wallet {
   const { customer_id, currency, balance_cents, low_balance_cents, top_up_cents } = row;
   const available_cents = balance_cents - running_cents;
-  const standing = { balance_cents, running_cents, available_cents };
-  return { customer_id, currency, ...standing, low_balance_cents, top_up_cents };
+  const balance = { balance_cents, running_cents, available_cents };
+  return { customer_id, currency, ...balance, low_balance_cents, top_up_cents };
 }

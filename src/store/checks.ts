@@ -21,7 +21,7 @@ const NAMED_MAX = 3;
 const NOW = DATABASE_NOW.text;
 
 /** A part of the answers, or why there is none. */
-export type Fact<T> = { readonly value: T } | { readonly why: string };
+export type Reading<T> = { readonly value: T } | { readonly why: string };
 
 export type Version = {
   readonly text: string;
@@ -76,7 +76,7 @@ export type Slot = {
   readonly held_bytes: number | null;
 };
 
-export type SetAside = {
+export type SetAsideExample = {
   readonly project: string;
   readonly external_id: string;
   readonly reason: string;
@@ -90,37 +90,40 @@ export type WaitingEndpoint = {
   readonly tries: number;
 };
 
-export type DatabaseFacts = {
-  readonly version: Fact<Version>;
-  readonly is_standby: Fact<boolean>;
-  readonly schema_version: Fact<number>;
-  readonly secret_check: Fact<Buffer | null>;
+export type DatabaseReadings = {
+  readonly version: Reading<Version>;
+  readonly is_standby: Reading<boolean>;
+  readonly schema_version: Reading<number>;
+  readonly secret_check: Reading<Buffer | null>;
   /** Since when a restored database waits for `dues resume`. */
-  readonly held_since: Fact<Date | null>;
+  readonly held_since: Reading<Date | null>;
   /** Live projects whose portal opens for whoever has a customer's id. */
-  readonly open_portals: Fact<number>;
-  readonly durability: Fact<readonly Durability[]>;
-  readonly clock: Fact<{ readonly ahead_ms: number; readonly unsure_ms: number }>;
-  readonly sessions: Fact<Sessions>;
-  readonly transactions: Fact<readonly LongTransaction[]>;
-  readonly oldest_id_age: Fact<number>;
-  readonly archive: Fact<Archive>;
-  readonly standbys: Fact<readonly Standby[]>;
-  readonly slots: Fact<readonly Slot[]>;
-  readonly closes: Fact<CloseBacklog & { readonly examples: readonly SetAside[] }>;
-  readonly webhooks: Fact<WebhookBacklog & { readonly waiting: readonly WaitingEndpoint[] }>;
-  readonly cluster: Fact<ClusterStatus>;
+  readonly open_portals: Reading<number>;
+  readonly durability: Reading<readonly Durability[]>;
+  readonly clock: Reading<{ readonly ahead_ms: number; readonly unsure_ms: number }>;
+  readonly sessions: Reading<Sessions>;
+  readonly transactions: Reading<readonly LongTransaction[]>;
+  readonly oldest_id_age: Reading<number>;
+  readonly archive: Reading<Archive>;
+  readonly standbys: Reading<readonly Standby[]>;
+  readonly slots: Reading<readonly Slot[]>;
+  readonly closes: Reading<CloseBacklog & { readonly examples: readonly SetAsideExample[] }>;
+  readonly webhooks: Reading<WebhookBacklog & { readonly waiting: readonly WaitingEndpoint[] }>;
+  readonly cluster: Reading<ClusterStatus>;
 };
 
 export type Asked = {
   /** The time of the machine that asks. */
   readonly now: () => Date;
-  /** Transactions that are younger are nobody's business. */
+  /** Only transactions older than this are reported. */
   readonly long_transaction_s: number;
 };
 
 /** Throws when the database cannot be reached. */
-export async function readFacts(connection: Connection, asked: Asked): Promise<DatabaseFacts> {
+export async function readDatabase(
+  connection: Connection,
+  asked: Asked,
+): Promise<DatabaseReadings> {
   const { now, long_transaction_s } = asked;
   const client = new pg.Client({
     ...connection,
@@ -137,36 +140,36 @@ export async function readFacts(connection: Connection, asked: Asked): Promise<D
   try {
     const place = await placeOf(client);
     return {
-      version: await fact(() => readVersion(client, place)),
-      is_standby: await fact(() => one(client, "select pg_is_in_recovery()")),
-      schema_version: await fact(() => readSchemaVersion(client)),
-      secret_check: await fact(() => one(client, "select secret_check from installation")),
-      held_since: await fact(() => one(client, "select held_since from installation")),
-      open_portals: await fact(() => one(client, OPEN_PORTALS)),
-      durability: await fact(() => readDurability(client, place)),
-      clock: await fact(() => readClock(client, now)),
-      sessions: await fact(() => readSessions(client, place)),
-      transactions: await fact(() => readTransactions(client, long_transaction_s)),
-      oldest_id_age: await fact(() => one(client, OLDEST_ID_AGE)),
-      archive: await fact(async () => (await client.query<Archive>(ARCHIVE)).rows[0] as Archive),
-      standbys: await fact(async () => (await client.query<Standby>(STANDBYS)).rows),
-      slots: await fact(async () => (await client.query<Slot>(SLOTS)).rows),
-      closes: await fact(async () => {
-        const { rows } = await client.query<SetAside>(SET_ASIDE);
+      version: await reading(() => readVersion(client, place)),
+      is_standby: await reading(() => one(client, "select pg_is_in_recovery()")),
+      schema_version: await reading(() => readSchemaVersion(client)),
+      secret_check: await reading(() => one(client, "select secret_check from installation")),
+      held_since: await reading(() => one(client, "select held_since from installation")),
+      open_portals: await reading(() => one(client, OPEN_PORTALS)),
+      durability: await reading(() => readDurability(client, place)),
+      clock: await reading(() => readClock(client, now)),
+      sessions: await reading(() => readSessions(client, place)),
+      transactions: await reading(() => readTransactions(client, long_transaction_s)),
+      oldest_id_age: await reading(() => one(client, OLDEST_ID_AGE)),
+      archive: await reading(async () => (await client.query<Archive>(ARCHIVE)).rows[0] as Archive),
+      standbys: await reading(async () => (await client.query<Standby>(STANDBYS)).rows),
+      slots: await reading(async () => (await client.query<Slot>(SLOTS)).rows),
+      closes: await reading(async () => {
+        const { rows } = await client.query<SetAsideExample>(SET_ASIDE);
         return { ...(await closeBacklog(pool, now())), examples: rows };
       }),
-      webhooks: await fact(async () => {
+      webhooks: await reading(async () => {
         const { rows } = await client.query<WaitingEndpoint>(WAITING_ENDPOINTS);
         return { ...(await webhookBacklog(pool)), waiting: rows };
       }),
-      cluster: await fact(() => readStatus(connection)),
+      cluster: await reading(() => readStatus(connection)),
     };
   } finally {
     await Promise.all([client.end(), pool.end()]);
   }
 }
 
-async function fact<T>(read: () => Promise<T>): Promise<Fact<T>> {
+async function reading<T>(read: () => Promise<T>): Promise<Reading<T>> {
   try {
     return { value: await read() };
   } catch (error) {

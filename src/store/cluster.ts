@@ -12,11 +12,11 @@ import {
 import type { Connection } from "./db.ts";
 import {
   type DistributedTable,
-  type DistributionProgress,
   distributeLocal,
   listLocalTables,
   prepareTransaction,
   releaseLocalRows,
+  type TableProgress,
 } from "./distribution.ts";
 import { applyMissing, checkServer, listMigrations, lockMigrations } from "./migrate.ts";
 
@@ -31,9 +31,11 @@ export type Distribution = {
   readonly warnings: string[];
 };
 
+export type DistributeOptions = { readonly shards: number; readonly progress: TableProgress };
+
 export async function distribute(
   connection: Connection,
-  options: { readonly shards: number; readonly progress: DistributionProgress },
+  options: DistributeOptions,
 ): Promise<Distribution> {
   const client = await connect(connection, "dues cluster");
   try {
@@ -53,10 +55,7 @@ export async function distribute(
   }
 }
 
-async function distributeAll(
-  client: pg.Client,
-  options: { shards: number; progress: DistributionProgress },
-) {
+async function distributeAll(client: pg.Client, options: DistributeOptions) {
   await client.query("begin");
   try {
     await prepareTransaction(client);

@@ -55,7 +55,7 @@ export async function listDueProjects(
 }
 
 /** What is known of an endpoint: nothing yet, that its last attempt was delivered, or failed. */
-export type Standing = "new" | "proven" | "failing";
+export type Reliability = "new" | "proven" | "failing";
 export const UNPROVEN = ["new", "failing"] as const;
 export type Unproven = (typeof UNPROVEN)[number];
 
@@ -64,10 +64,10 @@ export type Room = {
   /** The limit of endpoints that are not listed, which are new. */
   readonly each: number;
   /** The limits of all endpoints together that are new, and of those that fail. */
-  readonly shares: { readonly [standing in Unproven]: number };
+  readonly shares: { readonly [reliability in Unproven]: number };
   readonly endpoints: readonly {
     readonly endpoint_id: string;
-    readonly standing: Standing;
+    readonly reliability: Reliability;
     readonly limit: number;
   }[];
 };
@@ -107,7 +107,7 @@ export function claim(db: Queryable, project: ProjectId, room: Room) {
     with taken as (
       select q.ctid
         from (values ('proven', ${room.total}::integer), ('new', ${room.shares.new}),
-                     ('failing', ${room.shares.failing})) as s (standing, "limit")
+                     ('failing', ${room.shares.failing})) as s (reliability, "limit")
        cross join lateral (${dueOf(project, room)}) q
        limit ${room.total}),
     claimed as (
@@ -129,7 +129,7 @@ export function claim(db: Queryable, project: ProjectId, room: Room) {
      order by c.message_id`);
 }
 
-/** The queue rows to claim for endpoints of the standing `s`. */
+/** The queue rows to claim for endpoints of the reliability `s`. */
 function dueOf(project: ProjectId, room: Room): Sql {
   const seed = randomInt(SEED_MAX);
   return sql`
@@ -137,9 +137,9 @@ function dueOf(project: ProjectId, room: Room): Sql {
       from (select e.id, coalesce(r."limit", ${room.each}) as "limit"
               from webhook_endpoints e
               left join json_to_recordset(${json(room.endpoints)}::json)
-                   as r (endpoint_id uuid, standing text, "limit" integer) on r.endpoint_id = e.id
+                   as r (endpoint_id uuid, reliability text, "limit" integer) on r.endpoint_id = e.id
              where e.project_id = ${project} and e.enabled
-               and coalesce(r.standing, 'new') = s.standing
+               and coalesce(r.reliability, 'new') = s.reliability
              order by hashtextextended(e.id::text, ${seed})) e
      cross join lateral (
        select q.ctid

@@ -54,13 +54,13 @@ export type DistributedTable = LocalTable & { readonly rows: number; readonly ms
 
 export type LocalFunction = Spread & { readonly signature: string };
 
-export type DistributionProgress = {
+export type TableProgress = {
   /** A table is being copied; so many of all bytes came before it. */
   starting(table: LocalTable, bytes_before: number, bytes_total: number): void;
   done(table: DistributedTable): void;
 };
 
-const SILENT: DistributionProgress = { starting() {}, done() {} };
+const SILENT: TableProgress = { starting() {}, done() {} };
 
 /** Another session that holds a table makes this fail, so that nobody waits behind both. */
 const LOCK_MS = 5_000;
@@ -139,7 +139,7 @@ export async function prepareTransaction(client: pg.ClientBase): Promise<void> {
  */
 export async function distributeLocal(
   client: pg.ClientBase,
-  { shards = SHARDS, progress = SILENT }: { shards?: number; progress?: DistributionProgress } = {},
+  { shards = SHARDS, progress = SILENT }: { shards?: number; progress?: TableProgress } = {},
 ): Promise<{ tables: DistributedTable[]; functions: string[] }> {
   const tables = await listLocalTables(client);
   const done: DistributedTable[] = [];

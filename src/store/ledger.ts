@@ -92,7 +92,7 @@ const WALLET = {
   look_at: "timestamptz",
 };
 
-type Standing = {
+type WalletBalance = {
   customer_id: string;
   currency: string;
   balance_cents: number;
@@ -108,26 +108,26 @@ export async function record(
 ): Promise<void> {
   if (entries.length === 0) return;
   const customers = [...new Set(entries.map(({ customer_id }) => customer_id))];
-  const wallets = await tx.many<Standing>(sql`
+  const wallets = await tx.many<WalletBalance>(sql`
     select customer_id, currency, balance_cents, last_no
       from wallets
      where project_id = ${project} and customer_id = any(${customers}::uuid[])`);
-  const standing = new Map(wallets.map((wallet) => [keyOf(wallet), { ...wallet }]));
+  const balances = new Map(wallets.map((wallet) => [keyOf(wallet), { ...wallet }]));
   const rows = entries.map((entry) => {
     const { customer_id, currency, amount_cents } = entry;
-    const wallet = standing.get(keyOf(entry)) ?? {
+    const wallet = balances.get(keyOf(entry)) ?? {
       ...{ customer_id, currency },
       ...{ balance_cents: 0, last_no: 0 },
     };
     wallet.balance_cents += amount_cents;
     wallet.last_no += 1;
-    standing.set(keyOf(entry), wallet);
+    balances.set(keyOf(entry), wallet);
     const { balance_cents, last_no: no } = wallet;
     const about = { invoice_id: null, credit_note_id: null, refund_id: null };
     return { ...about, ...entry, id: newId(), no, balance_cents, created_at: now };
   });
   const touched = new Set(entries.map(keyOf));
-  const changed = [...standing]
+  const changed = [...balances]
     .filter(([key]) => touched.has(key))
     .map(([, wallet]) => ({ ...wallet, look_at: now }));
   await changeGrants(tx, project, entries);

@@ -174,7 +174,7 @@ async function readJob(client: pg.Client, job_id: number): Promise<Job> {
   return { state, steps: Number(steps), steps_done: Number(done), failure };
 }
 
-/** Of the step that runs. For the display alone, so a node that is silent does not end the watch. */
+/** Of the step that runs. Only shown, so a node that does not answer does not end the watch. */
 async function readCopying(client: pg.Client): Promise<RebalanceProgress["copying"]> {
   type Row = { bytes: string | null; bytes_done: string | null; phase: string | null };
   try {

@@ -3,8 +3,8 @@
 
 import {
   type LastAttempt,
+  type Reliability,
   type Room,
-  type Standing,
   UNPROVEN,
   type Unproven,
 } from "../store/deliveries.ts";
@@ -32,7 +32,7 @@ type EndpointWindow<Row> = {
   /** How many attempts may be in flight. */
   size: number;
   in_flight: number;
-  standing: Standing;
+  reliability: Reliability;
   /** Claimed, and sent as soon as the window has room. */
   waiting: Row[];
   /** Whether the queue may hold more for this endpoint than was claimed. */
@@ -47,7 +47,7 @@ type ProjectWindows<Row> = {
 };
 
 /**
- * Places that endpoints of one standing share. A project takes at most as many as it leaves free,
+ * Places of all endpoints of one reliability. A project takes at most as many as it leaves free,
  * so that there are some for the next project: half for the first, a quarter for the second.
  */
 class Share {
@@ -114,7 +114,7 @@ export class EndpointWindows<Row extends EndpointKey> {
     this.#findProject(project_id);
     for (const { endpoint_id, status } of last) {
       const { window } = this.#find({ project_id, endpoint_id });
-      window.standing = status === "delivered" ? "proven" : "failing";
+      window.reliability = status === "delivered" ? "proven" : "failing";
       window.size = status === "delivered" ? WINDOW_FIRST : 1;
     }
   }
@@ -125,7 +125,7 @@ export class EndpointWindows<Row extends EndpointKey> {
     const left = Math.min(CLAIMED_MAX - this.#claimed, PROJECT_MAX - (project?.claimed ?? 0));
     const endpoints = [...(project?.endpoints ?? [])].map(([endpoint_id, window]) => ({
       endpoint_id,
-      standing: window.standing,
+      reliability: window.reliability,
       limit: this.#claimLimit(window),
     }));
     const shares = {
@@ -159,7 +159,7 @@ export class EndpointWindows<Row extends EndpointKey> {
 
   /** Whether rows were left because of a share that has room again. */
   #wasCut(project_id: ProjectId, { cut }: ProjectWindows<Row>): boolean {
-    return cut.some((standing) => this.#shares[standing].room(project_id) > 0);
+    return cut.some((reliability) => this.#shares[reliability].room(project_id) > 0);
   }
 
   #wantsMore(window: EndpointWindow<Row>): boolean {
@@ -176,14 +176,14 @@ export class EndpointWindows<Row extends EndpointKey> {
     for (const row of rows) {
       const { project, window } = this.#find(row);
       window.waiting.push(row);
-      this.#count(project_id, project, window.standing, 1);
-      taken[window.standing] += 1;
+      this.#count(project_id, project, window.reliability, 1);
+      taken[window.reliability] += 1;
       counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);
     }
-    const asked = UNPROVEN.filter((standing) => room.shares[standing] > 0);
-    const cut = asked.filter((standing) => taken[standing] >= room.shares[standing]);
+    const asked = UNPROVEN.filter((reliability) => room.shares[reliability] > 0);
+    const cut = asked.filter((reliability) => taken[reliability] >= room.shares[reliability]);
     const project = this.#findProject(project_id);
-    const before = project.cut.filter((standing) => !asked.includes(standing));
+    const before = project.cut.filter((reliability) => !asked.includes(reliability));
     project.cut = [...before, ...cut];
     const limits = new Map(room.endpoints.map((named) => [named.endpoint_id, named.limit]));
     for (const [endpoint_id, count] of counts) {
@@ -213,7 +213,7 @@ export class EndpointWindows<Row extends EndpointKey> {
     const dropped = window.waiting.splice(0, fresh < 0 ? window.waiting.length : fresh);
     if (dropped.length === 0) return dropped;
     window.may_have_more = true;
-    this.#count(key.project_id, project, window.standing, -dropped.length);
+    this.#count(key.project_id, project, window.reliability, -dropped.length);
     return dropped;
   }
 
@@ -221,24 +221,24 @@ export class EndpointWindows<Row extends EndpointKey> {
   finish(key: EndpointKey, delivered: boolean): Row[] {
     const { project, window } = this.#find(key);
     const released = delivered ? [] : window.waiting.splice(0);
-    this.#count(key.project_id, project, window.standing, -1 - released.length);
+    this.#count(key.project_id, project, window.reliability, -1 - released.length);
     window.in_flight -= 1;
     this.#judge(key.project_id, window, delivered);
     if (this.#remembered > ENDPOINTS_REMEMBERED) this.#forgetIdle();
     return released;
   }
 
-  /** What is claimed for the endpoint moves to the share of its new standing. */
+  /** What is claimed for the endpoint moves to the share of its new reliability. */
   #judge(project_id: ProjectId, window: EndpointWindow<Row>, delivered: boolean): void {
-    const { standing: before, size } = window;
-    const standing = delivered ? "proven" : "failing";
+    const { reliability: before, size } = window;
+    const reliability = delivered ? "proven" : "failing";
     if (!delivered) window.size = 1;
     else window.size = before === "new" ? WINDOW_FIRST : Math.min(WINDOW_MAX, size + 1);
-    if (before === standing) return;
+    if (before === reliability) return;
     const held = window.in_flight + window.waiting.length;
-    window.standing = standing;
+    window.reliability = reliability;
     if (before !== "proven") this.#shares[before].add(project_id, -held);
-    if (standing !== "proven") this.#shares[standing].add(project_id, held);
+    if (reliability !== "proven") this.#shares[reliability].add(project_id, held);
   }
 
   /** Drops and returns every waiting row, to be released when the worker stops. */
@@ -252,10 +252,15 @@ export class EndpointWindows<Row extends EndpointKey> {
     return released;
   }
 
-  #count(id: ProjectId, project: ProjectWindows<Row>, standing: Standing, change: number): void {
+  #count(
+    id: ProjectId,
+    project: ProjectWindows<Row>,
+    reliability: Reliability,
+    change: number,
+  ): void {
     project.claimed += change;
     this.#claimed += change;
-    if (standing !== "proven") this.#shares[standing].add(id, change);
+    if (reliability !== "proven") this.#shares[reliability].add(id, change);
   }
 
   /** How many rows may be claimed: 0 until half of the window, or of the prefetch, is free. */
@@ -279,7 +284,7 @@ export class EndpointWindows<Row extends EndpointKey> {
     const project = this.#findProject(project_id);
     let window = project.endpoints.get(endpoint_id);
     if (window === undefined) {
-      window = { size: 1, in_flight: 0, standing: "new", waiting: [], may_have_more: true };
+      window = { size: 1, in_flight: 0, reliability: "new", waiting: [], may_have_more: true };
       project.endpoints.set(endpoint_id, window);
       this.#remembered += 1;
     }

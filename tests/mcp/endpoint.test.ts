@@ -203,7 +203,7 @@ describe("record_payment", () => {
   });
 
   test("over HTTP it is not logged as a tool's, whatever headers are sent", async () => {
-    const headers = { "x-dues-door": "mcp", via: "mcp" };
+    const headers = { "x-dues-via": "mcp", via: "mcp" };
     const answer = await mine.project.call("POST", "/v1/payments", payment(mine.invoice), headers);
     const [entry] = (await mine.project.log("payment.recorded")).filter(
       (each) => each.resource_id === answer.body.payment.id,

@@ -1,4 +1,4 @@
-// Usage through the front door against the pure rules: whatever the batches, the order and the
+// Usage through the API against the pure rules: whatever the batches, the order and the
 // repeats, the sums in the database are what folding the accepted events gives.
 
 import fc from "fast-check";

@@ -3,7 +3,7 @@
 
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { chooseAccount } from "../../src/embedded/child-process.ts";
+import { chooseUser } from "../../src/embedded/child-process.ts";
 import { findBinaries } from "../../src/embedded/former.ts";
 import { type Embedded, reachFormer } from "../../src/embedded/start.ts";
 
@@ -21,13 +21,13 @@ export async function formerBinaries(what: string): Promise<string | undefined> 
 
 /** A folder as a dues that brought this version would have left it, without any table. */
 export async function makeFormerFolder(folder: string, binaries: string): Promise<void> {
-  const account = await chooseAccount(undefined);
-  const { uid, gid } = account;
-  if (account.switched) execFileSync("chown", [`${uid}:${gid}`, folder]);
+  const user = await chooseUser(undefined);
+  const { uid, gid } = user;
+  if (user.switched) execFileSync("chown", [`${uid}:${gid}`, folder]);
   const how = ["--username=dues", "--auth=peer", "--encoding=UTF8", "--locale=C", "--no-sync"];
   const data = `--pgdata=${join(folder, "postgres")}`;
   execFileSync(join(binaries, "bin", "initdb"), [data, ...how], {
-    ...(account.switched && { uid, gid }),
+    ...(user.switched && { uid, gid }),
     cwd: "/",
     stdio: "ignore",
   });

@@ -14,7 +14,7 @@ const BANS: readonly Ban[] = [
   {
     what: (node) => nameOf(node) === "Date.now",
     allowed: (path) => !inSource(path) || path === "src/clock.ts",
-    instead: "Date.now: take `now` as a parameter; at a door, ask clock.ts.",
+    instead: "Date.now: take `now` as a parameter; in http, cli and workers, ask clock.ts.",
   },
   {
     what: (node) =>
@@ -22,7 +22,7 @@ const BANS: readonly Ban[] = [
       nameOf(node.callee) === "Date" &&
       (node.arguments as unknown[]).length === 0,
     allowed: (path) => !inSource(path) || path === "src/clock.ts",
-    instead: "new Date(): take `now` as a parameter; at a door, ask clock.ts.",
+    instead: "new Date(): take `now` as a parameter; in http, cli and workers, ask clock.ts.",
   },
   {
     what: (node) => ["parseFloat", "Number.parseFloat"].includes(nameOf(node)),

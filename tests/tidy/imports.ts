@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import { type Fault, fault, type Node, type Source, walk } from "./files.ts";
 
 /** Files of the root that both http and workers may use. */
-const AT_THE_DOORS = ["all-read", "api-activity", "clock", "config", "context", "telemetry"];
+const OF_BOTH = ["all-read", "api-activity", "clock", "config", "context", "telemetry"];
 
 /** What stands left of a room. `errors` and `ids` may be used by all. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -13,8 +13,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   store: ["domain", "schema"],
   operations: ["store", "domain", "schema"],
   pages: ["domain", "schema"],
-  http: ["operations", "pages", "store", "domain", "schema", ...AT_THE_DOORS],
-  workers: ["operations", "store", "domain", "schema", ...AT_THE_DOORS, "log"],
+  http: ["operations", "pages", "store", "domain", "schema", ...OF_BOTH],
+  workers: ["operations", "store", "domain", "schema", ...OF_BOTH, "log"],
   client: ["clock"],
   cli: ["client", "domain", "schema", "clock", "config"],
   doctor: ["store", "config", "key-file"],
@@ -116,7 +116,9 @@ export function purityFaults(source: Source): Fault[] {
     const allowed = from.startsWith(".") ? "all" : (pure[from] ?? []);
     const isNamed = names !== undefined && names.length > 0;
     if (allowed === "all" || (isNamed && names.every((name) => allowed.includes(name)))) return [];
-    return [fault(source, at, `${room} is pure: do what needs ${from} in store or at a door.`)];
+    return [
+      fault(source, at, `${room} is pure: do what needs ${from} in store, http, cli or workers.`),
+    ];
   });
 }
 

@@ -29,7 +29,7 @@ function claim(
   const room = windows.room(of.project_id);
   const named = room.endpoints.find(({ endpoint_id }) => endpoint_id === of.endpoint_id);
   const { new: unknown, failing } = room.shares;
-  const share = { new: unknown, failing, proven: room.total }[named?.standing ?? "new"];
+  const share = { new: unknown, failing, proven: room.total }[named?.reliability ?? "new"];
   const count = Math.min(room.total, named?.limit ?? room.each, share, due);
   windows.addClaimed(of.project_id, Array(count).fill(of), room);
   return windows.startNext(of);

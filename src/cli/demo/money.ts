@@ -18,12 +18,12 @@ async function byCustomer(
     queues.set(invoice.customer_id, [...(queues.get(invoice.customer_id) ?? []), invoice]);
   }
   const waiting = [...queues.values()];
-  const lane = async () => {
+  const worker = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       for (const invoice of next) await work(invoice);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
 /** Oldest first. */

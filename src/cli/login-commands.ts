@@ -23,7 +23,7 @@ type Flags = ConnectionFlags & { readonly json?: boolean };
 
 const TOKEN_MAX = 1_000;
 
-export function accountCommands(io: Io): Command[] {
+export function loginCommands(io: Io): Command[] {
   return [loginCommand(io), logoutCommand(io), whoamiCommand(io), openCommand(io)];
 }
 
