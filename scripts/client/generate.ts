@@ -1,4 +1,4 @@
-// Generates the files of src/client that follow from the routes: the methods, the lists, the types.
+// Generates the two files of src/client that follow from the routes: the methods, and the types.
 // `npm run docs` writes them; tests/client/operations.test.ts compares them.
 
 import { execFileSync } from "node:child_process";
@@ -22,13 +22,15 @@ export function clientFiles(routes: readonly Route[]): Record<string, string> {
   const operations = operationsOf(document, routes);
   const sections = declarationsOf(document, operations);
   return {
-    "operations.ts": formatted("operations.ts", methodsText(operations, sections)),
-    "lists.ts": formatted("lists.ts", listsText(operations, sections)),
+    "operations.ts": formatted("operations.ts", operationsText(operations, sections)),
     "types.ts": formatted("types.ts", typesText(sections)),
   };
 }
 
-function methodsText(operations: readonly ClientOperation[], sections: readonly Section[]): string {
+function operationsText(
+  operations: readonly ClientOperation[],
+  sections: readonly Section[],
+): string {
   const tags = [...new Set(operations.map(({ tag }) => tag))];
   const methods = tags
     .map((tag) => {
@@ -36,26 +38,18 @@ function methodsText(operations: readonly ClientOperation[], sections: readonly 
       return [`// ${tag}`, ...own.map(methodOf)].join("\n\n");
     })
     .join("\n\n");
+  const lists = operations.filter(isList).map(listOf).join("\n\n");
   return `${OPENING}
-// One method for each operation of the API, in the groups of its reference.
+// One method for each operation of the API, in the groups of its reference; and its lists, each
+// with an \`all\` that pages by itself.
 
 import { type CallOptions, Calls, path } from "./call.ts";
-${typesImport(methods, sections)}
+import { type Filters, PAGE, pages, whole } from "./listing.ts";
+${typesImport(methods + lists, sections)}
 
 export abstract class Operations extends Calls {
 ${methods}
-}`;
 }
-
-function listsText(operations: readonly ClientOperation[], sections: readonly Section[]): string {
-  const lists = operations.filter(isList).map(listOf).join("\n\n");
-  return `${OPENING}
-// The lists of the API, each with an \`all\` that pages by itself.
-
-import type { CallOptions } from "./call.ts";
-import { type Filters, PAGE, pages, whole } from "./listing.ts";
-import { Operations } from "./operations.ts";
-${typesImport(lists, sections)}
 
 export abstract class Lists extends Operations {
 ${lists}

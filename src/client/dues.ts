@@ -1,7 +1,7 @@
 // The API client: a typed method for every operation, and lists that page by themselves.
 
 import type { CallOptions, CallParts, Method } from "./call.ts";
-import { Lists } from "./lists.ts";
+import { Lists } from "./operations.ts";
 import { type DuesOptions, Transport } from "./transport.ts";
 
 /**

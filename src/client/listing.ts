@@ -1,4 +1,4 @@
-// How lists page by themselves: what the generated lists.ts is made with.
+// How lists page by themselves: what the lists of the generated operations.ts are made with.
 
 /** How many rows are asked for at a time, unless the filters have a limit of their own. */
 export const PAGE = 100;
