@@ -34,8 +34,6 @@ const BUILD_STAMP = at("dist", ".dues-build");
 const LOCK = at("dist", ".lock");
 const LOCK_POLL_MS = 100;
 const PARENT_POLL_MS = 200;
-/** Parts of dist/ that do not come from the compiler; the build leaves them alone. */
-const NOT_COMPILED = ["web"];
 
 /** With UPDATE_DOCS these write what they otherwise compare. */
 const GENERATED = [
@@ -188,7 +186,6 @@ async function build() {
     }
     dropOutputsWithoutSource();
     copyMigrations(at("dist"));
-    // Here the web pages are to be built into dist/web.
     writeFileSync(BUILD_STAMP, mark);
   });
 }
@@ -220,8 +217,7 @@ function dropOutputsWithoutSource() {
   for (const path of filesUnder(at("dist"))) {
     const name = relative(at("dist"), path);
     const source = /^(.*)(\.js|\.js\.map|\.d\.ts)$/.exec(name)?.[1];
-    const compiled = source !== undefined && !NOT_COMPILED.includes(name.split("/")[0]);
-    if (compiled && !existsSync(at("src", `${source}.ts`))) rmSync(path);
+    if (source !== undefined && !existsSync(at("src", `${source}.ts`))) rmSync(path);
   }
 }
 

@@ -85,7 +85,7 @@ function commonSection(shared: readonly Declared[]): Section {
   return { title: "Common", declarations };
 }
 
-/** Each set as the first query or reply has it that has all of its fields. */
+/** Takes the fields of each set from the first query or reply that has all of them. */
 function sharedTypes(operations: readonly ClientOperation[]): Declared[] {
   const all = operations.flatMap((each) => each.declared);
   return Object.entries(SHARED_FIELDS).flatMap(([name, fields]) => {

@@ -58,11 +58,11 @@ export type LivePlan = {
   readonly subscriptions: number;
   /** When the first period that pays the new price begins, of those that were looked at. */
   readonly from: string;
-  /** Whether all of them pay it from then on. */
+  /** Whether all that were looked at pay it from then on. */
   readonly together: boolean;
 };
 
-/** How many subscriptions of a plan are looked at for the start of their next periods. */
+/** How many subscriptions of a plan and status are looked at for the start of their next period. */
 const LOOKED_AT = 100;
 
 /** Those of the plans with these codes that have live subscriptions. */

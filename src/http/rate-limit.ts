@@ -42,6 +42,7 @@ export class RateLimit {
         headers: { "retry-after": String(wait_s) },
       });
     }
+    // All callers begin anew: rarer and cheaper than to find out which of them are full again.
     if (this.#buckets.size >= BUCKETS_MAX) this.#buckets.clear();
     this.#buckets.set(key, { left: left - 1, at: now_ms });
   }

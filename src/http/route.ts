@@ -37,7 +37,7 @@ export type RouteRequest = {
 export type RequestBody = {
   readonly json: unknown;
   readonly bytes?: Buffer;
-  /** Of a large one: called when the request is answered. */
+  /** Large bodies have it: called when the request is answered. */
   readonly release?: () => void;
 };
 

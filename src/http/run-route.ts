@@ -40,7 +40,7 @@ type Prepared = {
 export function routeRunner(context: Context, gate: Gate): RunRoute {
   const prepare = preparer(context);
   const load = new Load();
-  const run: RunRoute = async (route, request) => {
+  const runRoute: RunRoute = async (route, request) => {
     const started = monotonicMs();
     let caller: Admission | undefined;
     let response: RouteResponse;
@@ -86,8 +86,8 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
     });
     return response;
   };
-  const parts = { context, gate, run };
-  return run;
+  const parts = { context, gate, runRoute };
+  return runRoute;
 }
 
 /** Only what is done once, however often it is sent, may be repeated unseen. */
@@ -132,7 +132,7 @@ type Running = {
   readonly body: RequestBody;
 };
 
-type Parts = { readonly context: Context; readonly gate: Gate; readonly run: RunRoute };
+type Parts = { readonly context: Context; readonly gate: Gate; readonly runRoute: RunRoute };
 
 /** What the route's handler gives; returned as it is, because each promise costs 1 KB. */
 function handled(
@@ -153,12 +153,12 @@ function ofProject({ db, point }: Context, { settings }: Admission) {
 }
 
 function callOf<D extends Queryable>(parts: Parts, { request, caller, body }: Running, db: D) {
-  const { context, gate, run } = parts;
+  const { context, gate, runRoute } = parts;
   const { actor, settings } = caller;
   return {
     context,
     gate,
-    run,
+    run: runRoute,
     db,
     actor: actor && request.via !== undefined ? { ...actor, via: request.via } : actor,
     project: settings?.id,

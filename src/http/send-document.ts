@@ -19,7 +19,7 @@ export type Asked = { readonly size?: PaperSize };
 
 /** PDFs that strangers have made: of one customer's documents ten at once, then one in 2 s. */
 const PUBLIC_PER_CUSTOMER = { burst: 10, per_minute: 30 };
-/** And of all customers. */
+/** The same for the documents of all customers together. */
 const PUBLIC = { burst: 60, per_minute: 10 * 60 };
 const NOTHING_RUNS = { ...PAGE_HEADERS, "content-security-policy": "default-src 'none'" };
 

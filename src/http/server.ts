@@ -39,7 +39,7 @@ export type HttpServer = {
 
 export function buildServer(context: Context, routes: readonly Route[]): HttpServer {
   const gate = new Gate(context);
-  const run = routeRunner(context, gate);
+  const runRoute = routeRunner(context, gate);
   let draining = false;
   const send = (reply: FastifyReply, response: RouteResponse) => {
     write(reply.raw, response, draining);
@@ -47,7 +47,7 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
   const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
     context.api_activity.begin();
     try {
-      send(reply, await run(route, new HttpRequest(request, room)));
+      send(reply, await runRoute(route, new HttpRequest(request, room)));
     } catch (error) {
       abandon(context, reply, error);
     } finally {
@@ -81,7 +81,7 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
   }
   const acceptors = new Acceptors(app.server, CONNECTIONS_MAX);
   const listen = async ({ port, host }: { port: number; host: string }) => {
-    // Node's own 511 are filled in 0.2 s; whoever comes then is heard after a second or three.
+    // Node's backlog of 511 fills in 0.2 s; connections after that wait 1 to 3 s for a retry.
     const address = await app.listen({ port, host, backlog: CONNECTIONS_MAX });
     // Not awaited: one at a time will do until then.
     acceptors.add().catch((error: unknown) => {

@@ -138,7 +138,7 @@ function hasFewParts(value: unknown): boolean {
   return left > 0;
 }
 
-/** Text that PostgreSQL could not even compare with is nobody's id. */
+/** Text that PostgreSQL cannot store matches no id, so the answer is 404. */
 export function checkPathText(params: Readonly<Record<string, string>>): void {
   for (const name in params) {
     if (isPlainText(params[name] ?? "")) continue;

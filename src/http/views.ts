@@ -1,4 +1,5 @@
-// How records look from outside, where that differs from how they are kept.
+// How records look from outside, where that differs from how they are kept; and what a call says of
+// records: the id in its path, and who made it.
 
 import { shownEnd } from "../domain/periods.ts";
 import { canonicalUuid } from "../ids.ts";

@@ -25,7 +25,7 @@ import { type InvoiceRequest, requestFor } from "./invoice-request.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 import { closingOf, loadTerms, loadUsage, openPeriod, type Terms } from "./load-closing.ts";
 import { lockMoney, type Money, taxTermsOf } from "./load-money.ts";
-import { Attempts, type CloseReport, type Failed, recordFailed } from "./set-aside.ts";
+import { type CloseReport, Decisions, type Failed, recordFailed } from "./set-aside.ts";
 import { startPending } from "./start-pending.ts";
 import { ended, periodRenewed, planChanged, trialEnded } from "./subscription-facts.ts";
 
@@ -175,12 +175,12 @@ async function decide(
   if (guard === "usage locks") await usageLocks.lockUsage(tx, project, locks, "alone");
   const changes = endings.flatMap(({ next }) => (next.kind === "change" ? [next.plan_id] : []));
   const terms = await loadTerms(tx, project, batch, changes);
-  const attempts = new Attempts();
+  const decisions = new Decisions();
   const openings = endings.flatMap((ending) => {
     const { subscription, end } = ending;
     const closing = closingOf(terms, NO_USAGE, subscription, end, settings, now);
     const decision = () => ({ ending, opened: openingOf(withChange(closing, ending), ending) });
-    return attempts.decide(subscription, decision) ?? [];
+    return decisions.decide(subscription, decision) ?? [];
   });
   for (const { ending, opened } of openings) await moveAhead(tx, project, ending, opened);
   const rest = openings.map(({ ending }) => ending.subscription);
@@ -190,11 +190,11 @@ async function decide(
     const closing = withChange(closingOf(terms, usage, subscription, end, settings, now), ending);
     const isBilled = next.kind !== "end" || next.bill;
     const decision = () => (isBilled ? closePeriod : skipPeriod)(closing);
-    const closed = attempts.decide(subscription, decision);
+    const closed = decisions.decide(subscription, decision);
     if (closed === undefined) return [];
     return [{ ending, closed, opened, overrides: overridesOf(terms, subscription, opened) }];
   });
-  return { decided, failed: attempts.failed };
+  return { decided, failed: decisions.failed };
 }
 
 const NO_USAGE = new Map();

@@ -50,7 +50,7 @@ export async function recordUsage(
 type Recorded = {
   readonly drafts: readonly Draft[];
   readonly firsts: ReadonlyMap<string, Draft>;
-  /** Of those: what was stored under their keys before. */
+  /** What was stored before under the keys of those. */
   readonly repeated: recording.StoredEvents;
 };
 

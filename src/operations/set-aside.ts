@@ -28,7 +28,7 @@ export type Failed = SetAside & {
 };
 
 /** Collects what cannot be decided, so that the rest of the batch is. */
-export class Attempts {
+export class Decisions {
   readonly failed: Failed[] = [];
 
   /** Undefined when the decision failed. */
@@ -42,7 +42,7 @@ export class Attempts {
   }
 }
 
-/** Returns those that are to be told, and the facts that tell them. */
+/** Returns the subscriptions whose reason is new, and the facts to emit for them. */
 export async function recordFailed(tx: Tx, project: ProjectId, failed: readonly Failed[]) {
   for (const { id, reason } of failed) await openPeriods.setAside(tx, project, id, reason);
   const set_aside = failed.filter(
@@ -52,8 +52,8 @@ export async function recordFailed(tx: Tx, project: ProjectId, failed: readonly 
 }
 
 /**
- * For a reason that a close met while it wrote, after which nothing of it is left. Undefined when
- * the same reason was told before, or the subscription is gone.
+ * For an error in the writes of a close, whose transaction was rolled back. Undefined when the
+ * reason is the same as before, or the subscription is gone.
  */
 export async function setAside(
   tx: Tx,

@@ -13,7 +13,7 @@ import { requestFor } from "./invoice-request.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 import { loadTerms, type Terms } from "./load-closing.ts";
 import { placeAhead } from "./place-ahead.ts";
-import { Attempts, type CloseReport, recordFailed } from "./set-aside.ts";
+import { type CloseReport, Decisions, recordFailed } from "./set-aside.ts";
 import { started as wasStarted } from "./subscription-facts.ts";
 
 /** Of locked ones. Each is billed what is due at its start, unless it begins with a trial. */
@@ -27,19 +27,19 @@ export async function startPending(
   if (pending.length === 0) return { closed: 0, facts: [] };
   const project = settings.id;
   const terms = await loadTerms(tx, project, pending);
-  const attempts = new Attempts();
+  const decisions = new Decisions();
   const facts: Fact[] = [];
   for (const subscription of pending) {
     const { started_at } = subscription;
-    const opened = attempts.decide(subscription, () =>
+    const opened = decisions.decide(subscription, () =>
       openFirst(terms, settings, subscription, started_at, now),
     );
     if (opened !== undefined) facts.push(...(await write(tx, settings, subscription, opened, now)));
   }
-  const aside = await recordFailed(tx, project, attempts.failed);
+  const aside = await recordFailed(tx, project, decisions.failed);
   facts.push(...aside.facts);
   await emit(tx, project, facts, by, now);
-  const started = pending.length - attempts.failed.length;
+  const started = pending.length - decisions.failed.length;
   return { closed: 0, started, facts, set_aside: aside.set_aside };
 }
 

@@ -80,7 +80,7 @@ export type PoolOptions = Partial<WriteSettings> & {
   readonly queue_ms?: number;
 };
 
-/** What a process holds locked that is gone without a word is free after this. */
+/** Locks of a process that vanished are released after this. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 const CONNECTION_LIFETIME_S = 1_800;
 /**

@@ -22,7 +22,7 @@ export class Hold {
   }
 
   /** The job, which does nothing for as long as the hold lasts. */
-  over(job: Job): Job {
+  unlessHeld(job: Job): Job {
     return { ...job, tick: async () => ((await this.#lasts()) ? 0 : job.tick()) };
   }
 
@@ -34,11 +34,12 @@ export class Hold {
     this.#asked_ms = monotonicMs();
     this.#ended = since === null;
     held.set(this.#ended ? 0 : 1);
-    if (this.#ended === this.#warned) this.#tell(since);
+    // One line when it is found to be held, and one when that has ended.
+    if (this.#ended === this.#warned) this.#logChange(since);
     return !this.#ended;
   }
 
-  #tell(since: Date | null): void {
+  #logChange(since: Date | null): void {
     this.#warned = since !== null;
     if (since === null) this.#log.info("resumed");
     else this.#log.warn({ held_since: since }, "held after a restore: run dues resume");

@@ -97,17 +97,17 @@ export function startWorkers(context: Context, connection: Connection): () => Pr
   registerWorkerMetrics();
   const hold = new Hold(context);
   const jobs: Job[] = [
-    hold.over(billingJob(context)),
-    hold.over(watchWalletsJob(context)),
-    hold.over(idempotencySweepJob(context)),
-    hold.over(webhookSweepJob(context)),
-    // These two change nothing that anybody could see.
+    hold.unlessHeld(billingJob(context)),
+    hold.unlessHeld(watchWalletsJob(context)),
+    hold.unlessHeld(idempotencySweepJob(context)),
+    hold.unlessHeld(webhookSweepJob(context)),
+    // Not held: they change no records, only sums and metrics.
     analyticsTotalsJob(context),
     backlogJob(context),
   ];
   const loops = jobs.map((job) => startLoop(job, log));
   const deliverer = new Deliverer(context, new WebhookClient(addressPolicy(context.config)));
-  const claims = startLoop(hold.over(deliverer.jobs.claims), log);
+  const claims = startLoop(hold.unlessHeld(deliverer.jobs.claims), log);
   const results = startLoop(deliverer.jobs.results, log);
   deliverer.wakeClaims = claims.wake;
   deliverer.wakeResults = results.wake;

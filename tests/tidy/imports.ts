@@ -38,6 +38,7 @@ const BY_ALL = ["errors", "ids"];
 /** The commands that are the service itself and not its client. */
 const SERVER_COMMANDS =
   /^src\/cli\/(main|(server|cluster|backup|organization)-commands|doctor-command)\.ts$/;
+const OF_THE_SERVICE = ["main", "backups", "key-file"];
 
 export type Import = {
   readonly from: string;
@@ -86,11 +87,7 @@ export function lawFaults(source: Source): Fault[] {
     const target = targetOf(source, from);
     const wanted = target === undefined ? undefined : roomOf(target);
     if (wanted === undefined || allowed.includes(wanted)) return [];
-    if (
-      SERVER_COMMANDS.test(source.path) &&
-      ["main", "backups", "key-file", "config", "clock"].includes(wanted)
-    )
-      return [];
+    if (SERVER_COMMANDS.test(source.path) && OF_THE_SERVICE.includes(wanted)) return [];
     const may = allowed.slice(1).join(", ");
     return [
       fault(source, at, `${room} may import ${may}; ${from} is ${wanted}. Move one of them.`),

@@ -97,7 +97,7 @@ test("workers close nothing and send nothing, and go on once it ends", async () 
   try {
     const looks = new Hold({ db: app.context.db, log: pino({ level: "silent" }) });
     let ticks = 0;
-    const job = looks.over({ name: "any", pause_ms: 1, tick: async () => ++ticks });
+    const job = looks.unlessHeld({ name: "any", pause_ms: 1, tick: async () => ++ticks });
     expect(await job.tick()).toBe(0);
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect([await count("invoices"), await count("webhook_attempts")]).toEqual([0, 0]);

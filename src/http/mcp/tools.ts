@@ -1,5 +1,6 @@
 // The fifteen tools. Each runs routes that exist anyway, with the caller's own token, so that a
-// tool can do, see and answer nothing else than HTTP does.
+// tool can do, see and answer nothing else than HTTP does; but for a dry run of `record_payment`,
+// which routes/mcp.ts does itself.
 
 import Type, { type TSchema } from "typebox";
 import { type ErrorDetail, type Refusal, refuse, refuseField } from "../../errors.ts";
