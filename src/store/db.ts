@@ -322,6 +322,7 @@ class Transaction implements Queryable, WriteSettings {
   /** The first error: statements that were sent behind the failed one only say that one failed. */
   #cause: unknown;
   readonly #last: (() => readonly Sql[])[] = [];
+  #lastSent: Promise<unknown> | undefined;
 
   constructor(client: pg.PoolClient, settings: WriteSettings) {
     this.#client = client;
@@ -350,9 +351,8 @@ class Transaction implements Queryable, WriteSettings {
 
   /** Not awaited: if one of them fails, so does the commit, with its error. */
   sendLast(): void {
-    for (const statements of this.#last) {
-      for (const statement of statements()) this.run(statement).catch(() => {});
-    }
+    const statements = this.#last.flatMap((last) => last());
+    this.#lastSent = Promise.allSettled(statements.map((statement) => this.run(statement)));
   }
 
   commit(): Promise<void> {
@@ -360,6 +360,7 @@ class Transaction implements Queryable, WriteSettings {
       const { command } = await this.#client.query("commit").catch(failedCommit);
       // A statement failed and its error was caught: nothing was written, so this must fail too.
       if (command === "ROLLBACK") {
+        await this.#lastSent;
         throw this.#cause ?? new Error("The transaction had failed and was rolled back.");
       }
     });

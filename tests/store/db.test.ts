@@ -90,6 +90,23 @@ test("a failure that someone swallows cannot be committed, and is told", async (
   await expect(swallowed).rejects.toThrow("division by zero");
 });
 
+test("what is sent with the commit fails with its own error, and is tried again", async () => {
+  const failing = () =>
+    db.tx(async (tx) => {
+      await tx.many(sql`select 1 as one`);
+      tx.beforeCommit(() => [sql`select 1 / 0`, sql`select 2 as two`]);
+    });
+  for (let i = 0; i < 20; i++) await expect(failing()).rejects.toThrow("division by zero");
+  let attempts = 0;
+  await db.tx(async (tx) => {
+    attempts += 1;
+    // As PostgreSQL reports a serialization failure.
+    const refused = sql`do $$ begin raise exception sqlstate '40001'; end $$`;
+    if (attempts < 3) tx.beforeCommit(() => [refused]);
+  });
+  expect(attempts).toBe(3);
+});
+
 test("when somebody has waited long for a connection, whoever comes is told so at once", async () => {
   const small = new Pool(database.connection, {
     max: 1,
