@@ -14,11 +14,14 @@ const TAKEN: Readonly<Record<string, { field: string; message: string }>> = {
   },
 };
 
+/** What Citus appends to the names of a shard's constraints. */
+const OF_SHARD = /_\d+$/;
+
 /** Undefined for constraints that only a bug can violate. */
 export function refusalFor(error: unknown): Refusal | undefined {
   const { code, constraint } = error as { code?: string; constraint?: string };
   if (code !== "23505" || constraint === undefined) return undefined;
-  const taken = TAKEN[constraint];
+  const taken = TAKEN[constraint] ?? TAKEN[constraint.replace(OF_SHARD, "")];
   if (taken === undefined) return undefined;
   return refuse("already_exists", taken.message, {
     details: [{ field: taken.field, code: "taken" }],
