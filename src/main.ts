@@ -26,7 +26,7 @@ import { ClusterDb, ClusterPointReads } from "./store/cluster-db.ts";
 import { type ClusterStatus, readStatus } from "./store/cluster-status.ts";
 import { API_CONNECTION_NAME } from "./store/connection-names.ts";
 import { type Connection, type Db, type PointReads, Pool } from "./store/db.ts";
-import { SHARDS, type TableProgress } from "./store/distribution.ts";
+import type { TableProgress } from "./store/distribution.ts";
 import { belongsTo, heldSince, lockSetup } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
@@ -117,12 +117,9 @@ export async function examineInstallation(
 
 export type { ClusterStatus, Distribution, Finding, Rebalance, RebalanceProgress, TableProgress };
 
-export type ClusterOptions = Omit<DistributeOptions, "shards"> & { shards?: number | undefined };
-
 /** Migrates a cluster's database and spreads over the nodes what is not spread yet. */
-export function distributeStore(config: Config, options: ClusterOptions): Promise<Distribution> {
-  const { shards = SHARDS, progress } = options;
-  return distribute(clusterConnection(config), { shards, progress });
+export function distributeStore(config: Config, options: DistributeOptions): Promise<Distribution> {
+  return distribute(clusterConnection(config), options);
 }
 
 /** The nodes of a cluster, what is on each, and what is wrong. */
@@ -156,7 +153,7 @@ export function requestPool(connection: Connection, config: Config): Pool {
 }
 
 export async function checkSecretKey(db: Db, secret_key: Buffer, now: Date): Promise<void> {
-  if (await db.tx((tx) => belongsTo(tx, secret_key, now))) return;
+  if (await belongsTo(db, secret_key, now)) return;
   throw new StartError(
     "This database was set up with another SECRET_KEY. Set the key it was set up with: " +
       "webhook secrets cannot be read without it.",
@@ -196,6 +193,8 @@ export async function renewOrganization(db: Db, slug: string, config: Config, no
  */
 async function firstTenant(db: Db, config: Config, now: Date): Promise<Profile | undefined> {
   const isTrial = config.database_url === undefined;
+  // Without a lock, which a cluster takes on every node: one may be away.
+  if (!isTrial && (await countOrganizations(db)).count > 0) return undefined;
   return db.tx(async (tx) => {
     await lockSetup(tx);
     const isNew = (await countOrganizations(tx)).count === 0;

@@ -16,6 +16,7 @@ import {
   listLocalTables,
   prepareTransaction,
   releaseLocalRows,
+  SHARDS,
   type TableProgress,
 } from "./distribution.ts";
 import { applyMissing, checkServer, listMigrations, lockMigrations } from "./migrate.ts";
@@ -31,11 +32,14 @@ export type Distribution = {
   readonly warnings: string[];
 };
 
-export type DistributeOptions = { readonly shards: number; readonly progress: TableProgress };
+export type DistributeOptions = {
+  readonly shards?: number | undefined;
+  readonly progress: TableProgress;
+};
 
 export async function distribute(
   connection: Connection,
-  options: DistributeOptions,
+  { shards = SHARDS, progress }: DistributeOptions,
 ): Promise<Distribution> {
   const client = await connect(connection, "dues cluster");
   try {
@@ -46,8 +50,8 @@ export async function distribute(
     await checkNobodyServes(client);
     await allowTriggers(client);
     const applied = await applyMissing(client, await listMigrations());
-    await checkLocks(client, options.shards);
-    const made = await distributeAll(client, options);
+    await checkLocks(client, shards);
+    const made = await distributeAll(client, { shards, progress });
     await releaseLocalRows(client);
     return { applied, ...made, warnings: await listWarnings(client) };
   } finally {
@@ -55,7 +59,10 @@ export async function distribute(
   }
 }
 
-async function distributeAll(client: pg.Client, options: DistributeOptions) {
+async function distributeAll(
+  client: pg.Client,
+  options: { shards: number; progress: TableProgress },
+) {
   await client.query("begin");
   try {
     await prepareTransaction(client);
@@ -91,8 +98,8 @@ async function checkNodes(client: pg.Client): Promise<void> {
 }
 
 /**
- * Tables are locked while they are copied, and a process that waits for them answers 503. Sees the
- * processes that have a connection: one that never answered a request may have none.
+ * Tables are locked while they are copied, and a process that waits for them answers 503. A process
+ * that serves has a connection, also when nobody calls it.
  */
 async function checkNobodyServes(client: pg.Client): Promise<void> {
   const names = SERVING.map((name) => `'${name}'`).join(", ");

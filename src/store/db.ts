@@ -2,7 +2,6 @@
 // settings that writes depend on to the functions that write.
 
 import pg from "pg";
-import { OutOfRange } from "../errors.ts";
 import {
   codeOf,
   failedCommit,
@@ -14,6 +13,7 @@ import {
 } from "./failures.ts";
 import { giveUp, SilenceWatch, streamOf } from "./silence.ts";
 import { type Sql, sql, statementName } from "./sql.ts";
+import { TYPES } from "./types.ts";
 import { WriteFault } from "./write-fault.ts";
 
 export type Queryable = {
@@ -95,25 +95,6 @@ const KEEP_ALIVE_MS = 5_000;
 /** How long an idle connection may take to answer once another one has gone silent. */
 const IDLE_ANSWER_MS = 1_000;
 
-/** Days stay text, integers come as numbers when they are safe, exact numerics stay text. */
-export const TYPES = {
-  getTypeParser(oid: number, format?: "text" | "binary") {
-    if (format !== "binary") {
-      if (oid === pg.types.builtins.INT8) return safeInteger;
-      if (oid === pg.types.builtins.DATE) return (text: string) => text;
-    }
-    return pg.types.getTypeParser(oid, format);
-  },
-};
-
-function safeInteger(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) {
-    throw new OutOfRange(`The sum ${text} is beyond ${Number.MAX_SAFE_INTEGER}.`);
-  }
-  return value;
-}
-
 export function clientConfig(connection: Connection, options: PoolOptions): pg.ClientConfig {
   return {
     ...connection,
@@ -162,6 +143,7 @@ export class Pool implements Db {
       ...clientConfig(connection, options),
       ...PIPELINED,
       max: options.max,
+      min: 1,
       maxLifetimeSeconds: CONNECTION_LIFETIME_S,
     });
     const watch = new SilenceWatch(options.statement_timeout_ms, () => this.#askIdle());
@@ -171,6 +153,10 @@ export class Pool implements Db {
       client.on("error", () => {});
       watch.add(client);
       beginSession(client);
+    });
+    // A process that serves always has one: by it, others see that it does.
+    this.#pool.on("remove", () => {
+      if (!this.#pool.ending && this.#pool.totalCount === 0) this.#askOne().catch(() => {});
     });
     // Without a listener an idle connection that breaks would end the process. It is replaced at
     // its next use, and a query that cannot be sent then fails by itself.

@@ -3,7 +3,7 @@
 
 import { createHmac } from "node:crypto";
 import { refuse } from "../errors.ts";
-import type { Queryable, Tx } from "./db.ts";
+import type { Db, Queryable, Tx } from "./db.ts";
 import { sql } from "./sql.ts";
 
 /** What the database keeps of its key: enough to tell another one. */
@@ -11,17 +11,29 @@ export function secretCheck(secret_key: Buffer): Buffer {
   return createHmac("sha256", secret_key).update("dues secret check").digest();
 }
 
-/** False when the database was set up with another key: its secrets could not be read. */
-export async function belongsTo(tx: Tx, secret_key: Buffer, now: Date): Promise<boolean> {
+/**
+ * False when the database was set up with another key: its secrets could not be read. Written by
+ * the first process alone: each node has a copy, and a write needs all of them to be there.
+ */
+export async function belongsTo(db: Db, secret_key: Buffer, now: Date): Promise<boolean> {
   const check = secretCheck(secret_key);
+  const kept = (await readCheck(db)) ?? (await db.tx((tx) => keepCheck(tx, check, now)));
+  return kept.equals(check);
+}
+
+async function readCheck(db: Queryable): Promise<Buffer | undefined> {
+  const row = await db.maybeOne<{ secret_check: Buffer }>(sql`
+    select secret_check
+      from installation`);
+  return row?.secret_check;
+}
+
+async function keepCheck(tx: Tx, check: Buffer, now: Date): Promise<Buffer> {
   await tx.run(sql`
     insert into installation (secret_check, created_at)
     values (${check}, ${now})
     on conflict do nothing`);
-  const { secret_check } = await tx.one<{ secret_check: Buffer }>(sql`
-    select secret_check
-      from installation`);
-  return secret_check.equals(check);
+  return (await readCheck(tx)) ?? check;
 }
 
 /** One process at a time sets up an empty database; others wait and then find it set up. */

@@ -3,8 +3,8 @@
 // itself refuses a prepared statement whose columns have changed.
 
 import pg from "pg";
-import { TYPES } from "./db.ts";
 import { type Sql, statementName } from "./sql.ts";
+import { TYPES } from "./types.ts";
 
 type Column = { readonly name: string; readonly dataTypeID: number };
 type Texts = readonly (string | null)[];

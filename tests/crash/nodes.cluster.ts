@@ -225,3 +225,17 @@ here("a node that is killed holds up nobody else", async () => {
   );
   expectIsolation(seen, KILLED_MS);
 });
+
+here("a process starts while a node is away, and serves the projects of the others", async () => {
+  proxy.die();
+  try {
+    const another = await startService({ connection, role: "api", env: { LOG_LEVEL: "silent" } });
+    undo.push(() => another.signal("SIGKILL"));
+    for (const { node, caller } of projects) {
+      const { status } = await caller.call(another, "GET", "/v1/customers/ext:c");
+      expect(status).toBe(node === failing ? 503 : 200);
+    }
+  } finally {
+    await proxy.comeBack();
+  }
+});

@@ -68,7 +68,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     text: "insert into installation",
     law: "copies",
-    reason: "once, by the process that sets up the database",
+    reason: "once, by the process that sets up the database; later ones read it",
   },
 ];
 
