@@ -5,6 +5,7 @@ import { customerPrefixOf } from "../ids.ts";
 import type { PortalPage, PortalShape } from "../schema/portal.ts";
 import type { Settings } from "../schema/settings.ts";
 import { DATABASE_NOW, type Db, type Queryable, type Tx } from "./db.ts";
+import { isUnavailable } from "./failures.ts";
 import type { Binding } from "./keys.ts";
 import { NUMBER } from "./numbers.ts";
 import { type PageRequest, page } from "./page.ts";
@@ -45,7 +46,7 @@ export async function find(
      where customer_prefix = ${customerPrefixOf(customer_id)}`);
   const found = project && (await findIn(db, project.project_id, customer_id));
   if (found !== undefined && !isHidden(found)) return found;
-  const older = await projectOfOlder(db.forEveryNode?.() ?? db, customer_id);
+  const older = await projectOfOlder(db, customer_id);
   const other = older && (await findIn(db, older, customer_id));
   return other === undefined || isHidden(other) ? undefined : other;
 }
@@ -61,19 +62,39 @@ function findIn(db: Access, project: ProjectId, customer_id: string) {
 }
 
 /** The project of a customer from before ids began with a prefix. */
-async function projectOfOlder(db: Queryable, customer_id: string) {
-  const projects = await db.many<{ id: ProjectId }>(sql`
+async function projectOfOlder(db: Access, customer_id: string): Promise<ProjectId | undefined> {
+  const rows = await db.many<{ id: ProjectId }>(sql`
     select id
       from projects
      where has_older_customers`);
-  if (projects.length === 0) return undefined;
+  if (rows.length === 0) return undefined;
+  const projects = rows.map(({ id }) => id);
+  try {
+    return await findAmong(db.forEveryNode?.() ?? db, projects, customer_id);
+  } catch (error) {
+    if (db.forProject === undefined || !isUnavailable(error)) throw error;
+    // A node is away: the customer may belong to a project of another one.
+    for (const project of projects) {
+      const asked = findAmong(db.forProject(project), [project], customer_id);
+      const found = await asked.catch(unlessUnavailable);
+      if (found !== undefined) return found;
+    }
+    throw error;
+  }
+}
+
+async function findAmong(db: Queryable, projects: readonly ProjectId[], customer_id: string) {
   // across projects: one index probe in each that has customers from before migration 12.
   const found = await db.maybeOne<{ project_id: ProjectId }>(sql`
     select project_id
       from customers
-     where project_id = any(${projects.map(({ id }) => id)}::uuid[]) and id = ${customer_id}
+     where project_id = any(${projects}::uuid[]) and id = ${customer_id}
      limit 1`);
   return found?.project_id;
+}
+
+function unlessUnavailable(error: unknown): undefined {
+  if (!isUnavailable(error)) throw error;
 }
 
 /** How often views were dropped, the customer's and all at once, and when that was asked. */

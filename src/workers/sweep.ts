@@ -21,10 +21,12 @@ export function idempotencySweepJob(context: Context): Job {
   const { db, clock } = context;
   return overProjects(context, "idempotency_sweep", PAUSE_MS, async (byNode) => {
     const before = new Date(clock.now().getTime() - IDEMPOTENCY_KEPT_DAYS * DAY_MS);
-    const scopes = await idempotency.listScopesWithOld(db.forEveryNode(), before, BATCH_MAX);
-    // A scope is a project or an organization, and lives on a node as a project does.
-    return byNode.each(ofIds(scopes), ({ id }) =>
-      idempotency.removeOlderThan(db.forProject(id), id, before, BATCH_MAX),
+    // A scope is a project or an organization, and lives on a node as a project does. While a node
+    // is away, those of organizations wait.
+    return byNode.handle(
+      async (all, among) =>
+        ofIds(await idempotency.listScopesWithOld(all, before, BATCH_MAX, among)),
+      ({ id }) => idempotency.removeOlderThan(db.forProject(id), id, before, BATCH_MAX),
     );
   });
 }
