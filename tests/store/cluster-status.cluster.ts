@@ -82,7 +82,7 @@ test("what is not distributed is named", async () => {
   expect(status.problems.map(({ code }) => code)).toContain("not_distributed");
 });
 
-test("a cluster that is not distributed is progress to be, also without any schema yet", async () => {
+test("a cluster that is not distributed is told to be, also without any schema yet", async () => {
   const empty = await statusAt();
   expect(empty).toMatchObject({ is_distributed: false, local_tables: [] });
   expect(empty.problems.map(({ code }) => code)).toContain("not_distributed");
@@ -101,7 +101,7 @@ async function moveNode(index: number, port: number): Promise<void> {
   );
 }
 
-test("a node that is away is progress, with its projects; the others go on", async () => {
+test("a node that is away is told, with its projects; the others go on", async () => {
   await fill();
   const before = await statusAt();
   await moveNode(1, 9);
@@ -117,7 +117,7 @@ test("a node that is away is progress, with its projects; the others go on", asy
   expect(status.nodes[2]?.bytes).toBe(before.nodes[2]?.bytes);
 });
 
-test("a node that hangs is progress as away, in a few seconds", async () => {
+test("a node that hangs is told as away, in a few seconds", async () => {
   await fill();
   const sockets: Socket[] = [];
   const silent = createServer((socket) => sockets.push(socket)).listen(0);

@@ -311,7 +311,7 @@ describe("a process at a worker", () => {
     for (const worker of cluster.workers) expect(await migrate(worker)).toEqual([]);
   });
 
-  test("is progress to distribute at the coordinator first", async () => {
+  test("is told to distribute at the coordinator first", async () => {
     await migrate(cluster.connection);
     const [worker = {}] = cluster.workers;
     const refused = migrate(worker);
@@ -324,7 +324,7 @@ describe("a process at a worker", () => {
     ]);
   });
 
-  test("is progress to migrate at the coordinator when something is missing", async () => {
+  test("is told to migrate at the coordinator when something is missing", async () => {
     await run();
     const [worker = {}] = cluster.workers;
     await expect(migrate(worker, [...(await listMigrations()), LATER])).rejects.toThrow(

@@ -68,7 +68,7 @@ test("who leaves does not end it, who comes again watches it, and then all is ev
   expect(await run()).toMatchObject({ state: "nothing_to_move", job_id: null, was_running: false });
 });
 
-test("somebody else's stop is onProgress as such", async () => {
+test("somebody else's stop is told as such", async () => {
   await distributeOverOne();
   let stopped: Promise<void> | undefined;
   const onProgress = () => {
