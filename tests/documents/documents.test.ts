@@ -1,20 +1,29 @@
 // Invoices as documents, through the API: who may read which, in which form, and what they say.
 
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type App, type Json, startApp } from "../support/app.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { type Answer, type App, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
 let app: App;
 let project: Sandbox;
 let invoice: Json;
-/** Another customer's. */
-let neighbour: Json;
 let customer: Json;
 
 beforeAll(async () => {
   app = await startApp();
-  project = await sandbox(app, "2025-01-10T09:00");
+  ({ project, invoice, customer } = await billed(app));
+});
+afterAll(() => app.close());
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+type Billed = { project: Sandbox; invoice: Json; customer: Json; neighbour: Json };
+
+/** A project with the invoices of a customer and of a neighbour, who has no part in the first. */
+async function billed(on: App): Promise<Billed> {
+  const project = await sandbox(on, "2025-01-10T09:00");
   await project.ok("PUT", "/v1/settings", {
     name: "Northwind <Metering> Ltd",
     address: "1 Sample Street\nSampletown",
@@ -27,19 +36,28 @@ beforeAll(async () => {
     amount_cents: 3_100,
     charges: [perUnit(metric, "0.25"), flatFee({ catalog_item_code: item.code, seats: true })],
   });
-  customer = await project.customer({ name: "Blue & Sons", email: "billing@blue.test" });
+  const customer = await project.customer({ name: "Blue & Sons", email: "billing@blue.test" });
   const subscription = await project.subscribe({ plan, customer, properties: { seats: "3" } });
   await project.use(subscription, metric, "430.5", "2025-01-11T00:00");
   await project.subscribe({ plan, customer: await project.customer(), properties: { seats: "1" } });
   await project.travelTo("2025-02-01");
   const invoices = await project.invoices();
-  invoice = invoices.find(({ customer_id }) => customer_id === customer.id) as Json;
-  neighbour = invoices.find(({ customer_id }) => customer_id !== customer.id) as Json;
-});
-afterAll(() => app.close());
+  const invoice = invoices.find(({ customer_id }) => customer_id === customer.id) as Json;
+  const neighbour = invoices.find(({ customer_id }) => customer_id !== customer.id) as Json;
+  return { project, invoice, customer, neighbour };
+}
+
+/** Who is told that a PDF is still being made, on a machine with much to do, asks again. */
+async function madeInTheEnd(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.status !== 503) return answer;
+  }
+}
 
 function document(headers: Record<string, string> = {}, query = "", id = invoice.id) {
-  return project.call("GET", `/v1/invoices/${id}/document${query}`, undefined, headers);
+  const path = `/v1/invoices/${id}/document${query}`;
+  return madeInTheEnd(() => project.call("GET", path, undefined, headers));
 }
 
 /** The words of a page, without its markup. */
@@ -78,7 +96,7 @@ describe("for the holder of a token", () => {
   test("PDF comes by the Accept header and by its own path", async () => {
     for (const answer of [
       await document({ accept: "application/pdf" }),
-      await project.call("GET", `/v1/invoices/${invoice.id}/document.pdf`),
+      await madeInTheEnd(() => project.call("GET", `/v1/invoices/${invoice.id}/document.pdf`)),
     ]) {
       expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/pdf"]);
       expect(answer.body.slice(0, 5)).toBe("%PDF-");
@@ -114,7 +132,7 @@ describe("for the holder of a token", () => {
 
 describe("for the customer, by link", () => {
   const stranger = { authorization: undefined, "x-project-id": undefined };
-  const read = (path: string) => app.call("GET", path, undefined, stranger);
+  const read = (path: string) => madeInTheEnd(() => app.call("GET", path, undefined, stranger));
 
   test("the page and the PDF, with the email masked", async () => {
     const base = `/portal/${customer.id}/invoices/${invoice.number}`;
@@ -156,20 +174,27 @@ describe("for the customer, by link", () => {
   });
 
   test("one customer's PDFs do not use up another's share", async () => {
-    const pdfOf = async ({ id, number }: { id: string; number: string }) =>
-      (await read(`/portal/${id}/invoices/${number}/pdf`)).status;
-    // Long after all that was, time stands still, and with it what a share gains. The last test:
-    // the shares remember that time.
+    // Time stands still, and with it what a share gains. Shares remember their time, so these are
+    // of a server of their own.
     vi.useFakeTimers({ toFake: ["performance"] });
-    vi.advanceTimersByTime(1e9);
-    const statuses: number[] = [];
-    for (let house = 1; house <= 11; house++) {
-      // The invoice keeps its address; the words below it are today's.
-      await project.ok("PUT", "/v1/settings", { footer: `${house} Sample Street` });
-      statuses.push(await pdfOf({ id: customer.id, number: invoice.number }));
+    const alone = await startApp();
+    try {
+      const { project: one, invoice: own, customer: owner, neighbour } = await billed(alone);
+      const pdfOf = ({ id, number }: { id: string; number: string }) =>
+        madeInTheEnd(() =>
+          alone.call("GET", `/portal/${id}/invoices/${number}/pdf`, undefined, stranger),
+        );
+      const statuses: number[] = [];
+      for (let house = 1; house <= 11; house++) {
+        // The invoice keeps its address; the words below it are today's.
+        await one.ok("PUT", "/v1/settings", { footer: `${house} Sample Street` });
+        statuses.push((await pdfOf({ id: owner.id, number: own.number })).status);
+      }
+      expect(statuses).toContain(429);
+      const other = await pdfOf({ id: neighbour.customer_id, number: neighbour.number });
+      expect(other.status).toBe(200);
+    } finally {
+      await alone.close();
     }
-    expect(statuses).toContain(429);
-    expect(await pdfOf({ id: neighbour.customer_id, number: neighbour.number })).toBe(200);
-    vi.useRealTimers();
   });
 });

@@ -1,7 +1,7 @@
 // Amounts beyond what an invoice can be over, and sums beyond what JSON carries: refused in words,
 // never an error of ours, and nobody else is held up.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { expectError } from "../support/shapes.ts";
@@ -48,14 +48,12 @@ describe("several events that together cost too much", () => {
   let project: Sandbox;
   let metric: Json;
   let subscription: Json;
-  let other: Json;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     const { plan, ...made } = await metered();
     ({ project, metric } = made);
     subscription = await project.subscribe({ plan });
-    other = await project.subscribe({ plan });
-    await project.use(other, metric, "5");
+    await project.use(await project.subscribe({ plan }), metric, "5");
     for (let i = 0; i < 2; i++) await project.use(subscription, metric, MOST);
   });
 
@@ -80,6 +78,7 @@ describe("several events that together cost too much", () => {
   });
 
   test("a correction mends it", async () => {
+    await project.travelTo("2025-02-01");
     const body = project.usage(subscription, metric, `-${MOST}`, "2025-01-15T00:00");
     expect((await project.call("POST", "/v1/events", body)).status).toBe(200);
     expect((await project.runningUsage(subscription)).amount_cents).toBe(10 ** 15);

@@ -1,7 +1,7 @@
 // A database that is held after a restore: calls are answered, and nothing happens by itself.
 
 import pino from "pino";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkSecretKey } from "../../src/main.ts";
 import { sql } from "../../src/store/sql.ts";
 import { Hold } from "../../src/workers/hold.ts";
@@ -17,7 +17,7 @@ let receiver: Receiver;
 let plan: Json;
 let customer: Json;
 
-beforeAll(async () => {
+beforeEach(async () => {
   app = await startApp({ at: AT, env: { WEBHOOK_ALLOW_PRIVATE: "1" } });
   await checkSecretKey(app.context.db, app.context.secret_key, new Date(AT));
   receiver = await Receiver.start();
@@ -29,12 +29,12 @@ beforeAll(async () => {
   const ids = { external_id: "s", customer_id: customer.id, plan_id: plan.id };
   await app.post("/v1/subscriptions", ids);
   await app.post("/v1/addons", { code: "a", name: "A", amount_cents: 5, currency: "USD" });
+  await hold(new Date(AT));
 });
-afterAll(async () => {
+afterEach(async () => {
   await receiver.close();
   await app.close();
 });
-beforeEach(() => hold(new Date(AT)));
 
 function hold(held_since: Date | null): Promise<number> {
   return app.context.db.run(sql`update installation set held_since = ${held_since}`);
@@ -43,6 +43,12 @@ function hold(held_since: Date | null): Promise<number> {
 async function count(of: "invoices" | "webhook_attempts"): Promise<number> {
   const text = `select count(*) as count from ${of}`;
   return (await app.context.db.one<{ count: number }>({ text, values: [] })).count;
+}
+
+/** How often anybody has asked whether it is held, from now on. */
+function looksAtHold(): () => number {
+  const asked = vi.spyOn(app.context.db, "maybeOne");
+  return () => asked.mock.calls.filter(([{ text }]) => text.includes("held_since")).length;
 }
 
 describe("while it is held", () => {
@@ -93,13 +99,16 @@ test("workers close nothing and send nothing, and go on once it ends", async () 
     update subscriptions
        set current_period_start = '2025-12-01', current_period_next = '2026-01-01'
      where external_id = 's'`);
+  const looks = looksAtHold();
   const stop = startWorkers(app.context, app.connection);
   try {
-    const looks = new Hold({ db: app.context.db, log: pino({ level: "silent" }) });
+    const own = new Hold({ db: app.context.db, log: pino({ level: "silent" }) });
     let ticks = 0;
-    const job = looks.unlessHeld({ name: "any", pause_ms: 1, tick: async () => ++ticks });
+    const job = own.unlessHeld({ name: "any", pause_ms: 1, tick: async () => ++ticks });
     expect(await job.tick()).toBe(0);
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    // Each job looks when it starts, and then one of them once a second: by then all had turns.
+    const first = looks();
+    await until(() => looks() >= first + 3, 15_000);
     expect([await count("invoices"), await count("webhook_attempts")]).toEqual([0, 0]);
     expect(receiver.received).toEqual([]);
     await hold(null);
