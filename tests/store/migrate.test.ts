@@ -39,6 +39,8 @@ let drop: () => Promise<void>;
 let db: Pool;
 let before: QueueRow[];
 let applied: string[];
+/** As the migrations left it, whatever tests do to the rows afterwards. */
+let left: { queue: QueueRow[]; totals: unknown[]; deltas: unknown[] };
 
 beforeAll(async () => {
   ({ connection, drop } = await emptyDatabase());
@@ -50,6 +52,18 @@ beforeAll(async () => {
       from webhook_queue
      order by message_id`);
   applied = await migrate(connection);
+  left = {
+    queue: await db.many<QueueRow>(sql`
+      select *
+        from webhook_queue
+       order by message_id`),
+    totals: await db.many(sql`
+      select project_id, kind, key, count, cents::text
+        from analytics_totals
+       where count <> 0
+       order by project_id, kind, key`),
+    deltas: await db.many(sql`select * from analytics_deltas`),
+  };
 });
 
 afterAll(async () => {
@@ -148,17 +162,13 @@ test("every migration since is applied", async () => {
 });
 
 describe("the queue of webhooks", () => {
-  test("what was taken is held until its claim ends, and due since it was taken", async () => {
-    const after = await db.many<QueueRow>(sql`
-      select *
-        from webhook_queue
-       order by message_id`);
+  test("what was taken is held until its claim ends, and due since it was taken", () => {
     const expected = before.map((row) => {
       if (row.claim === null) return row;
       const taken_at = new Date(row.due_at.getTime() - 30_000);
       return { ...row, due_at: taken_at, held_until: row.due_at };
     });
-    expect(after).toEqual(expected);
+    expect(left.queue).toEqual(expected);
   });
 
   test("nothing is lost or sent twice: a live sender reports, the rest is taken", async () => {
@@ -171,24 +181,17 @@ describe("the queue of webhooks", () => {
     ]);
     expect(await deliveries.recordDelivered(db, ours, [delivered("abandoned")])).toBe(0);
     expect(await deliveries.recordDelivered(db, ours, [delivered("sending")])).toBe(1);
-    const left = await db.many<QueueRow>(sql`
+    const waiting = await db.many<QueueRow>(sql`
       select message_id
         from webhook_queue
        order by message_id`);
     const { due, later, abandoned } = messages;
-    expect(left.map(({ message_id }) => message_id)).toEqual([due, later, abandoned]);
+    expect(waiting.map(({ message_id }) => message_id)).toEqual([due, later, abandoned]);
   });
 });
 
 describe("the analytics of a project", () => {
-  const listTotals = () =>
-    db.many(sql`
-      select project_id, kind, key, count, cents::text
-        from analytics_totals
-       where count <> 0
-       order by project_id, kind, key`);
-
-  test("are filled in from the rows that were there", async () => {
+  test("are filled in from the rows that were there", () => {
     const totals = [
       [ours, "active", plans.pro, 2, "6500.5"],
       [ours, "active", plans.yearly, 1, "12000"],
@@ -203,8 +206,8 @@ describe("the analytics of a project", () => {
       [theirs, "due", "USD", 1, "11"],
       [theirs, "net", "2026-01-01T00 USD", 1, "11"],
     ].map(([project_id, kind, key, count, cents]) => ({ project_id, kind, key, count, cents }));
-    expect(await listTotals()).toEqual(totals);
-    expect(await db.many(sql`select * from analytics_deltas`)).toEqual([]);
+    expect(left.totals).toEqual(totals);
+    expect(left.deltas).toEqual([]);
   });
 
   test("are what the API answers, and follow what happens from then on", async () => {

@@ -22,10 +22,15 @@ import { applyUpTo, TENANTS } from "../support/former-versions.ts";
 
 const NOW = new Date("2026-05-01T00:00:00.000Z");
 const nobody = () => {};
+const HEADS = "select project_id, last from log_heads order by project_id";
+
+type LogHead = { readonly project_id: string; readonly last: string };
 
 let app: App;
 let folder: string;
 let file: string;
+/** What the database held when it was backed up: a later test writes more into it. */
+let world: { contents: Awaited<ReturnType<typeof contentsOf>>; heads: LogHead[] };
 let target: Awaited<ReturnType<typeof emptyDatabase>>;
 
 beforeAll(async () => {
@@ -34,6 +39,8 @@ beforeAll(async () => {
   await checkSecretKey(app.context.db, app.context.secret_key, NOW);
   await makeWorld(app);
   file = await backUp(app.connection, "world.gz");
+  const heads = await onClient(app.connection, async (client) => (await client.query(HEADS)).rows);
+  world = { contents: await contentsOf(app.connection), heads };
 });
 afterAll(async () => {
   await app.close();
@@ -78,7 +85,7 @@ function forged(name: string, edit: (text: string) => string): string {
 
 test("every row arrives once, under the same keys and triggers", async () => {
   const restored = await load();
-  expect(await contentsOf(target.connection)).toEqual(await contentsOf(app.connection));
+  expect(await contentsOf(target.connection)).toEqual(world.contents);
   expect(await constraintsOf(target.connection)).toEqual(await constraintsOf(app.connection));
   expect(restored.left_out).toEqual([]);
   expect(restored.applied).toEqual([]);
@@ -100,10 +107,8 @@ test("the database is held until the hold is ended, and shows what waits", async
 
 test("the log goes on behind every position that was given out since the backup", async () => {
   await load();
-  const heads = `select project_id, last from log_heads order by project_id`;
-  const before = await onClient(app.connection, async (client) => (await client.query(heads)).rows);
-  const after = await ask<{ project_id: string; last: string }>(heads);
-  const moved = before.map(({ project_id, last }) => {
+  const after = await ask<LogHead>(HEADS);
+  const moved = world.heads.map(({ project_id, last }) => {
     return { project_id, last: String(Number(last) + 1_000_000_000) };
   });
   expect(after).toEqual(moved);
@@ -156,7 +161,7 @@ test("tables of somebody else are refused, though they are empty", async () => {
 test("an empty schema of this version is filled", async () => {
   await migrate(target.connection);
   await load();
-  expect(await contentsOf(target.connection)).toEqual(await contentsOf(app.connection));
+  expect(await contentsOf(target.connection)).toEqual(world.contents);
 });
 
 test("an empty schema of another version is refused", async () => {

@@ -20,15 +20,16 @@ const MANY = 12;
 let app: App;
 let project: ProjectId;
 let metric_id: string;
+let plan_id: string;
 let subscription_ids: string[] = [];
 
 beforeAll(async () => {
   app = await startApp({ at: AT.toISOString() });
   project = app.profile.project_id as ProjectId;
   metric_id = (await makeMetric(app, { field_name: "n" })).id;
-  const plan = await makePlan(app, { amount_cents: 0 });
+  plan_id = (await makePlan(app, { amount_cents: 0 })).id;
   for (let n = 0; n < MANY; n++) {
-    subscription_ids.push((await makeSubscription(app, { plan_id: plan.id })).id);
+    subscription_ids.push((await makeSubscription(app, { plan_id })).id);
   }
   // Neither in the order of the table nor in its reverse.
   subscription_ids = subscription_ids.map((_, n) => subscription_ids[(n * 5) % MANY] ?? "");
@@ -96,8 +97,9 @@ test.each([1, MANY])("none of %i is when one thing has changed", async (count) =
 });
 
 test("versions that were exchanged are a change", async () => {
-  const ids = subscription_ids.slice(0, 2);
-  const [first = "", second = ""] = ids;
+  const first: string = (await makeSubscription(app, { plan_id })).id;
+  const second: string = (await makeSubscription(app, { plan_id })).id;
+  const ids = [first, second];
   await app.context.db.run(sql`
     update subscriptions set updated_at = updated_at where project_id = ${project} and id = ${second}`);
   const right = { subscriptions: [row(first, "0"), row(second, "1")] };
