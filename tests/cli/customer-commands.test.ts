@@ -1,14 +1,14 @@
 // A customer's record, money and portal, a subscription's properties, one event: by command.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeMetric, makePlan, makeSubscription } from "../support/records.ts";
 import { type Shell, startShell } from "./support.ts";
 
 let shell: Shell;
-beforeAll(async () => {
+beforeEach(async () => {
   shell = await startShell();
 });
-afterAll(() => shell.close());
+afterEach(() => shell.close());
 
 async function ok(...args: string[]): Promise<string> {
   const ran = await shell.run(args);
@@ -17,6 +17,10 @@ async function ok(...args: string[]): Promise<string> {
 }
 
 const customer = async () => (await shell.app.get("/v1/customers/ext:acme")).customer;
+
+async function makeAcme(): Promise<string> {
+  return (await shell.app.post("/v1/customers", { external_id: "acme", name: "Acme" })).customer.id;
+}
 
 test("a customer is made and changed field by field", async () => {
   await shell.app.post("/v1/taxes", { code: "vat", name: "VAT", percent: "19" });
@@ -45,7 +49,7 @@ test("a customer's money is shown by currency", async () => {
 });
 
 test("the portal's link is plain where it is open and signed where it must be", async () => {
-  const { id } = await customer();
+  const id = await makeAcme();
   const plain = `${shell.url}/portal/${id}\n`;
   expect(await ok("portal", "acme")).toBe(plain);
   expect(await ok("portal", "acme", "--signed")).toMatch(/\/portal\/\S+\?access=\S+\n$/);
@@ -65,7 +69,7 @@ test("a subscription's properties and end are changed, and an event is sent to i
   const { id: metric } = await makeMetric(shell.app, { code: "calls" });
   const charges = [{ charge_model: "standard", billable_metric_id: metric, rate: "0.5" }];
   const plan = await makePlan(shell.app, { charges });
-  const { id: customer_id } = await customer();
+  const customer_id = await makeAcme();
   const made = { plan_id: plan.id, customer_id, external_id: "acme-1", properties: { seats: 1 } };
   await makeSubscription(shell.app, made);
   const on = ["subscriptions", "update", "acme-1"];
@@ -88,6 +92,7 @@ test("a subscription's properties and end are changed, and an event is sent to i
 });
 
 test("the figures are shown by currency, and a project is made", async () => {
+  await makeSubscription(shell.app, { plan_id: (await makePlan(shell.app)).id });
   expect(await ok("analytics")).toMatch(/^1 active subscription, 0 invoices not paid yet\.\n/);
   expect(JSON.parse(await ok("analytics", "--json")).active_subscriptions).toBe(1);
   const words = await ok("projects", "create", "trial", "--sandbox", "--currency", "EUR");

@@ -298,7 +298,8 @@ test("refusals name flags, not fields of the API", async () => {
   const none = await shell.run(["events", "list"]);
   expect(none.code).toBe(1);
   expect(none.err).toContain("Name a --subscription, or ask for --state unbillable.");
-  const create = ["subscriptions", "create", "--customer", "over", "--plan", "pro"];
+  await ok("customers", "create", "--external-id", "seatless", "--name", "Seatless");
+  const create = ["subscriptions", "create", "--customer", "seatless", "--plan", "pro"];
   const { err } = await shell.run(create);
   expect(err).toContain('The property "seats" must be a decimal of 0 or more; it is missing.');
   expect(err).toContain("For example: --property seats=5");

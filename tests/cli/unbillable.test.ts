@@ -1,7 +1,7 @@
 // A subscription that cannot be billed is hard to overlook: sync warns before, the clock and the
 // list tell after.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Shell, startShell } from "./support.ts";
 
 let shell: Shell;
@@ -20,7 +20,7 @@ plans:
 const BY_SEATS =
   ", charges: [{type: flat_fee, amount_override_cents: 500, quantity_from: subscription_property.seats}]";
 
-beforeAll(async () => {
+beforeEach(async () => {
   shell = await startShell({ at: "2026-01-01T00:00:00.000Z" });
   expect((await shell.run(["sync", file("")])).code).toBe(0);
   const { customer } = await shell.app.post("/v1/customers", { external_id: "acme", name: "Acme" });
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await start("with-seats", { properties: { seats: 5 } });
   await start("own-prices", { overrides: { charges: [] } });
 });
-afterAll(() => shell.close());
+afterEach(() => shell.close());
 
 const WARNING = "5 live subscriptions of pro have no property seats and could not be billed: ";
 

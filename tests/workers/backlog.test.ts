@@ -1,7 +1,7 @@
 // What the metrics say about work that waits: webhooks that are due, periods that are not closed,
 // subscriptions that were set aside.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { COUNTED_MAX, closeBacklog, webhookBacklog } from "../../src/store/backlog.ts";
 import { sql } from "../../src/store/sql.ts";
 import { backlogJob } from "../../src/workers/backlog.ts";
@@ -95,15 +95,17 @@ describe("webhooks", () => {
 });
 
 describe("periods", () => {
-  const clock = { now: () => new Date("2026-01-10T00:00:00Z") };
+  const START = new Date("2026-01-10T00:00:00Z");
+  const clock = { now: () => START };
   let app: App;
   let subscription: Json;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
+    clock.now = () => START;
     app = await startApp({ mode: "live", clock });
     subscription = await makeSubscription(app, await withSeats(app));
   });
-  afterAll(() => app.close());
+  afterEach(() => app.close());
 
   test("are waiting from their end until they are closed", async () => {
     const { db } = app.context;
