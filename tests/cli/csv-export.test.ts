@@ -3,10 +3,10 @@
 import { pbkdf2 } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { until } from "../support/processes.ts";
 import { makeMetric, makePlan } from "../support/records.ts";
 import { type Shell, startShell } from "./support.ts";
 
@@ -121,6 +121,9 @@ test("a file is written whole or not at all, and not overwritten unasked", async
   expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining("was not written")]);
 });
 
+/** What this process has asked the system for and has no answer to yet. */
+const openRequests = () => process.getActiveResourcesInfo();
+
 test("a refused export leaves no draft, however long the file takes to open", async () => {
   const file = join(shell.folder, "late.csv");
   const busy = Array.from({ length: 8 }, () => derive("dues", "salt", 400_000, 64, "sha512"));
@@ -128,7 +131,7 @@ test("a refused export leaves no draft, however long the file takes to open", as
     env: { DUES_TOKEN: "dues_wrong" },
   });
   await Promise.all(busy);
-  await setTimeout(100);
+  await until(() => !openRequests().some((kind) => kind.startsWith("FSReq")));
   expect([ran.code, existsSync(`${file}.part`)]).toEqual([77, false]);
 });
 

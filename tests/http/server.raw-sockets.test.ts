@@ -2,9 +2,11 @@
 // closed, while everyone else is served.
 
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { registry } from "../../src/telemetry.ts";
 import { type App, startApp } from "../support/app.ts";
+import { until } from "../support/processes.ts";
 import { expectEnvelope } from "../support/shapes.ts";
 
 const GOOD = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
@@ -180,6 +182,24 @@ test("two Authorization headers are refused, whichever of them is good", async (
   expect(status).toBe(200);
 });
 
+/** Until the next request is either answered or waits for its body. */
+function bodyAwaited(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    app.server.fastify.server.once("request", (message, response) => {
+      until(() => response.writableEnded || message.listenerCount("data") > 0).then(
+        resolve,
+        reject,
+      );
+    });
+  });
+}
+
+/** How many requests have run to their end, whether anybody could still read the answer or not. */
+async function answered(): Promise<number> {
+  const metric = await registry.getSingleMetric("dues_http_requests_total")?.get();
+  return metric?.values.reduce((sum, { value }) => sum + value, 0) ?? 0;
+}
+
 test("a body that its sender breaks off is no failure of ours in the log", async () => {
   const failures = [vi.spyOn(app.context.log, "error"), vi.spyOn(app.context.log, "warn")];
   const { token, project_id } = app.profile;
@@ -188,11 +208,16 @@ test("a body that its sender breaks off is no failure of ours in the log", async
     for (const path of ["/v1/keys", "/v1/customers", "/v1/events"]) {
       const start = [`POST ${path} HTTP/1.1`, "host: x", ...sender];
       const body = ["content-type: application/json", "content-length: 100"];
-      await exchange(`${headers(...start, ...body)}{"a":`, (socket) => {
-        setTimeout(() => socket.destroy(), 30);
+      const before = await answered();
+      const begun = bodyAwaited();
+      await exchange(`${headers(...start, ...body)}{"a":`, async (socket) => {
+        await begun;
+        socket.destroy();
       });
+      await until(async () => (await answered()) === before + 1);
     }
   }
-  await delay(100);
+  // What is said about an answer that cannot be written is said by the next turn.
+  await turn();
   for (const failure of failures) expect(failure).not.toHaveBeenCalled();
 });

@@ -6,7 +6,9 @@ import { UnknownOutcome } from "../../src/errors.ts";
 import { Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
 import { testDatabase } from "../support/database.ts";
+import { until } from "../support/processes.ts";
 
+const ONE = sql`select 1 as one`;
 const LOCK = sql`select pg_advisory_xact_lock(7)`;
 // Also how long a connection may take, which is a while on a machine with much to do.
 const LOCK_MS = 1_000;
@@ -28,41 +30,40 @@ async function lock(tx: { many(query: typeof LOCK): Promise<unknown> }): Promise
   await tx.many(LOCK);
 }
 
-test("a lock that is not free in time is waited for again, also with statements behind it", async () => {
+/** A transaction that has begun with this statement, and goes on until it is released. */
+async function held(pool: Pool, statement: typeof LOCK) {
   let release = () => {};
-  const held = new Promise<void>((taken) => {
-    void db.tx(async (tx) => {
-      await lock(tx);
-      taken();
-      await new Promise<void>((resolve) => {
-        release = resolve;
-      });
-    });
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
   });
-  await held;
+  let ended: Promise<void> = released;
+  await new Promise<void>((begun, failed) => {
+    ended = pool.tx(async (tx) => {
+      await tx.many(statement);
+      begun();
+      await released;
+    });
+    ended.catch(failed);
+  });
+  return { release, ended };
+}
+
+test("a lock that is not free in time is waited for again, also with statements behind it", async () => {
+  const holder = await held(db, LOCK);
   let attempts = 0;
   const waiting = db.tx(async (tx) => {
     attempts += 1;
-    if (attempts === 2) release();
+    if (attempts === 2) holder.release();
     const [, rows] = await Promise.all([lock(tx), tx.many(sql`select 1 as one`)]);
     return rows;
   });
   expect(await waiting).toEqual([{ one: 1 }]);
   expect(attempts).toBeGreaterThan(1);
+  await holder.ended;
 });
 
 test("a lock that stays taken is waited for twice, then the caller is told to try again", async () => {
-  let release = () => {};
-  const holding = new Promise<void>((taken) => {
-    void db.tx(async (tx) => {
-      await lock(tx);
-      taken();
-      await new Promise<void>((resolve) => {
-        release = resolve;
-      });
-    });
-  });
-  await holding;
+  const holder = await held(db, LOCK);
   let attempts = 0;
   const waiting = db.tx(async (tx) => {
     attempts += 1;
@@ -70,7 +71,8 @@ test("a lock that stays taken is waited for twice, then the caller is told to tr
   });
   await expect(waiting).rejects.toMatchObject({ code: "unavailable", retryable: true });
   expect(attempts).toBe(2);
-  release();
+  holder.release();
+  await holder.ended;
 });
 
 test("the error is that of the statement that failed, not of those behind it", async () => {
@@ -107,6 +109,15 @@ test("what is sent with the commit fails with its own error, and is tried again"
   expect(attempts).toBe(3);
 });
 
+function isFull(pool: Pool): boolean {
+  try {
+    pool.admit();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 test("when somebody has waited long for a connection, whoever comes is told so at once", async () => {
   const small = new Pool(database.connection, {
     max: 1,
@@ -115,17 +126,19 @@ test("when somebody has waited long for a connection, whoever comes is told so a
     queue_ms: 300,
     application_name: "queue",
   });
-  const slow = small.many(sql`select pg_sleep(0.8)`);
+  const holder = await held(small, ONE);
   const waiting = small.one(sql`select 1 as one`);
   const also = small.one(sql`select 2 as two`);
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  small.admit();
+  await until(() => isFull(small));
   const started = performance.now();
   await expect(small.one(sql`select 3`)).rejects.toMatchObject({
     status: 503,
     headers: { "retry-after": "1" },
   });
   expect(performance.now() - started).toBeLessThan(100);
-  await slow;
+  holder.release();
+  await holder.ended;
   expect([await waiting, await also]).toEqual([{ one: 1 }, { two: 2 }]);
   expect(await small.one(sql`select 4 as four`)).toEqual({ four: 4 });
   await small.end();
@@ -139,13 +152,15 @@ test("of a bounded queue, fifty wait for each connection and the next is refused
     queue_ms: 1_000,
     application_name: "queue",
   });
-  await small.one(sql`select 1 as one`);
-  const slow = small.many(sql`select pg_sleep(0.3)`);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const holder = await held(small, ONE);
   const waiting = Array.from({ length: 50 }, () => small.one(sql`select 1 as one`));
-  await expect(small.one(sql`select 2`)).rejects.toMatchObject({ status: 503 });
+  await expect(small.one(sql`select 2`)).rejects.toMatchObject({
+    status: 503,
+    message: expect.stringContaining("Too many requests wait"),
+  });
   expect(() => small.admit()).toThrow("Too many requests wait");
-  await slow;
+  holder.release();
+  await holder.ended;
   expect((await Promise.all(waiting)).length).toBe(50);
   small.admit();
   await small.end();

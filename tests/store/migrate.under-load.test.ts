@@ -9,6 +9,7 @@ import { listMigrations, type Migration, migrate } from "../../src/store/migrate
 import { relationsIn } from "../../src/store/migration-locks.ts";
 import { emptyDatabase } from "../support/database.ts";
 import { applyUpTo } from "../support/former-versions.ts";
+import { until } from "../support/processes.ts";
 
 /** Writes to every table that 0012 changes, the last ones first: the opposite of its own order. */
 const WRITES = [
@@ -49,9 +50,10 @@ async function open(): Promise<pg.Client> {
   return client;
 }
 
+type Seen = { count: number; most_ms: number; readonly errors: string[] };
+
 /** Runs transactions over all the tables until it is told to stop. */
-async function load(client: pg.Client, told: { stop: boolean }) {
-  const seen = { count: 0, most_ms: 0, errors: [] as string[] };
+async function load(client: pg.Client, seen: Seen, told: { stop: boolean }): Promise<void> {
   while (!told.stop) {
     const start_ms = performance.now();
     try {
@@ -68,15 +70,21 @@ async function load(client: pg.Client, told: { stop: boolean }) {
     seen.count += 1;
     seen.most_ms = Math.max(seen.most_ms, performance.now() - start_ms);
   }
-  return seen;
+}
+
+/** Until each caller has done so many more transactions than by now. */
+function eachDoes(more: number, seen: readonly Seen[]): Promise<void> {
+  const before = seen.map(({ count }) => count);
+  return until(() => seen.every(({ count }, i) => count >= (before[i] ?? 0) + more));
 }
 
 test("under writes in the opposite order no caller fails or waits for two seconds", async () => {
   await applyUpTo(connection, 11);
   const told = { stop: false };
   const callers = await Promise.all(Array.from({ length: CALLERS }, open));
-  const loads = callers.map((client) => load(client, told));
-  await pause(200);
+  const seen = callers.map((): Seen => ({ count: 0, most_ms: 0, errors: [] }));
+  const loads = callers.map((client, i) => load(client, seen[i] as Seen, told));
+  await eachDoes(4, seen);
   // Several in a row, each of which alone would meet the callers.
   const later = [90, 91, 92, 93].map((version) => ({
     version,
@@ -88,9 +96,9 @@ test("under writes in the opposite order no caller fails or waits for two second
   const lines: string[] = [];
   const all = [...(await listMigrations()), ...later];
   const applied = await migrate(connection, all, { say: (line) => lines.push(line) });
-  await pause(200);
+  await eachDoes(4, seen);
   told.stop = true;
-  const seen = await Promise.all(loads);
+  await Promise.all(loads);
   expect(applied).toContain("0093_again.sql");
   expect(seen.flatMap(({ errors }) => errors)).toEqual([]);
   expect(Math.min(...seen.map(({ count }) => count))).toBeGreaterThan(5);

@@ -1,12 +1,21 @@
 // Places by node: who waits, who is refused, and how a node that is away is found to be back.
 
-import { setTimeout as pause } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { refuse } from "../../src/errors.ts";
 import { NodeShare, Places } from "../../src/store/node-shares.ts";
 
 const AWAY = { code: "unavailable", status: 503 };
 const RETRY_MS = 500;
+const WAIT_MS = 200;
+
+// Time passes when a test says so.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 /** Work that ends when it is told to. */
 function held() {
@@ -32,13 +41,14 @@ function shareOf(places: number, wait_ms = 1_000) {
 }
 
 test("places are given in the order of waiting, and refused after the wait", async () => {
-  const places = new Places(() => 1, 200);
+  const places = new Places(() => 1, WAIT_MS);
   const first = held();
   const order: string[] = [];
   const running = places.run(first.work);
   const second = places.run(async () => order.push("second"));
   const third = places.run(async () => order.push("third"));
-  await pause(20);
+  vi.advanceTimersByTime(WAIT_MS - 1);
+  await turn();
   expect(order).toEqual([]);
   first.end();
   await Promise.all([running, second, third]);
@@ -46,7 +56,9 @@ test("places are given in the order of waiting, and refused after the wait", asy
   expect(places.used).toBe(0);
   const again = held();
   const busy = places.run(again.work);
-  await expect(places.run(async () => "never")).rejects.toMatchObject(AWAY);
+  const refused = expect(places.run(async () => "never")).rejects.toMatchObject(AWAY);
+  vi.advanceTimersByTime(WAIT_MS);
+  await refused;
   again.end();
   await busy;
   expect(await places.run(async () => "free")).toBe("free");
@@ -62,8 +74,10 @@ test("a node that fails is away: others are told at once, and one tries after a 
       tried += 1;
     });
   await expect(attempt()).rejects.toMatchObject(AWAY);
+  vi.advanceTimersByTime(RETRY_MS - 1);
+  await expect(attempt()).rejects.toMatchObject(AWAY);
   expect(tried).toBe(0);
-  await pause(RETRY_MS + 100);
+  vi.advanceTimersByTime(1);
   const probe = held();
   const probing = share.run(probe.work);
   await expect(attempt()).rejects.toMatchObject(AWAY);

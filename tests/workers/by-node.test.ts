@@ -1,7 +1,7 @@
 // Work over many projects: a failure stays with its project, and a node that hangs or is away holds
 // up no other.
 
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { refuse } from "../../src/errors.ts";
 import { makeLog } from "../../src/log.ts";
@@ -111,9 +111,10 @@ describe("lists", () => {
 
   test("when the process itself stood still, no node is blamed for it", async () => {
     const answer = async (_: Queryable, among: Among) => {
-      await pause(50);
+      await turn();
       standStill(PATIENCE_MS + 500);
-      await pause(50);
+      // The timers whose time has come have their turn first.
+      await turn();
       return [asked(among)];
     };
     expect(await byNode().list(answer)).toEqual([undefined]);
@@ -158,15 +159,20 @@ describe("lists and their work", () => {
   test("a node that always answers late has its work done all the same", async () => {
     const nodes = byNode();
     const done: string[] = [];
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     const late = async (_: Queryable, among: Among) => {
       const projects = asked(among);
-      if (projects?.some((id) => id.startsWith("b")) !== true) await pause(PATIENCE_MS + 500);
+      if (projects?.some((id) => id.startsWith("b")) !== true) await answered;
       return ofProjects(projects ?? PROJECTS);
     };
     const work = async ({ id }: { id: string }) => done.push(id) * 0 + 1;
     const first = await timed(nodes.handle(late, work));
     expect(first.took_ms).toBeLessThan(2 * PATIENCE_MS + SOON_MS);
     expect(done).toEqual(["b-1", "b-2"]);
+    answer();
     await expect.poll(() => done, { timeout: 5_000 }).toEqual(["b-1", "b-2", "a-1", "a-2"]);
   });
 });
