@@ -25,7 +25,7 @@ import {
   paymentOf,
 } from "../support/records.ts";
 import { misfits, sample, UNKNOWN_ID } from "../support/samples.ts";
-import { expectEnvelope, expectError } from "../support/shapes.ts";
+import { expectError } from "../support/shapes.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -325,7 +325,7 @@ describe("success", () => {
     expect(validate(answer.body), `${shown} ${JSON.stringify(validate.errors)}`).toBe(true);
   }
 
-  test("the body of a success is the one that the table promises", async () => {
+  test("every route succeeds, with the body that the table promises", async () => {
     const routes = new Map(table.map((route) => [`${route.method} ${route.path}`, route]));
     const left = new Set(routes.keys());
     for await (const { name, answer } of happyCalls(own)) {
@@ -334,13 +334,7 @@ describe("success", () => {
       check(route, answer);
       left.delete(name);
     }
-    // What nobody wrote a call for yet, and needs no id, is read as it is.
-    for (const name of left) {
-      const route = routes.get(name);
-      if (route?.method !== "GET" || route.path.includes(":")) continue;
-      const answer = await send(route);
-      if (answer.status < 300) check(route, answer);
-      else expectEnvelope(answer);
-    }
+    // A new route is called in tests/support/happy-calls.ts.
+    expect([...left]).toEqual([]);
   });
 });

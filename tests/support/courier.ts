@@ -1,8 +1,9 @@
 // Runs the webhook deliverer by hand: sends what is due now and returns when it is recorded. Also
-// emits payments, without the billing that they come from.
+// records deliveries without sending, and emits payments without the billing that they come from.
 
 import { addressPolicy } from "../../src/domain/addresses.ts";
 import { emit, SCHEDULER } from "../../src/operations/emit.ts";
+import * as deliveries from "../../src/store/deliveries.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { Deliverer } from "../../src/workers/deliver-webhooks.ts";
 import { WebhookClient } from "../../src/workers/webhook-client.ts";
@@ -36,6 +37,20 @@ export class Courier {
   close(): Promise<void> {
     return this.#deliverer.drain();
   }
+}
+
+const ROOM = { total: 10, each: 10, shares: { new: 10, failing: 10 }, endpoints: [] };
+
+/** Takes what is due to this project off its queue: nothing is sent, nor taken from others. */
+export async function recordAsDelivered(app: App, project: string): Promise<void> {
+  const id = project as ProjectId;
+  const db = app.context.db.forProject(id);
+  const claimed = await deliveries.claim(db, id, ROOM);
+  const results = claimed.map(({ endpoint_id, message_id, claim, attempt }) => ({
+    ...{ endpoint_id, message_id, claim, attempt: attempt + 1, status: "delivered" as const },
+    ...{ http_status: 200, error: null, duration_ms: 1, response_excerpt: "", retry_ms: null },
+  }));
+  await deliveries.recordDelivered(db, id, results);
 }
 
 /** Emits so many payments, numbered from `first`, in one transaction. */

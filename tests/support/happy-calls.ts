@@ -2,8 +2,10 @@
 
 import type { Json } from "./app.ts";
 import type { Client } from "./client.ts";
+import { recordAsDelivered } from "./courier.ts";
 import { called, type Happy } from "./happy-call.ts";
 import { moneyCalls } from "./happy-money.ts";
+import { pageCalls } from "./happy-pages.ts";
 import { code, makeCustomer, makeInvoice, makeMetric, makePlan, paymentOf } from "./records.ts";
 
 export async function* happyCalls(api: Client): AsyncGenerator<Happy> {
@@ -14,6 +16,7 @@ export async function* happyCalls(api: Client): AsyncGenerator<Happy> {
   yield* reading(api);
   yield* telling(api);
   yield* showing(api);
+  yield* pageCalls(api);
 }
 
 async function* tenancy(api: Client) {
@@ -157,7 +160,11 @@ async function* telling(api: Client) {
   yield await called(api, "POST /v1/webhooks/:id/test", `${path}/test`);
   const since = "2026-01-01T00:00:00.000Z";
   yield await called(api, "POST /v1/webhooks/:id/replay", `${path}/replay`, { since });
-  yield await called(api, "GET /v1/webhook-deliveries", "/v1/webhook-deliveries");
+  await recordAsDelivered(api.app, api.project);
+  const log = await called(api, "GET /v1/webhook-deliveries", "/v1/webhook-deliveries");
+  yield log;
+  const again = `/v1/webhook-deliveries/${log.answer.body.webhook_deliveries[0].id}/redeliver`;
+  yield await called(api, "POST /v1/webhook-deliveries/:id/redeliver", again);
   yield await called(api, "GET /v1/webhook-messages", "/v1/webhook-messages");
   yield await called(api, "DELETE /v1/webhooks/:id", path);
   const step = { days_after_due: 3, webhook_event: "invoice.payment_overdue_reminder_1" };
@@ -167,15 +174,14 @@ async function* telling(api: Client) {
 }
 
 async function* showing(api: Client) {
-  const settings = { net_payment_days: 14, address: "1 Main Street" };
+  const seller = { address: "1 Main Street", country: "FR", tax_id: "FR00111222333" };
+  const settings = { net_payment_days: 14, ...seller };
   yield await called(api, "PUT /v1/settings", "/v1/settings", settings);
   yield await called(api, "GET /v1/settings", "/v1/settings");
   const { customer_id } = await makeInvoice(api);
   const portal = `/v1/portal/${customer_id}`;
   yield await called(api, "GET /v1/portal/:customerId", portal);
   yield await called(api, "GET /v1/portal/:customerId", `${portal}?refresh=1`);
-  const page = `/portal/${customer_id}?refresh=1`;
-  yield await called(api, "GET /portal/:customerId", page);
   const cached = `/v1/portal-cache/${customer_id}`;
   yield await called(api, "DELETE /v1/portal-cache/:customerId", cached);
   yield await called(api, "DELETE /v1/portal-cache", "/v1/portal-cache");

@@ -47,6 +47,7 @@ async function* ledger(api: Client, customer_id: string) {
   yield await called(api, "GET /v1/grants/:id", ofGrant);
   const customer = `/v1/customers/${customer_id}`;
   yield await called(api, "GET /v1/customers/:id/ledger", `${customer}/ledger?currency=USD`);
+  yield await called(api, "GET /v1/customers/:id/credits", `${customer}/credits`);
   yield await called(api, "GET /v1/customers/:id/wallets", `${customer}/wallets`);
   const wallet = "PUT /v1/customers/:id/wallets/:currency";
   yield await called(api, wallet, `${customer}/wallets/USD`, { low_balance_cents: 1 });
