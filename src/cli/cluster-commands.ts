@@ -61,7 +61,7 @@ const DISTRIBUTE_WORDS = `
 DATABASE_URL names the coordinator, whose workers were added with citus_add_node. Stop every
 process of dues first: tables are locked while they are copied, and this refuses while one serves.
 All happens in one transaction: a run that fails or is killed leaves everything as it was. Run it
-again at any time; it does what is missing, and says so when nothing is.
+again whenever nothing serves; it does what is missing, and says so when nothing is.
 
 The number of shards is the most nodes that the cluster can grow to, and stays. Plan 2 to 4 for
 each: statements over all projects take longer with each (8: 3.5 ms, 32: 8.9 ms).`;
