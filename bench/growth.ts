@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { readConfig } from "../src/config.ts";
-import { readSecretKey } from "../src/key-file.ts";
+import { readSecretKeys } from "../src/key-file.ts";
 import { testContext } from "../src/main.ts";
 import { sql } from "../src/store/sql.ts";
 import { startWorkers } from "../src/workers/start.ts";
@@ -195,7 +195,7 @@ async function delivering({ stage, sink }: Site): Promise<number> {
   const settings = { LOG_LEVEL: "error", WEBHOOK_ALLOW_PRIVATE: "1", DUES_DATA: stage.folder };
   const config = readConfig(settings);
   const clock = { now: () => new Date() };
-  const context = testContext({ config, db, clock, secret_key: readSecretKey(config) });
+  const context = testContext({ config, db, clock, secret_key: readSecretKeys(config)[0] });
   const rounds: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
     const before = await received(sink);

@@ -16,12 +16,12 @@ import {
   swapData,
 } from "./embedded/former.ts";
 import { reachFormer } from "./embedded/start.ts";
-import { readSecretKey, writeSecretKey } from "./key-file.ts";
+import { readSecretKeys, writeSecretKey } from "./key-file.ts";
 import { openStore, StartError, type Store } from "./main.ts";
 import { type OnBackupProgress, type TakenBackup, takeBackup } from "./store/backup.ts";
 import { type BackupHeader, verifyBackup } from "./store/backup-format.ts";
 import type { Connection } from "./store/db.ts";
-import { secretCheck } from "./store/installation.ts";
+import { keyOf } from "./store/installation.ts";
 import type { InvoiceCounter, NextInvoice } from "./store/invoice-counters.ts";
 import { loadBackup, type Restored } from "./store/restore.ts";
 import { endHold, readWaiting, type Waiting } from "./store/resume.ts";
@@ -85,7 +85,7 @@ async function backupOptions(
       "There is no key to put into it: set SECRET_KEY, or leave --with-key out.",
     );
   }
-  return { now, onProgress, secret_key: readSecretKey(config) };
+  return { now, onProgress, secret_keys: readSecretKeys(config) };
 }
 
 async function checkFree({ file, force }: BackupFlags): Promise<void> {
@@ -188,13 +188,12 @@ async function checkKey(config: Config, file: string, header: BackupHeader): Pro
   if (header.secret_check === null) return;
   const kept = await hasKey(config);
   if (!kept && header.secret_key !== undefined) return;
-  const isTheirs =
-    kept && secretCheck(readSecretKey(config)).toString("hex") === header.secret_check;
-  if (isTheirs) return;
+  const check = Buffer.from(header.secret_check, "hex");
+  if (kept && keyOf(check, readSecretKeys(config)) !== undefined) return;
   throw new StartError(
     `${file} belongs to a key that ${kept ? "is another than the one here" : "is not here"}. Set ` +
-      "SECRET_KEY as it was set where the backup was made, or put the file secret.key of its " +
-      `DUES_DATA into ${config.data_folder}. Nothing was changed.`,
+      "SECRET_KEY as it was set where the backup was made, or to the contents of the file " +
+      `secret.key of its DUES_DATA, or put that file into ${config.data_folder}. Nothing was changed.`,
   );
 }
 
@@ -203,7 +202,7 @@ function keepKey(config: Config, { secret_key }: BackupHeader): void {
   writeSecretKey(config, Buffer.from(secret_key, "hex"));
 }
 
-/** Whether the key is here already: `readSecretKey` would make one. */
+/** Whether the key is here already: `readSecretKeys` would make one. */
 async function hasKey({ secret_key, data_folder }: Config): Promise<boolean> {
   return secret_key !== undefined || (await exists(join(data_folder, "secret.key")));
 }

@@ -59,7 +59,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     name: "SECRET_KEY",
     fallback: "(key file in DUES_DATA)",
-    says: "At least 32 characters. Signs cursors and encrypts webhook secrets; all processes on one database need the same.",
+    says: "At least 32 characters, or the contents of a key file. Signs cursors and encrypts webhook secrets; all processes on one database need the same.",
   },
   {
     name: "KEY_CREATION",

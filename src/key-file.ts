@@ -10,11 +10,30 @@ export function secretKeyFile({ data_folder }: Pick<Config, "data_folder">): str
   return join(data_folder, "secret.key");
 }
 
-/** Makes the file if there is neither. */
-export function readSecretKey(config: Config): Buffer {
-  if (config.secret_key !== undefined) {
-    return createHash("sha256").update(config.secret_key).digest();
-  }
+/** The ways to read the key, mostly one. */
+export type KeyReadings = readonly [Buffer, ...Buffer[]];
+
+const FILE_CONTENTS = /^[0-9a-f]{64}$/;
+
+/** Whether a text is what a key file holds. */
+export function isKeyFileText(text: string): boolean {
+  return FILE_CONTENTS.test(text);
+}
+
+/**
+ * The key. A SECRET_KEY that looks like the contents of a key file can be read in two ways: as
+ * those contents, so that an embedded database can be moved, and hashed as any other, which is how
+ * versions before took it. The database knows which of them is its own; a new one gets the first.
+ * Makes the file if there is neither.
+ */
+export function readSecretKeys(config: Config): KeyReadings {
+  const { secret_key } = config;
+  if (secret_key === undefined) return [readKeyFile(config)];
+  const hashed = createHash("sha256").update(secret_key).digest();
+  return isKeyFileText(secret_key) ? [Buffer.from(secret_key, "hex"), hashed] : [hashed];
+}
+
+function readKeyFile(config: Config): Buffer {
   const file = secretKeyFile(config);
   try {
     return Buffer.from(readFileSync(file, "utf8").trim(), "hex");

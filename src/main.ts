@@ -15,7 +15,7 @@ import type { Readiness } from "./http/readiness.ts";
 import { healthRoutes } from "./http/routes/system.ts";
 import { buildServer, type HttpServer } from "./http/server.ts";
 import { routeTable } from "./http/table.ts";
-import { readSecretKey } from "./key-file.ts";
+import { type KeyReadings, readSecretKeys } from "./key-file.ts";
 import { makeLog } from "./log.ts";
 import { createToken } from "./operations/create-token.ts";
 import { renewOrganizationId } from "./operations/renew-organization-id.ts";
@@ -27,7 +27,7 @@ import { type ClusterStatus, readStatus } from "./store/cluster-status.ts";
 import { API_CONNECTION_NAME } from "./store/connection-names.ts";
 import { type Connection, type Db, type PointReads, Pool } from "./store/db.ts";
 import type { TableProgress } from "./store/distribution.ts";
-import { belongsTo, heldSince, lockSetup } from "./store/installation.ts";
+import { heldSince, lockSetup, ownKey } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
 import { ClusterPlacement, isSpread, ONE_NODE, type Placement } from "./store/placement.ts";
@@ -110,7 +110,7 @@ export async function examineInstallation(
     schema_version: await schemaVersion(),
     node_version: process.versions.node,
     now: () => systemClock.now(),
-    readKey: () => readSecretKey(config),
+    readKeys: () => readSecretKeys(config),
     open: () => openStore(config, { hold: false, verb: "doctor", say, onLost: say }),
   });
 }
@@ -152,8 +152,9 @@ export function requestPool(connection: Connection, config: Config): Pool {
   return new Pool(connection, options);
 }
 
-export async function checkSecretKey(db: Db, secret_key: Buffer, now: Date): Promise<void> {
-  if (await belongsTo(db, secret_key, now)) return;
+export async function checkSecretKey(db: Db, keys: KeyReadings, now: Date): Promise<Buffer> {
+  const own = await ownKey(db, keys, now);
+  if (own !== undefined) return own;
   throw new StartError(
     "This database was set up with another SECRET_KEY. Set the key it was set up with: " +
       "webhook secrets cannot be read without it.",
@@ -234,8 +235,7 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     await migrateStore(store, say);
     const pool = requestPool(store.connection, given);
     undo.push(() => pool.end());
-    const secret_key = readSecretKey(given);
-    await checkSecretKey(pool, secret_key, systemClock.now());
+    const secret_key = await checkSecretKey(pool, readSecretKeys(given), systemClock.now());
     const readiness = {
       draining: false,
       schema_version: await schemaVersion(),

@@ -101,11 +101,11 @@ Example:
         }
       }
       const { checkSecretKey, initTenant, requestPool } = await service();
-      const { readSecretKey } = await import("../key-file.ts");
+      const { readSecretKeys } = await import("../key-file.ts");
       const profile = await withStore(io, "init", async (config, store) => {
         const pool = requestPool(store.connection, config);
         try {
-          await checkSecretKey(pool, readSecretKey(config), systemClock.now());
+          await checkSecretKey(pool, readSecretKeys(config), systemClock.now());
           const mode = options.sandbox ? "sandbox" : "live";
           return await initTenant(pool, options, mode, config.base_url, systemClock.now());
         } finally {

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 import { type DatabaseReadings, readDatabase } from "../store/checks.ts";
 import { reasonOf } from "../store/connect.ts";
 import type { Connection } from "../store/db.ts";
-import { secretCheck } from "../store/installation.ts";
+import { keyOf } from "../store/installation.ts";
 import * as database from "./database-checks.ts";
 import { type Finding, fail, judged, ok, skipped, type Verdict } from "./finding.ts";
 import * as settings from "./settings-checks.ts";
@@ -22,7 +22,7 @@ export type Surroundings = {
   /** From when on a transaction is called long: 5 minutes. */
   readonly long_transaction_s?: number;
   /** The key of this process; asked for only when there is one. */
-  readKey(): Buffer;
+  readKeys(): readonly Buffer[];
   /** Opens the database as other commands do; the embedded one may be running or not. */
   open(): Promise<{ readonly connection: Connection; stop(): Promise<void> }>;
 };
@@ -115,7 +115,7 @@ function secretKey(
   const found = settings.checkKeyFile(given.config);
   if (found.status === "fail" || "why" in readings || "why" in readings.secret_check) return found;
   const kept = readings.secret_check.value;
-  if (!Buffer.isBuffer(kept) || kept.equals(secretCheck(given.readKey()))) return found;
+  if (!Buffer.isBuffer(kept) || keyOf(kept, given.readKeys()) !== undefined) return found;
   return fail(
     "the database was set up with another key",
     "Set the SECRET_KEY (or put back the key file) that it was set up with: a start with this " +

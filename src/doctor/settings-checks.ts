@@ -4,7 +4,7 @@
 import { readFileSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
-import { secretKeyFile } from "../key-file.ts";
+import { isKeyFileText, secretKeyFile } from "../key-file.ts";
 import type { Reading } from "../store/checks.ts";
 import { fail, gigabytes, judged, ok, skipped, type Verdict, warn } from "./finding.ts";
 
@@ -58,7 +58,7 @@ export function checkKeyFile(config: Config): Verdict {
   }
   try {
     const text = readFileSync(file, "utf8").trim();
-    if (!/^[0-9a-f]{64}$/.test(text)) {
+    if (!isKeyFileText(text)) {
       return fail(`${file} does not hold a key`, "Restore it from your backup.");
     }
   } catch (error) {

@@ -8,13 +8,13 @@ import { placeOf } from "./cluster-nodes.ts";
 import { connect } from "./connect.ts";
 import { copyOut } from "./copy.ts";
 import type { Connection } from "./db.ts";
-import { secretCheck } from "./installation.ts";
+import { keyOf } from "./installation.ts";
 import { listApplied } from "./migrate.ts";
 
 export type BackupOptions = {
   readonly now: Date;
-  /** Put into the file as well, where that was asked for. */
-  readonly secret_key?: Buffer | undefined;
+  /** Readings of the key: the database's own is put into the file, where that was asked for. */
+  readonly secret_keys?: readonly Buffer[] | undefined;
   readonly onProgress: OnBackupProgress;
 };
 
@@ -101,7 +101,7 @@ async function copyTables(
   return { schema, tables: counts, sha256: await writer.end() };
 }
 
-async function readHeader(client: pg.ClientBase, { now, secret_key }: BackupOptions) {
+async function readHeader(client: pg.ClientBase, { now, secret_keys }: BackupOptions) {
   const { rows: found } = await client.query("select to_regclass('schema_migrations') as found");
   if (found[0]?.found === null) {
     throw new BackupError("This database has no tables of dues: there is nothing to back up.");
@@ -112,7 +112,8 @@ async function readHeader(client: pg.ClientBase, { now, secret_key }: BackupOpti
     "select secret_check from installation",
   );
   const check = checks[0]?.secret_check;
-  if (secret_key && check && !secretCheck(secret_key).equals(check)) {
+  const secret_key = check === undefined ? secret_keys?.[0] : keyOf(check, secret_keys ?? []);
+  if (secret_keys !== undefined && secret_key === undefined) {
     throw new BackupError("The key here is not the one of this database: set SECRET_KEY to that.");
   }
   return headerOf({

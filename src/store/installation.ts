@@ -11,14 +11,24 @@ export function secretCheck(secret_key: Buffer): Buffer {
   return createHmac("sha256", secret_key).update("dues secret check").digest();
 }
 
+/** Which of several readings of a key the check was made with. */
+export function keyOf(check: Buffer, secret_keys: readonly Buffer[]): Buffer | undefined {
+  return secret_keys.find((each) => secretCheck(each).equals(check));
+}
+
 /**
- * False when the database was set up with another key: its secrets could not be read. Written by
- * the first process alone: each node has a copy, and a write needs all of them to be there.
+ * The reading of the key that is the database's; an empty one takes the first. Undefined when it
+ * was set up with another key: its secrets could not be read. Written by the first process alone:
+ * each node of a cluster has a copy, and a write needs all of them to be there.
  */
-export async function belongsTo(db: Db, secret_key: Buffer, now: Date): Promise<boolean> {
-  const check = secretCheck(secret_key);
+export async function ownKey(
+  db: Db,
+  secret_keys: readonly [Buffer, ...Buffer[]],
+  now: Date,
+): Promise<Buffer | undefined> {
+  const check = secretCheck(secret_keys[0]);
   const kept = (await readCheck(db)) ?? (await db.tx((tx) => keepCheck(tx, check, now)));
-  return kept.equals(check);
+  return keyOf(kept, secret_keys);
 }
 
 async function readCheck(db: Queryable): Promise<Buffer | undefined> {

@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { InvalidArgumentError } from "commander";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { nextCreditNote, nextInvoice } from "../../src/cli/backup-commands.ts";
-import { readSecretKey } from "../../src/key-file.ts";
+import { readSecretKeys } from "../../src/key-file.ts";
 import { checkSecretKey } from "../../src/main.ts";
 import { testConfig } from "../support/app.ts";
 import { contentsOf } from "../support/contents.ts";
@@ -23,7 +23,7 @@ let target: Awaited<ReturnType<typeof emptyDatabase>>;
 beforeAll(async () => {
   shell = await startShell({ at: "2026-01-10T00:00:00Z", env: { SECRET_KEY } });
   const { app } = shell;
-  await checkSecretKey(app.context.db, app.context.secret_key, new Date());
+  await checkSecretKey(app.context.db, [app.context.secret_key], new Date());
   const price = { interval: "monthly", amount_cents: 100, amount_currency: "USD" };
   const { plan } = await app.post("/v1/plans", { code: "p", name: "P", ...price });
   const { customer } = await app.post("/v1/customers", { external_id: "c", name: "C" });
@@ -88,7 +88,7 @@ describe("backup", () => {
 
   test("has no key in it unless that is asked for", async () => {
     useSource();
-    const key = readSecretKey(testConfig({ SECRET_KEY })).toString("hex");
+    const key = readSecretKeys(testConfig({ SECRET_KEY }))[0].toString("hex");
     expect(gunzipSync(readFileSync(file)).toString()).not.toContain(key);
     const path = join(shell.folder, "with-key.gz");
     await shell.run(["backup", path, "--with-key"]);
@@ -157,8 +157,17 @@ describe("restore", () => {
     expect((await shell.run(["restore", path])).code).toBe(0);
     const kept = join(folder, "secret.key");
     expect(statSync(kept).mode & 0o777).toBe(0o600);
-    const key = readSecretKey(testConfig({ SECRET_KEY })).toString("hex");
+    const key = readSecretKeys(testConfig({ SECRET_KEY }))[0].toString("hex");
     expect(readFileSync(kept, "utf8").trim()).toBe(key);
+  });
+
+  test("takes the contents of the source's key file as SECRET_KEY, and hands that key on", async () => {
+    const key = readSecretKeys(testConfig({ SECRET_KEY }))[0].toString("hex");
+    use(databaseUrl(target.connection), key);
+    expect((await shell.run(["restore", file])).code).toBe(0);
+    const path = join(shell.folder, "moved.gz");
+    expect((await shell.run(["backup", path, "--with-key"])).code).toBe(0);
+    expect(gunzipSync(readFileSync(path)).toString()).toContain(`"secret_key":"${key}"`);
   });
 
   test("of a damaged file changes nothing", async () => {

@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { expect } from "vitest";
 import { growBooks } from "../../bench/books.ts";
 import { furnish, type Stage } from "../../bench/stage.ts";
-import { readSecretKey } from "../../src/key-file.ts";
+import { readSecretKeys } from "../../src/key-file.ts";
 import { checkSecretKey } from "../../src/main.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
@@ -95,7 +95,7 @@ class World {
   }
 
   async fill(size: Size): Promise<void> {
-    const key = readSecretKey(testConfig({ SECRET_KEY }));
+    const key = readSecretKeys(testConfig({ SECRET_KEY }));
     await checkSecretKey(this.#stage.db, key, NOW);
     await growBooks(this.#stage, { ...size, start: START, now: NOW, days: DAYS });
   }

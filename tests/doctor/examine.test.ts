@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { examine, type Surroundings } from "../../src/doctor/examine.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
-import { readSecretKey } from "../../src/key-file.ts";
+import { readSecretKeys } from "../../src/key-file.ts";
 import { checkSecretKey, examineInstallation } from "../../src/main.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
 import { sql } from "../../src/store/sql.ts";
@@ -24,13 +24,13 @@ beforeAll(async () => {
   app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: "1" } });
   const { connection } = app;
   const config = readConfig({ DATABASE_URL: databaseUrl(connection), SECRET_KEY, BASE_URL: "" });
-  await checkSecretKey(app.context.db, readSecretKey(config), new Date());
+  await checkSecretKey(app.context.db, readSecretKeys(config), new Date());
   given = {
     config,
     schema_version: await schemaVersion(),
     node_version: process.versions.node,
     now: () => new Date(),
-    readKey: () => readSecretKey(config),
+    readKeys: () => readSecretKeys(config),
     open: async () => ({ connection, stop: async () => {} }),
   };
 });
@@ -75,7 +75,7 @@ test("a schema of another version", async () => {
 
 test("another key than the database was set up with", async () => {
   expect((await find("secret_key")).status).toBe("ok");
-  const other = await find("secret_key", { readKey: () => Buffer.alloc(32) });
+  const other = await find("secret_key", { readKeys: () => [Buffer.alloc(32)] });
   expect(other).toMatchObject({ status: "fail", seen: expect.stringContaining("another key") });
 });
 

@@ -3,7 +3,7 @@
 
 import { afterAll, expect, test } from "vitest";
 import type { Db } from "../../src/store/db.ts";
-import { belongsTo } from "../../src/store/installation.ts";
+import { ownKey } from "../../src/store/installation.ts";
 import { startApp } from "../support/app.ts";
 
 const app = await startApp();
@@ -14,11 +14,11 @@ const KEY = Buffer.alloc(32, 1);
 
 test("the first start keeps the key, later ones only read it", async () => {
   const { db } = app.context;
-  expect(await belongsTo(db, KEY, NOW)).toBe(true);
+  expect(await ownKey(db, [KEY], NOW)).toEqual(KEY);
   const reader = {
     maybeOne: (query: Parameters<Db["maybeOne"]>[0]) => db.maybeOne(query),
     tx: () => Promise.reject(new Error("A node is away.")),
   } as unknown as Db;
-  expect(await belongsTo(reader, KEY, NOW)).toBe(true);
-  expect(await belongsTo(reader, Buffer.alloc(32, 2), NOW)).toBe(false);
+  expect(await ownKey(reader, [KEY], NOW)).toEqual(KEY);
+  expect(await ownKey(reader, [Buffer.alloc(32, 2)], NOW)).toBeUndefined();
 });

@@ -28,7 +28,7 @@ let file: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dues-restore-"));
   app = await startApp();
-  await checkSecretKey(app.context.db, app.context.secret_key, NOW);
+  await checkSecretKey(app.context.db, [app.context.secret_key], NOW);
   await makeWorld(app);
   file = join(folder, "world.gz");
   await takeBackup(app.connection, createWriteStream(file), { now: NOW, onProgress: nobody });

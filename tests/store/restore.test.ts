@@ -36,7 +36,7 @@ let target: Awaited<ReturnType<typeof emptyDatabase>>;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dues-restore-"));
   app = await startApp();
-  await checkSecretKey(app.context.db, app.context.secret_key, NOW);
+  await checkSecretKey(app.context.db, [app.context.secret_key], NOW);
   await makeWorld(app);
   file = await backUp(app.connection, "world.gz");
   const heads = await onClient(app.connection, async (client) => (await client.query(HEADS)).rows);

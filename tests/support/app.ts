@@ -6,7 +6,7 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import type { Context } from "../../src/context.ts";
 import type { HttpServer } from "../../src/http/server.ts";
-import { readSecretKey } from "../../src/key-file.ts";
+import { readSecretKeys } from "../../src/key-file.ts";
 import { httpServer, initTenant, type Profile, testContext } from "../../src/main.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
@@ -136,7 +136,7 @@ export async function startApp(options: Options = {}): Promise<App> {
     lock_timeout_ms: 5_000,
     application_name: "dues test",
   });
-  const secret_key = config.secret_key === undefined ? randomBytes(32) : readSecretKey(config);
+  const secret_key = config.secret_key === undefined ? randomBytes(32) : readSecretKeys(config)[0];
   const point = new Pipeline(connection, {
     max: 2,
     statement_timeout_ms: 20_000,

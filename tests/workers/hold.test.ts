@@ -19,7 +19,7 @@ let customer: Json;
 
 beforeEach(async () => {
   app = await startApp({ at: AT, env: { WEBHOOK_ALLOW_PRIVATE: "1" } });
-  await checkSecretKey(app.context.db, app.context.secret_key, new Date(AT));
+  await checkSecretKey(app.context.db, [app.context.secret_key], new Date(AT));
   receiver = await Receiver.start();
   const hook = { url: `http://127.0.0.1:${receiver.port}/`, events: ["invoice.created"] };
   await app.post("/v1/webhooks", hook);
