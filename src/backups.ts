@@ -53,6 +53,7 @@ export async function backUp(
   reporter: Reporter,
   now: Date,
 ): Promise<WrittenBackup> {
+  await checkFolder(flags);
   await checkFree(flags);
   return withStore(config, "backup", reporter, ({ connection }) =>
     writeBackup(config, connection, flags, reporter, now),
@@ -86,6 +87,18 @@ async function backupOptions(
     );
   }
   return { now, onProgress, secret_keys: readSecretKeys(config) };
+}
+
+/** Found out before the database is opened, and told without the name the file has meanwhile. */
+async function checkFolder({ file }: BackupFlags): Promise<void> {
+  const folder = dirname(resolve(file));
+  const found = await stat(folder).catch(() => undefined);
+  if (found?.isDirectory()) return;
+  throw new StartError(
+    found === undefined
+      ? `The folder ${folder} does not exist. Make it, or name another file.`
+      : `${folder} is no folder. Name another file.`,
+  );
 }
 
 async function checkFree({ file, force }: BackupFlags): Promise<void> {

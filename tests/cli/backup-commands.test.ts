@@ -79,6 +79,19 @@ describe("backup", () => {
     expect(readFileSync(path, "utf8")).not.toBe("mine");
   });
 
+  test("into a folder that does not exist says so, and makes none", async () => {
+    useSource();
+    const folder = join(shell.folder, "nope");
+    const { code, out, err } = await shell.run(["backup", join(folder, "a.gz")]);
+    expect([code, out, existsSync(folder)]).toEqual([1, "", false]);
+    expect(err).toBe(`dues: The folder ${folder} does not exist. Make it, or name another file.\n`);
+    const inFile = await shell.run(["backup", join(file, "a.gz")]);
+    expect([inFile.code, inFile.err]).toEqual([
+      1,
+      `dues: ${file} is no folder. Name another file.\n`,
+    ]);
+  });
+
   test("leaves no file when it fails", async () => {
     const path = join(shell.folder, "none.gz");
     const { code, err } = await shell.run(["backup", path]);
