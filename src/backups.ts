@@ -22,11 +22,26 @@ import { type OnBackupProgress, type TakenBackup, takeBackup } from "./store/bac
 import { type BackupHeader, verifyBackup } from "./store/backup-format.ts";
 import type { Connection } from "./store/db.ts";
 import { keyOf } from "./store/installation.ts";
-import type { InvoiceCounter, NextInvoice } from "./store/invoice-counters.ts";
+import type {
+  Counters,
+  InvoiceCounter,
+  NextInvoice,
+  PassedCounter,
+} from "./store/invoice-counters.ts";
 import { loadBackup, type Restored } from "./store/restore.ts";
-import { endHold, readWaiting, type Waiting } from "./store/resume.ts";
+import { endHold, type Resumed, readWaiting, type Waiting } from "./store/resume.ts";
 
-export type { BackupHeader, InvoiceCounter, NextInvoice, Restored, TakenBackup, Waiting };
+export type {
+  BackupHeader,
+  Counters,
+  InvoiceCounter,
+  NextInvoice,
+  PassedCounter,
+  Restored,
+  Resumed,
+  TakenBackup,
+  Waiting,
+};
 
 /** Words for the operator, and the part of the work that is done, from 0 to 1. */
 export type Reporter = {
@@ -160,11 +175,11 @@ export type RestoreFlags = {
   readonly next_invoices: readonly NextInvoice[];
 };
 
-export type RestoredBackup = Restored & {
-  readonly created_at: string;
-  readonly server_version: string;
-  readonly counters: readonly InvoiceCounter[];
-};
+export type RestoredBackup = Restored &
+  Counters & {
+    readonly created_at: string;
+    readonly server_version: string;
+  };
 
 /** Checks the file and the key, then loads it into the configured database, which must be empty. */
 export async function restoreBackup(
@@ -181,8 +196,8 @@ export async function restoreBackup(
     const restored = await loadBackup(connection, file, { ...options, onProgress });
     keepKey(config, header);
     const { created_at, server_version } = header;
-    const { counters } = await readWaiting(connection, now);
-    return { ...restored, created_at, server_version, counters };
+    const { counters, credit_note_counters } = await readWaiting(connection, now);
+    return { ...restored, created_at, server_version, counters, credit_note_counters };
   });
 }
 
@@ -225,12 +240,12 @@ export function readHold(config: Config, reporter: Reporter, now: Date): Promise
   return withStore(config, "resume", reporter, ({ connection }) => readWaiting(connection, now));
 }
 
-/** Ends the hold. Returns the counters as they then are. */
+/** Ends the hold. */
 export function resume(
   config: Config,
   next_invoices: readonly NextInvoice[],
   reporter: Reporter,
-): Promise<InvoiceCounter[]> {
+): Promise<Resumed> {
   return withStore(config, "resume", reporter, ({ connection }) =>
     endHold(connection, next_invoices),
   );

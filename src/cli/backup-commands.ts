@@ -3,8 +3,10 @@
 
 import { type Command, InvalidArgumentError } from "commander";
 import type {
+  Counters,
   InvoiceCounter,
   NextInvoice,
+  PassedCounter,
   Reporter,
   RestoredBackup,
   UpgradedData,
@@ -161,7 +163,8 @@ function restoredText({ tables, left_out, applied, created_at, ...rest }: Restor
     `Restored ${plural(rows, "row")} of ${plural(tables.length, "table")}, as of ${created_at}.\n`,
     ...left_out.map((name) => `Left out: ${clean(name)}, which is no table of dues.\n`),
     ...applied.map((name) => `applied ${name}\n`),
-    countersText(rest.counters),
+    countersText(rest),
+    passedText(rest.passed),
     wrapped(
       "The service is held: it answers calls, and closes no period, issues no invoice and sends " +
         "no message. Look at what is about to happen and let it go on: dues resume",
@@ -169,17 +172,44 @@ function restoredText({ tables, left_out, applied, created_at, ...rest }: Restor
   ].join("");
 }
 
-const COUNTER_COLUMNS: readonly Column<InvoiceCounter>[] = [
-  { title: "PROJECT", of: ({ project }) => project },
-  { title: "NEXT INVOICE", of: ({ year, last }) => invoiceNumber(year, last + 1) },
-];
+type Series = NextInvoice["series"];
 
-function invoiceNumber(year: number, number: number): string {
-  return `INV-${year}-${String(number).padStart(4, "0")}`;
+const SERIES_WORDS: Readonly<Record<Series, { readonly one: string; readonly prefix: string }>> = {
+  invoices: { one: "invoice", prefix: "INV" },
+  "credit notes": { one: "credit note", prefix: "CN" },
+};
+
+function numberOf(series: Series, { year, last }: InvoiceCounter): string {
+  return `${SERIES_WORDS[series].prefix}-${year}-${String(last + 1).padStart(4, "0")}`;
 }
 
-function countersText(counters: readonly InvoiceCounter[]): string {
-  return counters.length === 0 ? "" : `\n${plainTable(COUNTER_COLUMNS, counters)}\n`;
+function countersText({ counters, credit_note_counters }: Counters): string {
+  return seriesText("invoices", counters) + seriesText("credit notes", credit_note_counters);
+}
+
+function seriesText(series: Series, counters: readonly InvoiceCounter[]): string {
+  if (counters.length === 0) return "";
+  const columns: readonly Column<InvoiceCounter>[] = [
+    { title: "PROJECT", of: ({ project }) => project },
+    {
+      title: `NEXT ${SERIES_WORDS[series].one.toUpperCase()}`,
+      of: (counter) => numberOf(series, counter),
+    },
+  ];
+  return `\n${plainTable(columns, counters)}\n`;
+}
+
+/** Who asks for a number that is given out already may have looked at the wrong project or year. */
+function passedText(passed: readonly PassedCounter[]): string {
+  const lines = passed.map((counter) => {
+    const { series, project, year, next } = counter;
+    const flag = `--next-${SERIES_WORDS[series].one.replace(" ", "-")} ${year}:${next}`;
+    return wrapped(
+      `${flag} changed nothing in ${clean(project)}: the next ${SERIES_WORDS[series].one} is ` +
+        `${numberOf(series, counter)} already, and numbers only go up.`,
+    );
+  });
+  return lines.length === 0 ? "" : `${lines.join("")}\n`;
 }
 
 function resumeCommand(io: Io): Command {
@@ -204,21 +234,21 @@ function resumeCommand(io: Io): Command {
       }
       if (!flags.json) io.out(waitingText(waiting));
       if (!flags.yes) await confirm(io);
-      const counters = await resume(config, nextOf(flags), bar);
-      if (flags.json) printJson(io, { ...waiting, counters, resumed: true });
-      else io.out(`${countersText(counters)}Resumed.\n`);
+      const done = await resume(config, nextOf(flags), bar);
+      if (flags.json) printJson(io, { ...waiting, ...done, resumed: true });
+      else io.out(`${countersText(done)}${passedText(done.passed)}Resumed.\n`);
     });
 }
 
 type ResumeFlags = NextFlags & { yes?: boolean; json?: boolean };
 
-function waitingText({ held_since, periods, messages, invoices, counters }: Waiting): string {
+function waitingText({ held_since, periods, messages, invoices, ...rest }: Waiting): string {
   return [
     `Held since ${held_since?.toISOString()}. When it goes on:\n`,
     `  ${plural(periods, "period")} that ended will be closed and invoiced\n`,
     `  ${plural(messages, "webhook message")} will be sent\n`,
     `  ${plural(invoices, "unpaid invoice")} will be marked overdue or reminded of\n`,
-    countersText(counters),
+    countersText(rest),
     wrapped(
       "What happened between the backup and its restore is not here. If invoices were issued " +
         "then, name the next free number: --next-invoice 2026:1234",

@@ -20,6 +20,15 @@ export type InvoiceCounter = {
   readonly last: number;
 };
 
+/** What is shown of both series. */
+export type Counters = {
+  readonly counters: readonly InvoiceCounter[];
+  readonly credit_note_counters: readonly InvoiceCounter[];
+};
+
+/** A counter that had passed the number which was asked for, and stayed as it was. */
+export type PassedCounter = InvoiceCounter & Pick<NextInvoice, "series" | "next">;
+
 type Project = { readonly id: string; readonly slug: string; readonly path: string };
 
 const COUNTERS = { invoices: "invoice_counters", "credit notes": "credit_note_counters" } as const;
@@ -29,29 +38,46 @@ function raise(series: NextInvoice["series"]): string {
   return `
   insert into ${COUNTERS[series]} as c (project_id, year, last)
   values ($1, $2, $3)
-  on conflict (project_id, year) do update set last = greatest(c.last, excluded.last)`;
+  on conflict (project_id, year) do update set last = greatest(c.last, excluded.last)
+  returning last`;
 }
 
-/** Inside the caller's transaction. */
+/** Inside the caller's transaction. Returns those that were higher already. */
 export async function raiseCounters(
   client: pg.ClientBase,
   wanted: readonly NextInvoice[],
-): Promise<void> {
-  if (wanted.length === 0) return;
+): Promise<PassedCounter[]> {
+  if (wanted.length === 0) return [];
+  const passed: PassedCounter[] = [];
   const projects = await listProjects(client);
   for (const { project, year, next, series } of wanted) {
     // Nobody knows which of them went on: a gap does less harm than a number given out twice.
     const meant = project === undefined ? projects : [find(projects, project)];
-    for (const { id } of meant) {
-      await client.query(raise(series), [id, year, next - 1]);
+    for (const { id, path } of meant) {
+      const values = [id, year, next - 1];
+      const { rows } = await client.query<{ last: number }>(raise(series), values);
+      const last = rows[0]?.last ?? 0;
+      if (last >= next) passed.push({ project: path, year, last, series, next });
     }
   }
+  return passed;
 }
 
-export async function listCounters(client: pg.ClientBase): Promise<InvoiceCounter[]> {
+export async function listCounters(client: pg.ClientBase): Promise<Counters> {
   const paths = new Map((await listProjects(client)).map(({ id, path }) => [id, path]));
+  return {
+    counters: await listSeries(client, "invoices", paths),
+    credit_note_counters: await listSeries(client, "credit notes", paths),
+  };
+}
+
+async function listSeries(
+  client: pg.ClientBase,
+  series: NextInvoice["series"],
+  paths: ReadonlyMap<string, string>,
+): Promise<InvoiceCounter[]> {
   const { rows } = await client.query<{ project_id: string; year: number; last: number }>(
-    "select project_id, year, last from invoice_counters order by year",
+    `select project_id, year, last from ${COUNTERS[series]} order by year`,
   );
   return rows
     .map(({ project_id, ...counter }) => ({ project: paths.get(project_id) ?? "", ...counter }))

@@ -10,7 +10,7 @@ import { connect } from "./connect.ts";
 import { copyIn } from "./copy.ts";
 import type { Connection } from "./db.ts";
 import { dropKeysAndTriggers, prepareTransaction } from "./distribution.ts";
-import { type NextInvoice, raiseCounters } from "./invoice-counters.ts";
+import { type NextInvoice, type PassedCounter, raiseCounters } from "./invoice-counters.ts";
 import {
   applyWithin,
   checkServer,
@@ -36,6 +36,8 @@ export type Restored = {
   readonly left_out: readonly string[];
   /** Migrations that are newer than the backup. */
   readonly applied: readonly string[];
+  /** Counters that were higher already than they should be raised to. */
+  readonly passed: readonly PassedCounter[];
 };
 
 export async function loadBackup(
@@ -77,8 +79,8 @@ async function loadWithin(
   const loaded = await loadTables(client, file, onProgress);
   for (const migration of newer) await applyWithin(client, migration);
   if (held_since !== null) await hold(client, held_since);
-  await raiseCounters(client, next_invoices);
-  return { ...loaded, applied: newer.map(({ name }) => name) };
+  const passed = await raiseCounters(client, next_invoices);
+  return { ...loaded, applied: newer.map(({ name }) => name), passed };
 }
 
 /** More entries than a project can have made between a backup and its restore. */

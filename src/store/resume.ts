@@ -6,9 +6,10 @@ import { connect } from "./connect.ts";
 import type { Connection } from "./db.ts";
 import { codeOf } from "./failures.ts";
 import {
-  type InvoiceCounter,
+  type Counters,
   listCounters,
   type NextInvoice,
+  type PassedCounter,
   raiseCounters,
 } from "./invoice-counters.ts";
 import { SchemaError } from "./migrate.ts";
@@ -17,7 +18,7 @@ import { DUE_AT, LIVE } from "./subscriptions.ts";
 /** A table, or a column of one, is not there. */
 const SCHEMA_MISSING = new Set(["42P01", "42703"]);
 
-export type Waiting = {
+export type Waiting = Counters & {
   /** Null when the database is not held. */
   readonly held_since: Date | null;
   /** Periods that have ended: each becomes an invoice. */
@@ -26,8 +27,10 @@ export type Waiting = {
   readonly messages: number;
   /** Unpaid invoices that are past their due date, or have a dunning step due. */
   readonly invoices: number;
-  readonly counters: readonly InvoiceCounter[];
 };
+
+/** The counters as they then are, and those that were not moved. */
+export type Resumed = Counters & { readonly passed: readonly PassedCounter[] };
 
 /** What the workers will do once the hold ends. */
 export function readWaiting(connection: Connection, now: Date): Promise<Waiting> {
@@ -40,22 +43,22 @@ export function readWaiting(connection: Connection, now: Date): Promise<Waiting>
       periods: await count(client, ENDED_PERIODS, now),
       messages: await count(client, WAITING_MESSAGES),
       invoices: await count(client, DUE_INVOICES, now),
-      counters: await listCounters(client),
+      ...(await listCounters(client)),
     };
   });
 }
 
-/** Moves counters forward and ends the hold, both or neither. Returns the counters. */
+/** Moves counters forward and ends the hold, both or neither. */
 export function endHold(
   connection: Connection,
   next_invoices: readonly NextInvoice[],
-): Promise<InvoiceCounter[]> {
+): Promise<Resumed> {
   return onClient(connection, async (client) => {
     await client.query("begin");
-    await raiseCounters(client, next_invoices);
+    const passed = await raiseCounters(client, next_invoices);
     await client.query("update installation set held_since = null");
     await client.query("commit");
-    return listCounters(client);
+    return { ...(await listCounters(client)), passed };
   });
 }
 

@@ -153,6 +153,21 @@ describe("restore", () => {
     });
   });
 
+  test("says which counters it did not move, and shows those of credit notes", async () => {
+    const told = ["--next-invoice", "2026:2", "--next-credit-note", "2026:50"];
+    const restored = (await shell.run(["restore", file, ...told])).out;
+    expect(restored).toMatch(/acme\/main\/test +INV-2026-0003/);
+    expect(restored).toMatch(/NEXT CREDIT NOTE\nacme\/main\/test +CN-2026-0050\n/);
+    const text = restored.replaceAll("\n", " ");
+    expect(text).toContain(
+      "--next-invoice 2026:2 changed nothing in acme/main/test: the next invoice is " +
+        "INV-2026-0003 already, and numbers only go up.",
+    );
+    const resumed = await shell.run(["resume", "--yes", "--next-credit-note", "2026:7"]);
+    expect(resumed.out).toMatch(/--next-credit-note 2026:7 changed nothing .*Resumed/s);
+    expect(text).not.toContain("--next-credit-note 2026:50 changed");
+  });
+
   test("with another key is refused before anything is changed", async () => {
     use(databaseUrl(target.connection), "another key than the one of the backup");
     const { code, err } = await shell.run(["restore", file]);
