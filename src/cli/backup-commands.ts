@@ -233,22 +233,37 @@ function resumeCommand(io: Io): Command {
         return;
       }
       if (!flags.json) io.out(waitingText(waiting));
-      if (!flags.yes) await confirm(io);
+      if (!flags.yes) await confirmResume(io, waiting, flags);
       const done = await resume(config, nextOf(flags), bar);
       if (flags.json) printJson(io, { ...waiting, ...done, resumed: true });
       else io.out(`${countersText(done)}${passedText(done.passed)}Resumed.\n`);
     });
 }
 
+const SET_ASIDE_WORDS = "stayed unbilled, set aside: dues doctor says why";
+
 type ResumeFlags = NextFlags & { yes?: boolean; json?: boolean };
 
-function waitingText({ held_since, periods, messages, invoices, ...rest }: Waiting): string {
+/** Standard output has one JSON document, whatever the answer; who is asked is shown the words. */
+async function confirmResume(io: Io, waiting: Waiting, { json }: ResumeFlags): Promise<void> {
+  if (json && io.interactive) io.err(waitingText(waiting));
+  try {
+    await confirm(io);
+  } catch (error) {
+    if (json) printJson(io, { ...waiting, resumed: false });
+    throw error;
+  }
+}
+
+function waitingText(waiting: Waiting): string {
+  const { held_since, periods, set_aside, messages, invoices } = waiting;
   return [
     `Held since ${held_since?.toISOString()}. When it goes on:\n`,
     `  ${plural(periods, "period")} that ended will be closed and invoiced\n`,
+    set_aside === 0 ? "" : `  ${plural(set_aside, "period")} that ended ${SET_ASIDE_WORDS}\n`,
     `  ${plural(messages, "webhook message")} will be sent\n`,
     `  ${plural(invoices, "unpaid invoice")} will be marked overdue or reminded of\n`,
-    countersText(rest),
+    countersText(waiting),
     wrapped(
       "What happened between the backup and its restore is not here. If invoices were issued " +
         "then, name the next free number: --next-invoice 2026:1234",

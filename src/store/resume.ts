@@ -23,6 +23,8 @@ export type Waiting = Counters & {
   readonly held_since: Date | null;
   /** Periods that have ended: each becomes an invoice. */
   readonly periods: number;
+  /** Ended ones of subscriptions that are set aside: unbilled until their reason is mended. */
+  readonly set_aside: number;
   /** Webhook messages that were not delivered when the backup was made, or were made since. */
   readonly messages: number;
   /** Unpaid invoices that are past their due date, or have a dunning step due. */
@@ -40,7 +42,8 @@ export function readWaiting(connection: Connection, now: Date): Promise<Waiting>
     );
     return {
       held_since: rows[0]?.held_since ?? null,
-      periods: await count(client, ENDED_PERIODS, now),
+      periods: await count(client, `${ENDED_PERIODS} and s.set_aside_reason is null`, now),
+      set_aside: await count(client, `${ENDED_PERIODS} and s.set_aside_reason is not null`, now),
       messages: await count(client, WAITING_MESSAGES),
       invoices: await count(client, DUE_INVOICES, now),
       ...(await listCounters(client)),

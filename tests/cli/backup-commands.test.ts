@@ -10,7 +10,7 @@ import { readSecretKeys } from "../../src/key-file.ts";
 import { checkSecretKey } from "../../src/main.ts";
 import { testConfig } from "../support/app.ts";
 import { contentsOf } from "../support/contents.ts";
-import { databaseUrl, emptyDatabase } from "../support/database.ts";
+import { databaseUrl, emptyDatabase, onClient } from "../support/database.ts";
 import { applyUpTo } from "../support/former-versions.ts";
 import { type Shell, startShell } from "./support.ts";
 
@@ -225,9 +225,28 @@ describe("resume", () => {
     const { code, err } = await shell.run(["resume"]);
     expect(code).toBe(1);
     expect(err).toContain("--yes");
+    const shown = await shell.run(["resume", "--json"]);
+    expect([shown.code, shown.err]).toEqual([1, err]);
+    expect(JSON.parse(shown.out)).toMatchObject({ resumed: false, periods: 0 });
+    const declined = await shell.run(["resume", "--json"], { answers: ["n"] });
+    expect(JSON.parse(declined.out)).toMatchObject({ resumed: false });
+    expect(declined.err).toContain("Held since");
     const told = await shell.run(["resume", "--yes", "--json"]);
     expect(JSON.parse(told.out)).toMatchObject({ resumed: true, periods: 0 });
   });
+});
+
+test("resume does not promise an invoice of a subscription that is set aside", async () => {
+  await shell.run(["restore", file]);
+  const change = (text: string) => onClient(target.connection, (client) => client.query(text));
+  await change("update projects set frozen_at = '2026-04-02T00:00:00Z'");
+  expect((await shell.run(["resume"])).out).toMatch(/ 1 period that ended will be closed/);
+  await change("update subscriptions set set_aside_reason = 'a bad quantity'");
+  const { out } = await shell.run(["resume"]);
+  expect(out).toContain("  0 periods that ended will be closed and invoiced\n");
+  expect(out).toContain("  1 period that ended stayed unbilled, set aside: dues doctor says why\n");
+  const told = await shell.run(["resume", "--json"]);
+  expect(JSON.parse(told.out)).toMatchObject({ periods: 0, set_aside: 1 });
 });
 
 test("resume of a database of an older version says what to do", async () => {
