@@ -135,6 +135,16 @@ test("two project headers are refused, whichever is the right one", async () => 
   }
 });
 
+test("a connection is closed after its answer, also when a proxy's header asks for it", async () => {
+  // It waits for the close, so it would not end on a connection that is kept open.
+  const text = await exchange(
+    "GET /healthz HTTP/1.1\r\nhost: x\r\nproxy-connection: close\r\n\r\n",
+  );
+  expect(text).toContain("200 OK");
+  expect(text.toLowerCase()).toContain("connection: close");
+  expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+});
+
 test("a slow client has at most 12 seconds for its headers and 32 for its body", () => {
   expect(limits.headers).toBeLessThanOrEqual(12_000);
   expect(limits.request).toBeLessThanOrEqual(32_000);
