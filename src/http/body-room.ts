@@ -1,12 +1,16 @@
 // Room for request bodies: bytes that are coming in, and large bodies that are being worked on.
 
-import { Bound } from "./bound.ts";
+import { Bound, overloaded } from "./bound.ts";
 
 const RECEIVED_MAX = 48 * 1024 * 1024;
 /** 7 MB take 65 ms to parse, and their 10,000 events hold about 50 MB until all are stored. */
 const LARGE_BYTES = 1024 * 1024;
 const LARGE_AT_WORK = 2;
 const LARGE_MAX = 6;
+/** Two of 10,000 events each may take 2.5 s, and no caller is to wait for over 5. */
+const LARGE_WAIT_MS = 2_000;
+const TOO_MANY_LARGE =
+  "Too many large bodies are being worked on. Try again in a moment, or send smaller ones.";
 
 export class BodyRoom {
   readonly #received = new Bound(
@@ -14,12 +18,9 @@ export class BodyRoom {
     RECEIVED_MAX,
     "Too much is being sent at once. Try again in a moment.",
   );
-  readonly #large = new Bound(
-    "large_bodies",
-    LARGE_MAX,
-    "Too many large bodies are being worked on. Try again in a moment, or send smaller ones.",
-  );
-  readonly #line: (() => void)[] = [];
+  readonly #large = new Bound("large_bodies", LARGE_MAX, TOO_MANY_LARGE);
+  /** Who waits for a turn, in order. */
+  readonly #line = new Set<() => void>();
   #atWork = 0;
 
   /** For bytes that came in; throws 503 when there is no room for them. */
@@ -38,18 +39,34 @@ export class BodyRoom {
 
   async #turnOfLarge(): Promise<() => void> {
     this.#large.take(1);
-    if (this.#atWork >= LARGE_AT_WORK) {
-      await new Promise<void>((resolve) => this.#line.push(resolve));
-    } else {
-      this.#atWork += 1;
-    }
+    if (this.#atWork >= LARGE_AT_WORK) await this.#waitInLine();
+    else this.#atWork += 1;
     return () => this.#next();
+  }
+
+  #waitInLine(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const leave = () => {
+        this.#line.delete(begin);
+        this.#large.give(1);
+        reject(overloaded("large_bodies", TOO_MANY_LARGE));
+      };
+      const timer = setTimeout(leave, LARGE_WAIT_MS);
+      this.#line.add(begin);
+    });
   }
 
   #next(): void {
     this.#large.give(1);
-    const next = this.#line.shift();
+    const [next] = this.#line;
     if (next === undefined) this.#atWork -= 1;
-    else next();
+    else {
+      this.#line.delete(next);
+      next();
+    }
   }
 }

@@ -2,9 +2,10 @@
 
 import { request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { BodyRoom } from "../../src/http/body-room.ts";
 import { type App, startApp } from "../support/app.ts";
+import { shownBound } from "../support/bounds.ts";
 
 const MIB = 1024 * 1024;
 const BUSY = { status: 503, headers: { "retry-after": "1" } };
@@ -44,6 +45,35 @@ describe("the room", () => {
   });
 });
 
+describe("the line of large bodies", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+    return () => vi.useRealTimers();
+  });
+
+  test("is left with 503 after two seconds, and the place is free again", async () => {
+    // Rooms of other tests are shown with it.
+    const { level: other = 0 } = await shownBound("large_bodies");
+    const room = new BodyRoom();
+    const ends = [await room.turn(2 * MIB), await room.turn(2 * MIB)];
+    const waiting = Array.from({ length: 4 }, () => room.turn(2 * MIB));
+    const left = Promise.all(waiting.map((turn) => expect(turn).rejects.toMatchObject(BUSY)));
+    await vi.advanceTimersByTimeAsync(1_999);
+    expect(await shownBound("large_bodies")).toMatchObject({ level: other + 6 });
+    await vi.advanceTimersByTimeAsync(1);
+    await left;
+    expect(await shownBound("large_bodies")).toMatchObject({ level: other + 2 });
+    const next = room.turn(2 * MIB);
+    // Those who left get no turn, so it is the next one's.
+    ends[0]?.();
+    expect(await next).toBeTypeOf("function");
+    ends[1]?.();
+    (await next)?.();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await shownBound("large_bodies")).toMatchObject({ level: other });
+  });
+});
+
 describe("through HTTP", () => {
   let app: App;
   beforeAll(async () => {
@@ -77,7 +107,8 @@ describe("through HTTP", () => {
 
   test("of thirty large batches at once some are refused, and then all is as before", async () => {
     const statuses = await Promise.all(Array.from({ length: 30 }, () => post(BATCH, 3 * MIB)));
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(6);
+    // Those at work; how many more get their turn in time is the machine's speed.
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(2);
     expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(0);
     expect(statuses.every((status) => status === 200 || status === 503)).toBe(true);
     for (let i = 0; i < 12; i++) expect(await post(BATCH, 2 * MIB)).toBe(200);
