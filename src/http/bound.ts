@@ -7,12 +7,24 @@ import { registry } from "../telemetry.ts";
 
 const registers = [registry];
 
-type Level = { readonly name: string; level(): number };
+type Level = {
+  readonly name: string;
+  level(): number;
+  /** Of a queue that counts its refusals itself, because it knows nothing of HTTP. */
+  refusals?(): number;
+};
 const levels = new Set<Level>();
 
 /** Shows in the metrics how much of a bounded queue is taken. */
 export function showLevel(level: Level): void {
   levels.add(level);
+}
+
+const counted = new Map<string, number>();
+
+/** For what is refused without `overloaded`: connections, and what is limited by time. */
+export function countRefusal(bound: string): void {
+  counted.set(bound, (counted.get(bound) ?? 0) + 1);
 }
 
 new Gauge({
@@ -25,11 +37,17 @@ new Gauge({
     for (const { name, level } of levels) this.inc({ bound: name }, level());
   },
 });
-const refusals = new Counter({
+new Counter({
   name: "dues_bound_refusals_total",
-  help: "Requests refused with 503 because a queue was at its bound.",
+  help: "Requests refused and connections closed because a queue was at its bound.",
   labelNames: ["bound"],
   registers,
+  // From 0 on: Prometheus sees no rise in a series that begins with it.
+  collect() {
+    this.reset();
+    for (const { name, refusals } of levels) this.inc({ bound: name }, refusals?.() ?? 0);
+    for (const [bound, count] of counted) this.inc({ bound }, count);
+  },
 });
 
 /** Made once: an error notes where it was made, about 24 µs of each refusal by a profile. */
@@ -37,7 +55,7 @@ const made = new Map<string, Refusal>();
 
 /** 503 for work that would wait too long. */
 export function overloaded(bound: string, message: string): Refusal {
-  refusals.inc({ bound });
+  countRefusal(bound);
   const known = made.get(message);
   if (known !== undefined) return known;
   const refusal = refuse("unavailable", message, { headers: { "retry-after": "1" } });

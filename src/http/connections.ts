@@ -4,7 +4,7 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { monotonicMs } from "../clock.ts";
-import { showLevel } from "./bound.ts";
+import { countRefusal, showLevel } from "./bound.ts";
 
 export const CONNECTIONS_MAX = 2_000;
 /** Requests that a client may send ahead, without waiting for the answers. */
@@ -28,6 +28,7 @@ export class Connections {
   constructor(server: Server) {
     server.on("connection", (socket) => this.#add(socket));
     showLevel({ name: "connections", level: () => this.#open.size });
+    showLevel({ name: "sent_ahead", level: () => this.#countAhead() });
   }
 
   get count(): number {
@@ -43,17 +44,27 @@ export class Connections {
     // Without a connection of ours it is a test's injected request.
     if (connection === undefined) request.start();
     else if (!isBusy(connection)) start(connection, request);
-    else if (connection.ahead.length >= AHEAD_MAX) socket.destroy();
-    else {
+    else if (connection.ahead.length >= AHEAD_MAX) {
+      // What is behind it in the same piece comes here too.
+      if (!socket.destroyed) countRefusal("sent_ahead");
+      socket.destroy();
+    } else {
       const isFirst = connection.ahead.push(request) === 1;
       if (isFirst) connection.response?.once("finish", () => startNext(socket, connection));
       socket.pause();
     }
   }
 
+  #countAhead(): number {
+    let count = 0;
+    for (const { ahead } of this.#open.values()) count += ahead.length;
+    return count;
+  }
+
   #add(socket: Socket): void {
     if (this.#open.size >= CONNECTIONS_MAX) this.#closeIdle();
     if (this.#open.size >= CONNECTIONS_MAX) {
+      countRefusal("connections");
       socket.destroy();
       return;
     }
@@ -79,6 +90,7 @@ export class Connections {
       }
     }
     if (found === undefined) return;
+    countRefusal("connections");
     this.#open.delete(found.socket);
     found.socket.destroy();
 

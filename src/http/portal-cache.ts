@@ -10,6 +10,7 @@ import { type PortalShown, readPortalPage } from "../operations/read-portal-page
 import { PORTAL_SHAPE } from "../schema/portal.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
+import { showLevel } from "./bound.ts";
 import { isLinkGood } from "./portal-links.ts";
 import { networkOf, RateLimit } from "./rate-limit.ts";
 import { SingleFlight } from "./single-flight.ts";
@@ -25,6 +26,8 @@ const PER_PROCESS = { burst: 20, per_minute: 20 * 60 };
 const PAGES_PER_CUSTOMER = { burst: 20, per_minute: 2 * 60 };
 /** Pages of all customers: thirty a second. */
 const PAGES_PER_PROCESS = { burst: 60, per_minute: 30 * 60 };
+
+const BOUND = "portal_views";
 
 const noLimit = () => {};
 
@@ -46,12 +49,13 @@ export class PortalCache {
   readonly #showing = new SingleFlight<PortalVisit>();
   readonly #perAddress = new RateLimit(PER_ADDRESS);
   readonly #perCustomer = new RateLimit(PER_CUSTOMER);
-  readonly #perProcess = new RateLimit(PER_PROCESS);
+  readonly #perProcess = new RateLimit(PER_PROCESS, BOUND);
   readonly #pagesPerCustomer = new RateLimit(PAGES_PER_CUSTOMER);
-  readonly #pagesPerProcess = new RateLimit(PAGES_PER_PROCESS);
+  readonly #pagesPerProcess = new RateLimit(PAGES_PER_PROCESS, BOUND);
 
   constructor(context: Context) {
     this.#context = context;
+    showLevel({ name: BOUND, level: () => this.#computing.count + this.#showing.count });
   }
 
   /** 429 for an address that asks too often. */

@@ -27,7 +27,7 @@ const NOTHING_RUNS = { ...PAGE_HEADERS, "content-security-policy": "default-src 
 export class PdfSender {
   readonly #pdfs: PdfMaker;
   readonly #perCustomer = new RateLimit(PUBLIC_PER_CUSTOMER);
-  readonly #all = new RateLimit(PUBLIC);
+  readonly #all = new RateLimit(PUBLIC, "pdfs");
 
   constructor(pdfs: PdfMaker) {
     this.#pdfs = pdfs;

@@ -11,6 +11,11 @@ type Flight<T> = {
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
+  /** How many keys are computed for. */
+  get count(): number {
+    return this.#flights.size;
+  }
+
   /**
    * A computation that begins after this call. `admit` may refuse by throwing; it is asked for the
    * caller whose request starts a computation, not for those who share it.

@@ -1,6 +1,7 @@
 // Every route of the service, once. Router, OpenAPI, reference page and tests are made from it.
 
 import type { Context } from "../context.ts";
+import { showLevel } from "./bound.ts";
 import { PdfMaker } from "./pdf-maker.ts";
 import { PortalCache } from "./portal-cache.ts";
 import type { Readiness } from "./readiness.ts";
@@ -36,6 +37,13 @@ import { webhookRoutes } from "./routes/webhooks.ts";
 import { PdfSender } from "./send-document.ts";
 
 export function routeTable(context: Context, readiness: Readiness): readonly Route[] {
+  // Here and not where routes are run: the port of health has its own runner and the same pool.
+  const { db } = context;
+  showLevel({
+    name: "database",
+    level: () => db.stats?.waiting ?? 0,
+    refusals: () => db.stats?.refused ?? 0,
+  });
   const views = new PortalCache(context);
   const pdfs = new PdfSender(new PdfMaker());
   const hasHealthPort = context.config.health_port !== undefined;

@@ -72,6 +72,10 @@ export class ClusterDb implements Db {
     this.#pool.admit();
   }
 
+  get stats() {
+    return this.#pool.stats;
+  }
+
   forProject(project: string): Db {
     const share: Share = async (work) => {
       const node = this.#placement.recall(project) ?? (await this.#placement.nodeOf(project));

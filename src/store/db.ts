@@ -9,11 +9,11 @@ import {
   isUnavailable,
   retried,
   translated,
-  unavailable,
 } from "./failures.ts";
 import { giveUp, SilenceWatch, streamOf } from "./silence.ts";
 import { type Sql, sql, statementName } from "./sql.ts";
 import { TYPES } from "./types.ts";
+import { WaitingLine } from "./waiting-line.ts";
 import { WriteFault } from "./write-fault.ts";
 
 export type Queryable = {
@@ -54,6 +54,8 @@ export type Db = Queryable &
     snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
     /** Throws 503 when too many wait for a connection: known before anything of a call is read. */
     admit?(): void;
+    /** Who waits for a connection, and how many were refused that. */
+    readonly stats?: { readonly waiting: number; readonly refused: number };
     /** The same database for the work of one project: on a cluster it has the node's share. */
     forProject(project: string): Db;
     /** The same for reads that ask every node of a cluster: few of them run at once. */
@@ -88,8 +90,6 @@ const CONNECTION_LIFETIME_S = 1_800;
  * last waits for 0.6 s.
  */
 const WAITING_MAX = 50;
-/** Made once: an error notes where it was made, about 24 µs of each refusal by a profile. */
-const TOO_MANY = unavailable("Too many requests wait for the database.", undefined);
 /** After that the system asks whether the other side is there, once a second, ten times. */
 const KEEP_ALIVE_MS = 5_000;
 /** How long an idle connection may take to answer once another one has gone silent. */
@@ -128,17 +128,16 @@ export function beginSession(client: pg.ClientBase): void {
 export class Pool implements Db {
   readonly portal_auto_invalidate: boolean;
   readonly #pool: pg.Pool;
-  readonly #queue_ms: number;
-  readonly #queue_max: number;
-  /** Who waits for a connection, in order. */
-  readonly #waiting = new Set<{ isLate: boolean }>();
+  readonly #line: WaitingLine;
   readonly #writeFault = new WriteFault();
 
   constructor(connection: Connection, options: PoolOptions) {
     this.portal_auto_invalidate = options.portal_auto_invalidate ?? false;
-    this.#queue_ms = options.queue_ms ?? options.lock_timeout_ms;
     const isBounded = options.queue_ms !== undefined;
-    this.#queue_max = isBounded ? options.max * WAITING_MAX : Number.POSITIVE_INFINITY;
+    this.#line = new WaitingLine({
+      max: isBounded ? options.max * WAITING_MAX : Number.POSITIVE_INFINITY,
+      late_ms: options.queue_ms ?? options.lock_timeout_ms,
+    });
     this.#pool = new pg.Pool({
       ...clientConfig(connection, options),
       ...PIPELINED,
@@ -241,22 +240,13 @@ export class Pool implements Db {
   }
 
   admit(): void {
-    const [first] = this.#waiting;
-    if (first?.isLate || this.#waiting.size >= this.#queue_max) throw TOO_MANY;
+    this.#line.admit();
   }
 
   async #connect(): Promise<pg.PoolClient> {
     this.admit();
-    if (this.#pool.idleCount > 0) return translated(() => this.#pool.connect());
-    const waiting = { isLate: false };
-    this.#waiting.add(waiting);
-    const timer = setTimeout(() => Object.assign(waiting, { isLate: true }), this.#queue_ms);
-    try {
-      return await translated(() => this.#pool.connect());
-    } finally {
-      clearTimeout(timer);
-      this.#waiting.delete(waiting);
-    }
+    const connect = () => translated(() => this.#pool.connect());
+    return this.#pool.idleCount > 0 ? connect() : this.#line.wait(connect);
   }
 
   /** One server has no shares: see cluster-db.ts. */
@@ -293,8 +283,8 @@ export class Pool implements Db {
   }
 
   get stats() {
-    const { totalCount, idleCount, waitingCount } = this.#pool;
-    return { total: totalCount, idle: idleCount, waiting: waitingCount };
+    const { totalCount: total, idleCount: idle } = this.#pool;
+    return { total, idle, ...this.#line.stats };
   }
 
   async end(): Promise<void> {

@@ -3,6 +3,7 @@
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, startApp } from "../support/app.ts";
+import { shownBound } from "../support/bounds.ts";
 
 const SERVED_MS = 1_000;
 
@@ -19,14 +20,16 @@ afterAll(async () => {
   await app.close();
 });
 
-function caller(): Promise<Socket> {
+function callerFrom(localAddress: string): Promise<Socket> {
   const { port } = app.server.fastify.server.address() as AddressInfo;
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: "127.0.0.1" }, () => resolve(socket));
+    const socket = connect({ port, host: "127.0.0.1", localAddress }, () => resolve(socket));
     socket.on("error", reject);
     open.push(socket);
   });
 }
+
+const caller = () => callerFrom("127.0.0.1");
 
 async function health(): Promise<number> {
   const { port } = app.server.fastify.server.address() as AddressInfo;
@@ -36,7 +39,7 @@ async function health(): Promise<number> {
   return performance.now() - started;
 }
 
-test("two thousand idle connections keep nobody out, and the busy ones are left alone", async () => {
+test("two thousand idle connections of one address keep nobody out and close no other's", async () => {
   const busy = await caller();
   let answer = "";
   busy.on("data", (chunk) => {
@@ -47,6 +50,9 @@ test("two thousand idle connections keep nobody out, and the busy ones are left 
     "POST /v1/keys HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n" +
       "content-length: 100\r\n\r\n{",
   );
+  // The only one of its address, and idle for longer than all that come after it.
+  const alone = await callerFrom("127.0.0.2");
+  const { refusals: before = 0 } = await shownBound("connections");
   for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 100 }, caller));
   for (let i = 0; i < 10; i++) expect(await health()).toBeLessThan(SERVED_MS);
   expect(answer).toBe("");
@@ -54,6 +60,14 @@ test("two thousand idle connections keep nobody out, and the busy ones are left 
   busy.write(`${" ".repeat(98)}}`);
   await expect.poll(() => answer).toMatch(/^HTTP\/1\.1 \d/);
   expect(busy.destroyed).toBe(false);
+  let text = "";
+  alone.on("data", (chunk) => {
+    text += chunk;
+  });
+  alone.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+  await expect.poll(() => text).toContain('{"status":"ok"}');
+  // Two too many, and one more for the first call of health.
+  expect((await shownBound("connections")).refusals).toBeGreaterThanOrEqual(before + 3);
   for (const socket of open.splice(0)) socket.destroy();
 }, 30_000);
 
@@ -69,6 +83,7 @@ test("requests sent ahead are answered in order, one at a time", async () => {
   );
   await expect.poll(() => [...text.matchAll(/HTTP\/1\.1 401/g)].length).toBe(60);
   expect([...text.matchAll(/x-request-id: (\S+)/gi)].map(([, id]) => id)).toEqual(ids);
+  expect((await shownBound("sent_ahead")).level).toBe(0);
   // And the connection can be used again.
   socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
   await expect.poll(() => text.includes('{"status":"ok"}')).toBe(true);
@@ -86,4 +101,12 @@ test("who sends thousands ahead and reads nothing is cut off, and others do not 
   await expect
     .poll(() => new Promise((done) => app.server.fastify.server.getConnections((_, n) => done(n))))
     .toBeLessThan(4);
+});
+
+test("who is cut off is counted once, however much was sent behind the cut", async () => {
+  const { refusals: before = 0 } = await shownBound("sent_ahead");
+  const socket = await caller();
+  socket.resume().write("GET /v1/customers HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1_500));
+  await expect.poll(() => socket.closed).toBe(true);
+  expect((await shownBound("sent_ahead")).refusals).toBe(before + 1);
 });

@@ -7,6 +7,7 @@ import { monotonicMs } from "../../src/clock.ts";
 import type { HttpServer } from "../../src/http/server.ts";
 import { httpServer } from "../../src/main.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
+import { shownBound } from "../support/bounds.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
 import { Watched } from "./watched.ts";
 
@@ -71,12 +72,14 @@ test("beyond two a second for one customer the answer is 429, and others are not
 test("twenty customers can be refreshed at once, and twenty a second after that", async () => {
   const customers = await Promise.all(Array.from({ length: 45 }, () => project.customer()));
   const started = monotonicMs();
+  const { refusals: before = 0 } = await shownBound("portal_views");
   const answers = await Promise.all(customers.map(({ id }) => read(id, "?refresh=1")));
   const refilled = ((monotonicMs() - started) / 1_000) * 20;
   const done = answers.filter(({ status }) => status === 200).length;
   expect(done).toBeGreaterThanOrEqual(20);
   expect(done).toBeLessThanOrEqual(20 + Math.ceil(refilled));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  expect((await shownBound("portal_views")).refusals).toBe(before + answers.length - done);
 });
 
 test("a refresh that nobody's id asks for takes nothing from the others' share", async () => {
@@ -91,6 +94,7 @@ test("a refresh never gets a view that was begun before it asked", async () => {
   watched.hold = closed;
   const early = read(id, "?refresh=1");
   await untilComputed(1);
+  expect((await shownBound("portal_views")).level).toBe(1);
   await project.patch(`/v1/customers/${id}`, { name: "Later" });
   const late = read(id, "?refresh=1");
   open();

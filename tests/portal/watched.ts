@@ -10,7 +10,8 @@ export class Watched {
   readonly db: Db;
 
   constructor(db: Db) {
-    this.db = Object.assign(Object.create(Object.getPrototypeOf(db)), {
+    const stats = { get: () => db.stats };
+    this.db = Object.assign(Object.create(Object.getPrototypeOf(db), { stats }), {
       admit: db.admit?.bind(db),
       many: db.many.bind(db),
       maybeOne: db.maybeOne.bind(db),

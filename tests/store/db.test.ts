@@ -159,10 +159,12 @@ test("of a bounded queue, fifty wait for each connection and the next is refused
     message: expect.stringContaining("Too many requests wait"),
   });
   expect(() => small.admit()).toThrow("Too many requests wait");
+  expect(small.stats).toMatchObject({ waiting: 50, refused: 2 });
   holder.release();
   await holder.ended;
   expect((await Promise.all(waiting)).length).toBe(50);
   small.admit();
+  expect(small.stats).toMatchObject({ waiting: 0, refused: 2 });
   await small.end();
 });
 
