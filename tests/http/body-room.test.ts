@@ -82,6 +82,14 @@ describe("through HTTP", () => {
   });
   afterAll(() => app.close());
 
+  function headersOf() {
+    return {
+      authorization: `Bearer ${app.profile.token}`,
+      "x-project-id": app.profile.project_id,
+      "content-type": "application/json",
+    };
+  }
+
   function post(path: string, size: number): Promise<number> {
     const { port } = app.server.fastify.server.address() as AddressInfo;
     const event = { transaction_id: "t", subscription_id: "ext:none", code: "calls" };
@@ -92,11 +100,7 @@ describe("through HTTP", () => {
       properties: { pad: "x".repeat(700) },
     }));
     return new Promise((resolve, reject) => {
-      const headers = {
-        authorization: `Bearer ${app.profile.token}`,
-        "x-project-id": app.profile.project_id,
-        "content-type": "application/json",
-      };
+      const headers = headersOf();
       const sent = request({ port, host: "127.0.0.1", method: "POST", path, headers }, (answer) => {
         answer.resume().on("end", () => resolve(answer.statusCode ?? 0));
       });
@@ -112,6 +116,28 @@ describe("through HTTP", () => {
     expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(0);
     expect(statuses.every((status) => status === 200 || status === 503)).toBe(true);
     for (let i = 0; i < 12; i++) expect(await post(BATCH, 2 * MIB)).toBe(200);
+  });
+
+  test("a body that announces more than there is room for is refused before it is sent", async () => {
+    const { port } = app.server.fastify.server.address() as AddressInfo;
+    const { level: before = 0 } = await shownBound("body_bytes");
+    const announced = 7 * MIB;
+    const begin = () => {
+      const headers = { ...headersOf(), "content-length": announced };
+      const sent = request({ port, host: "127.0.0.1", method: "POST", path: BATCH, headers });
+      sent.on("error", () => {}).write("{");
+      return sent;
+    };
+    const held = Array.from({ length: 6 }, begin);
+    const level = async () => (await shownBound("body_bytes")).level;
+    await expect.poll(level).toBe(before + 6 * announced);
+    const refused = begin();
+    const status = await new Promise((resolve) => {
+      refused.on("response", (answer) => resolve(answer.resume().statusCode));
+    });
+    expect(status).toBe(503);
+    for (const sent of [...held, refused]) sent.destroy();
+    await expect.poll(level).toBe(before);
   });
 
   test("a stranger's body is refused beyond 4 KiB", async () => {

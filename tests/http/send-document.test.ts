@@ -17,6 +17,7 @@ class BlankMaker extends PdfMaker {
 test("sixty at once for all customers, and what is beyond that is counted", async () => {
   const pdfs = new PdfSender(new BlankMaker());
   const found = { number: "2025-1" } as InvoiceDocument;
+  const { refusals: before = 0 } = await shownBound("pdfs");
   const asked = await Promise.allSettled(
     Array.from({ length: 70 }, (_, i) => pdfs.sendToStranger(found, {}, `customer-${i}`)),
   );
@@ -24,5 +25,5 @@ test("sixty at once for all customers, and what is beyond that is counted", asyn
   expect(refused.length).toBeGreaterThan(0);
   expect(asked.length - refused.length).toBeGreaterThanOrEqual(60);
   expect(refused[0]).toMatchObject({ reason: { status: 429 } });
-  expect((await shownBound("pdfs")).refusals).toBe(refused.length);
+  expect((await shownBound("pdfs")).refusals).toBe(before + refused.length);
 });
