@@ -80,7 +80,7 @@ export async function snapshot(
     select id from projects where organization_id = ${organization}`);
   const parts = tables.map(({ name, owner }) => {
     return `(select '${name}' as name, (to_jsonb(t) - '{${UNSTABLE.join(",")}}'::text[])::text as line
-               from ${name} t where ${owner} = any($1::uuid[]) order by to_jsonb(t)::text)`;
+               from ${name} t where ${owner} = any($1::uuid[]) order by line)`;
   });
   const query = { text: parts.join(" union all "), values: [owners.map(({ id }) => id)] };
   const rows = await db.many<{ name: string; line: string }>(query);
@@ -92,8 +92,12 @@ export async function snapshot(
  * two runs that did the same read the same.
  */
 export function normalised(lines: readonly string[], before: readonly string[]): string[] {
+  const unchanged = new Set(before);
   const known = new Set(before.join("\n").match(MADE_UP));
-  const skeleton = (line: string) => line.replace(MADE_UP, (id) => (known.has(id) ? id : "?"));
+  // Most lines are as they were. Looking for ids in them took two thirds of the time.
+  const replaced = (line: string, show: (id: string) => string) =>
+    unchanged.has(line) ? line : line.replace(MADE_UP, show);
+  const skeleton = (line: string) => replaced(line, (id) => (known.has(id) ? id : "?"));
   const numbers = new Map<string, number>();
   const number = (id: string) => {
     if (known.has(id)) return id;
@@ -103,7 +107,7 @@ export function normalised(lines: readonly string[], before: readonly string[]):
   return lines
     .map((line, i) => ({ line, i, key: skeleton(line) }))
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.i - b.i))
-    .map(({ line }) => line.replace(MADE_UP, number));
+    .map(({ line }) => replaced(line, number));
 }
 
 export type Copy = {
