@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { note, oneOff, paid, settings } from "../support/money.ts";
-import { CHROMIUM, launch, overflow, PHONE, SKIPPED, serve, shoot } from "./chromium.ts";
+import { CHROMIUM, LOOKS, launch, overflow, SKIPPED, serve, shoot } from "./chromium.ts";
 
 const SUBSCRIPTIONS = 25;
 const INVOICES = 75;
@@ -112,11 +112,7 @@ test("a Chromium is there to look with", (context) => {
 });
 
 describe.skipIf(CHROMIUM === undefined)("axe-core finds nothing", () => {
-  test.each([
-    ["wide", { colorScheme: "light" }],
-    ["dark", { colorScheme: "dark" }],
-    ["phone", { colorScheme: "light", viewport: PHONE }],
-  ] as const)(
+  test.each(LOOKS)(
     "%s",
     async (look, options) => {
       // The pages' own policy lets nothing run that is not theirs, and so not axe-core.

@@ -5,7 +5,7 @@ import { mkdir } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { App } from "../support/app.ts";
 
 const CANDIDATES = [
@@ -29,6 +29,18 @@ export function launch(): Promise<Browser> {
 }
 
 export const PHONE = { width: 360, height: 740 };
+
+/** What a page is looked at in: every day twice, so that each kind is in one; deep runs have all. */
+export const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
+  ["wide", {}],
+  ["phone-dark", { viewport: PHONE, colorScheme: "dark" }],
+  ...(process.env.DUES_DEEP === "1"
+    ? ([
+        ["dark", { colorScheme: "dark" }],
+        ["phone", { viewport: PHONE }],
+      ] as const)
+    : []),
+];
 
 /** Where the app's pages are, once it listens. */
 export async function serve({ server }: App): Promise<string> {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
 import { discount, grant, note, oneOff, paid, refund, settings, tax } from "../support/money.ts";
-import { CHROMIUM, launch, overflow, PHONE, serve, shoot } from "./chromium.ts";
+import { CHROMIUM, LOOKS, launch, overflow, serve, shoot } from "./chromium.ts";
 
 let app: App;
 let browser: Browser;
@@ -100,12 +100,7 @@ async function open(path: string, options: BrowserContextOptions = {}): Promise<
 }
 
 describe.skipIf(CHROMIUM === undefined)("a document with everything on it", () => {
-  test.each([
-    ["wide", {}],
-    ["dark", { colorScheme: "dark" }],
-    ["phone", { viewport: PHONE }],
-    ["phone-dark", { viewport: PHONE, colorScheme: "dark" }],
-  ] as const)(
+  test.each(LOOKS)(
     "%s: nothing is wider than the screen, amounts end at one edge",
     async (name, options) => {
       for (const [which, path] of Object.entries(paths)) {

@@ -6,7 +6,7 @@ import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, sandbox } from "../support/given.ts";
 import { type PricedStory, pricedStory } from "../support/priced-story.ts";
 import { useOf } from "../support/pricing.ts";
-import { CHROMIUM, launch, overflow, PHONE, serve, shoot } from "./chromium.ts";
+import { CHROMIUM, LOOKS, launch, overflow, serve, shoot } from "./chromium.ts";
 
 let app: App;
 let browser: Browser;
@@ -37,12 +37,7 @@ function invoicePath(customer: Json, { number }: Json): string {
 }
 
 describe.skipIf(CHROMIUM === undefined)("an invoice with every kind of line", () => {
-  test.each([
-    ["wide", {}],
-    ["dark", { colorScheme: "dark" }],
-    ["phone", { viewport: PHONE }],
-    ["phone-dark", { viewport: PHONE, colorScheme: "dark" }],
-  ] as const)(
+  test.each(LOOKS)(
     "%s: parts stand below their line, amounts below each other",
     async (name, options) => {
       for (const [which, invoice] of Object.entries({
@@ -100,11 +95,7 @@ describe.skipIf(CHROMIUM === undefined)("the portal of subscriptions that run in
 
   test("says when they start, are free and end, on every screen", async () => {
     const customer = await customerOfAll();
-    for (const [name, options] of [
-      ["wide", {}],
-      ["dark", { colorScheme: "dark" }],
-      ["phone", { viewport: PHONE }],
-    ] as const) {
+    for (const [name, options] of LOOKS) {
       const page = await open(`/portal/${customer.id}`, options);
       await shoot(page, `priced-portal-${name}`);
       expect(await overflow(page)).toBeLessThanOrEqual(0);
