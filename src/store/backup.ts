@@ -125,7 +125,10 @@ async function readHeader(client: pg.ClientBase, { now, secret_keys }: BackupOpt
   });
 }
 
-/** Every table of ours. On a cluster its shards are left out: they are read through the table. */
+/**
+ * Every table of ours but that of the migrations: the header names them, a restore applies them.
+ * On a cluster shards are left out: they are read through their table.
+ */
 async function listTables(client: pg.ClientBase, is_distributed: boolean): Promise<SourceTable[]> {
   const size = is_distributed ? "citus_table_size(c.oid)" : "pg_table_size(c.oid)";
   const ours = is_distributed
@@ -140,7 +143,7 @@ async function listTables(client: pg.ClientBase, is_distributed: boolean): Promi
                and a.attgenerated = '') as columns
       from pg_class c
      where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
-       and not c.relispartition and ${ours}
+       and not c.relispartition and c.relname <> 'schema_migrations' and ${ours}
      order by c.relname collate "C"`);
   return rows.map(({ name, columns, bytes }) => ({
     name,

@@ -179,7 +179,7 @@ async function loadTables(client: pg.Client, file: string, onProgress: OnBytesRe
   const tables: TableCount[] = [];
   const left_out: string[] = [];
   for await (const { table, columns, rows, count } of readTables(file, onProgress)) {
-    // The migrations have written it already.
+    // In backups of earlier versions; the migrations have written it already.
     const isSkipped = table === "schema_migrations";
     if (isSkipped || !present.has(table)) {
       for await (const _ of rows);

@@ -132,6 +132,15 @@ describe("backup", () => {
 });
 
 describe("restore", () => {
+  test("counts the same tables and rows as the backup did", async () => {
+    useSource();
+    const path = join(shell.folder, "counted.gz");
+    const { tables } = JSON.parse((await shell.run(["backup", path, "--json"])).out);
+    use(databaseUrl(target.connection));
+    const restored = JSON.parse((await shell.run(["restore", path, "--json"])).out);
+    expect(restored.tables).toEqual(tables);
+  });
+
   test("brings back every row, and says what comes next", async () => {
     const { code, out } = await shell.run(["restore", file]);
     expect(code).toBe(0);

@@ -208,6 +208,16 @@ test("a table that is none of ours is left out and named", async () => {
   expect((await load(more)).left_out).toEqual(["theirs"]);
 });
 
+test("the migrations that older backups have as rows are neither loaded nor counted", async () => {
+  const { tables } = await load();
+  await target.drop();
+  target = await emptyDatabase();
+  const older = forged("older.gz", (text) => {
+    return `${text}{"table":"schema_migrations","columns":["version"]}\n1\n\\.\n{"rows":1}\n`;
+  });
+  expect(await load(older)).toMatchObject({ left_out: [], tables });
+});
+
 test("a backup that is taken while rows are written has one state of them", async () => {
   let writing = true;
   const writer = (async () => {
