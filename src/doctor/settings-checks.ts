@@ -5,7 +5,7 @@ import { readFileSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { isKeyFileText, secretKeyFile } from "../key-file.ts";
-import type { Reading } from "../store/checks.ts";
+import type { Portals, Reading } from "../store/checks.ts";
 import { fail, gigabytes, judged, ok, skipped, type Verdict, warn } from "./finding.ts";
 
 /** What package.json says in `engines`: these lines, and every newer one. */
@@ -122,6 +122,13 @@ const RECOMMENDATIONS: readonly Recommendation[] = [
       new URL(config.base_url).hostname !== config.host,
     says: "behind a proxy, so that limits per address count callers and not the proxy",
   },
+  {
+    setting: "HEALTH_PORT",
+    isMissing: ({ health_port }) => health_port === undefined,
+    says:
+      "a port inside your network: without it everybody who reaches the API can read /metrics, " +
+      "which tells its routes, how often they are called, memory and backlogs",
+  },
 ];
 
 export function checkPublicAddress(config: Config): Verdict {
@@ -137,14 +144,31 @@ export function checkPublicAddress(config: Config): Verdict {
 }
 
 /** A link of the open kind works for ever, for whoever has it. */
-export function checkPortals(config: Config, open: Reading<number>): Verdict {
+export function checkPortals(config: Config, portals: Reading<Portals>): Verdict {
   if (!config.is_public) return skipped("the service listens on this machine alone");
-  return judged(open, (count) => {
-    if (count === 0) return ok("the portals of live projects open with signed links alone");
+  return judged(portals, ({ live, open }) => {
+    if (live === 0) return ok("there are no live projects yet; sandboxes are not looked at");
+    if (open === 0) return ok("the portals of live projects open with signed links alone");
     return warn(
-      `the portals of ${count} live project(s) open for whoever has a customer's id`,
+      `the portals of ${open} live project(s) open for whoever has a customer's id`,
       "Consider portal_access signed in the settings of these projects: links then end, and can " +
         "be revoked for a customer.",
+    );
+  });
+}
+
+/** A token that is lost then opens one project, and not the live ones with the sandboxes. */
+export function checkTokens(config: Config, unbound: Reading<number>): Verdict {
+  if (!config.is_public) return skipped("the service listens on this machine alone");
+  return judged(unbound, (count) => {
+    if (count === 0) {
+      return ok("of organizations with several projects, one token at most is for all of them");
+    }
+    return warn(
+      `${count} tokens are each for every project of their organization, live and sandbox`,
+      "Consider tokens that are bound to projects: dues keys create --for <workspace>/<project>, " +
+        "or project_ids of POST /v1/keys. One for the whole organization is enough, to make " +
+        "projects and tokens; revoke the others with dues keys revoke.",
     );
   });
 }

@@ -90,6 +90,13 @@ export type WaitingEndpoint = {
   readonly tries: number;
 };
 
+/** Of live projects: those of sandboxes show nobody's real data. */
+export type Portals = {
+  readonly live: number;
+  /** Those that open for whoever has a customer's id. */
+  readonly open: number;
+};
+
 export type DatabaseReadings = {
   readonly version: Reading<Version>;
   readonly is_standby: Reading<boolean>;
@@ -97,8 +104,9 @@ export type DatabaseReadings = {
   readonly secret_check: Reading<Buffer | null>;
   /** Since when a restored database waits for `dues resume`. */
   readonly held_since: Reading<Date | null>;
-  /** Live projects whose portal opens for whoever has a customer's id. */
-  readonly open_portals: Reading<number>;
+  readonly portals: Reading<Portals>;
+  /** Tokens for every project, of organizations with several projects and several such tokens. */
+  readonly unbound_tokens: Reading<number>;
   readonly durability: Reading<readonly Durability[]>;
   readonly clock: Reading<{ readonly ahead_ms: number; readonly unsure_ms: number }>;
   readonly sessions: Reading<Sessions>;
@@ -145,7 +153,8 @@ export async function readDatabase(
       schema_version: await reading(() => readSchemaVersion(client)),
       secret_check: await reading(() => one(client, "select secret_check from installation")),
       held_since: await reading(() => one(client, "select held_since from installation")),
-      open_portals: await reading(() => one(client, OPEN_PORTALS)),
+      portals: await reading(async () => (await client.query<Portals>(PORTALS)).rows[0] as Portals),
+      unbound_tokens: await reading(() => one(client, UNBOUND_TOKENS)),
       durability: await reading(() => readDurability(client, place)),
       clock: await reading(() => readClock(client, now)),
       sessions: await reading(() => readSessions(client, place)),
@@ -285,10 +294,22 @@ async function readTransactions(client: pg.Client, long_s: number): Promise<Long
   return rows;
 }
 
-const OPEN_PORTALS = `
-  select count(*)::integer
+const PORTALS = `
+  select count(*)::integer as live,
+         count(*) filter (where portal_access = 'open')::integer as open
     from projects
-   where mode = 'live' and portal_access = 'open'`;
+   where mode = 'live'`;
+
+/** One for the whole organization is needed: those that are bound make no projects. */
+const UNBOUND_TOKENS = `
+  select coalesce(sum(unbound), 0)::integer
+    from (select count(*) as unbound
+            from tokens t
+           where project_ids is null and revoked_at is null
+             and (expires_at is null or expires_at > ${NOW})
+             and (select count(*) from projects p where p.organization_id = t.organization_id) > 1
+           group by organization_id
+          having count(*) > 1) per_organization`;
 
 const OLDEST_ID_AGE = `
   select greatest(age(datfrozenxid), mxid_age(datminmxid))

@@ -140,6 +140,26 @@ test("a restored database that waits for a word, and portals that are open to st
   expect((await find("portal_access", { config })).status).toBe("ok");
 });
 
+test("tokens for every project, where there are several of both", async () => {
+  const config = { ...given.config, is_public: true };
+  const { organization_id, project_id } = app.profile;
+  const make = (name: string, more = {}) =>
+    app.post("/v1/keys", { name, organization_id, scopes: ["read"], ...more });
+  await make("shop", { project_ids: [project_id] });
+  const { id } = await make("reports");
+  expect((await find("tokens", { config })).status).toBe("ok");
+  await app.post("/v1/projects", { workspace: "main", slug: "second", mode: "sandbox" });
+  expect((await find("tokens")).status).toBe("skipped");
+  expect(await find("tokens", { config })).toMatchObject({
+    status: "warn",
+    seen: expect.stringMatching(/^2 tokens are each for every project/),
+    advice: expect.stringContaining("dues keys create --for"),
+  });
+  await app.context.db.run(sql`
+    update tokens set expires_at = statement_timestamp() where id = ${id}`);
+  expect((await find("tokens", { config })).status).toBe("ok");
+});
+
 describe("workers", () => {
   test("are known by their connections", async () => {
     expect((await find("workers")).status).toBe("warn");

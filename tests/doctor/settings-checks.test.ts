@@ -10,6 +10,7 @@ import {
   checkKeyCreation,
   checkKeyFile,
   checkNode,
+  checkPortals,
   checkProfileFile,
   checkPublicAddress,
   diskOf,
@@ -111,11 +112,28 @@ test("beyond this machine, limits and the proxy's word are recommended", () => {
     status: "warn",
     seen: expect.stringMatching(/RATE_READS.*TRUST_PROXY/),
   });
-  const rates = { RATE_READS: "600", RATE_WRITES: "600", RATE_EVENTS: "6000" };
+  const rates = { RATE_READS: "600", RATE_WRITES: "600", RATE_EVENTS: "6000", HEALTH_PORT: "9" };
   expect(checkPublicAddress(config({ ...open, ...rates, TRUST_PROXY: "1" })).status).toBe("ok");
   const one = checkPublicAddress(config({ ...open, ...rates, RATE_EVENTS: "0", TRUST_PROXY: "1" }));
   expect(one.status).toBe("warn");
   expect(one.seen).not.toContain("TRUST_PROXY");
+});
+
+test("beyond this machine, metrics without a port of their own are called open to everybody", () => {
+  const set = { HOST: "0.0.0.0", RATE_READS: "600", RATE_WRITES: "600", RATE_EVENTS: "6000" };
+  const found = checkPublicAddress(config(set));
+  expect(found).toMatchObject({ status: "warn", seen: expect.stringMatching(/: HEALTH_PORT$/) });
+  expect(found.advice).toContain("everybody who reaches the API can read /metrics");
+  expect(checkPublicAddress(config({ ...set, HEALTH_PORT: "9090" })).status).toBe("ok");
+});
+
+test("portals of sandboxes are not taken for live ones with signed links", () => {
+  const open = config({ HOST: "0.0.0.0" });
+  const seen = (live: number, open_ones: number) =>
+    checkPortals(open, { value: { live, open: open_ones } });
+  expect(seen(0, 0)).toMatchObject({ status: "ok", seen: expect.stringMatching(/no live/) });
+  expect(seen(2, 0)).toMatchObject({ status: "ok", seen: expect.stringMatching(/signed links/) });
+  expect(seen(2, 1)).toMatchObject({ status: "warn", seen: expect.stringMatching(/of 1 live/) });
 });
 
 describe("the disk", () => {
