@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Context } from "../context.ts";
-import { type Refusal, refuse, refuseField } from "../errors.ts";
+import { Refusal, refuse, refuseField } from "../errors.ts";
 import { canonicalUuid, isWellFormedToken, tokenHash } from "../ids.ts";
 import type { RequiredScope, Scope } from "../schema/keys.ts";
 import * as keys from "../store/keys.ts";
@@ -147,7 +147,7 @@ export class Gate {
       this.#failures.take(networkOf(ip));
     } catch (error) {
       failedAuthentications.inc({ answer: "429" });
-      throw error;
+      throw error instanceof Refusal ? tooManyFailures(error) : error;
     }
   }
 
@@ -213,6 +213,18 @@ export function timeOf(context: Context, settings: ProjectSettings | undefined):
 
 function noSuchProject() {
   return refuse("not_found", "No project has this id.");
+}
+
+/** Says which limit it was: who sends a good token would look for the fault elsewhere. */
+function tooManyFailures({ headers = {} }: Refusal): Refusal {
+  const { burst, per_minute } = FAILURES;
+  return refuse(
+    "rate_limited",
+    `Too many tokens from this address were not valid: beyond ${burst} at once and ` +
+      `${per_minute / 60} a second, no token that was not accepted before is looked at. Try again ` +
+      `in ${headers["retry-after"]} s, and stop sending tokens that are unknown, revoked or expired.`,
+    { headers },
+  );
 }
 
 function unauthorized() {

@@ -66,10 +66,26 @@ test("many failures of one address are refused without a question, until time ha
   for (const { status, headers, body } of refused) {
     expect(status).toBe(429);
     expect(body.error).toMatchObject({ code: "rate_limited", retryable: true });
+    expect(body.error.message).toMatch(
+      /^Too many tokens from this address were not valid: .* 1000 /,
+    );
+    expect(body.error.message).toMatch(/ 20 a second, .* Try again in 1 s,/);
     expect(headers["retry-after"]).toBe("1");
   }
   expect(aboutTokens(questions)).toBe(BURST);
   passTime(1_000);
+  expect((await as(`Bearer ${newToken()}`)).status).toBe(401);
+});
+
+test("what is no token, or has a wrong checksum, is not counted as a failure", async () => {
+  passTime(0);
+  const questions = asked();
+  const token = newToken();
+  const wrong = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
+  for (const text of [`Bearer ${wrong}`, "Bearer nothing", "Basic eDp5"]) {
+    for (let n = 0; n < BURST; n += 2) expect((await as(text)).status).toBe(401);
+  }
+  expect(aboutTokens(questions)).toBe(0);
   expect((await as(`Bearer ${newToken()}`)).status).toBe(401);
 });
 
