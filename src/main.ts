@@ -11,7 +11,7 @@ import type { Context } from "./context.ts";
 import { examine } from "./doctor/examine.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { reachEmbedded, startEmbedded } from "./embedded/start.ts";
-import type { Readiness } from "./http/readiness.ts";
+import { HELD, type Readiness } from "./http/readiness.ts";
 import { healthRoutes } from "./http/routes/system.ts";
 import { buildServer, type HttpServer } from "./http/server.ts";
 import { routeTable } from "./http/table.ts";
@@ -58,11 +58,6 @@ const CONNECTIONS_CLOSE_MS = 1_000;
 const CONNECTIONS_POLL_MS = 20;
 const FULL_TOKEN = { scopes: DEFAULT_SCOPES, project_ids: null, expires_at: null };
 const DEFAULT_SLUGS: Slugs = { org: "default", workspace: "default", project: "default" };
-
-const HELD =
-  "This database was restored from a backup and is held: calls are answered, but no period is " +
-  "closed, no invoice issued, no webhook sent and no reminder made. See what is about to happen " +
-  "and let it go on: dues resume";
 
 /** The start failed for a reason that the operator can remedy; the message says how. */
 export class StartError extends Error {}

@@ -2759,7 +2759,10 @@ export type GetReadyzReply = {
   readonly status: string;
   /** The newest migration of the database that is needed. */
   readonly schema_version: number;
-  /** What an operator should look at; on HEALTH_PORT alone. */
+  /**
+   * What an operator should look at: that the service is held; on HEALTH_PORT also
+   * faults and weak settings.
+   */
   readonly warnings?: readonly string[];
 };
 

@@ -1,11 +1,18 @@
 // Whether the service can do its work, as /readyz and the page at / tell it.
 
-import { refuse } from "../errors.ts";
+import { Refusal, refuse } from "../errors.ts";
+import { reasonOf } from "../store/connect.ts";
 import type { Queryable } from "../store/db.ts";
 import { appliedVersion, heldSince } from "../store/installation.ts";
 import { within } from "./within.ts";
 
 const PING_MS = 1_000;
+
+/** Said by the start too. There is no secret in it: the status says the same. */
+export const HELD =
+  "This database was restored from a backup and is held: calls are answered, but no period is " +
+  "closed, no invoice issued, no webhook sent and no reminder made. See what is about to happen " +
+  "and let it go on: dues resume";
 
 export type Readiness = {
   /** Set when the process has been told to stop. */
@@ -19,6 +26,8 @@ export type Readiness = {
 export type Ready = {
   readonly status: "ok" | "held" | "writes_fail";
   readonly fault: string | undefined;
+  /** Also where the status tells of a fault, which is the worse of the two. */
+  readonly is_held: boolean;
 };
 
 /** Refuses as unavailable when it is not. */
@@ -32,13 +41,24 @@ export async function checkReady(db: Queryable, readiness: Readiness): Promise<R
     const message = `The schema is at ${found}, this process needs ${schema_version}.`;
     throw refuse("unavailable", message);
   }
-  const held = await answered(heldSince(db));
+  const is_held = (await answered(heldSince(db))) !== null;
   // Still ready: reads are answered, and what shares the disk fares no better.
   const fault = readiness.writeFault?.();
-  const status = fault !== undefined ? "writes_fail" : held === null ? "ok" : "held";
-  return { status, fault };
+  const status = fault !== undefined ? "writes_fail" : is_held ? "held" : "ok";
+  return { status, fault, is_held };
 }
 
+/** The same refusal with the database's own words: addresses and paths, for the operator alone. */
+export function namingCause(error: unknown): unknown {
+  const cause = error instanceof Refusal ? error.cause : error;
+  if (cause === undefined) return error;
+  const words = `The database does not answer: ${reasonOf(cause)}`;
+  const headers = { "retry-after": "1" };
+  return Object.assign(refuse("unavailable", words, { headers }), { cause });
+}
+
+const LATE = `The database does not answer: it has said nothing for ${PING_MS / 1_000} s.`;
+
 function answered<T>(work: Promise<T>): Promise<T> {
-  return within(PING_MS, work, refuse("unavailable", "The database does not answer."));
+  return within(PING_MS, work, refuse("unavailable", LATE));
 }

@@ -2,6 +2,8 @@
 
 import pino from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { healthRoutes } from "../../src/http/routes/system.ts";
+import { buildServer } from "../../src/http/server.ts";
 import { checkSecretKey } from "../../src/main.ts";
 import { sql } from "../../src/store/sql.ts";
 import { Hold } from "../../src/workers/hold.ts";
@@ -52,9 +54,22 @@ function looksAtHold(): () => number {
 }
 
 describe("while it is held", () => {
-  test("/readyz is 200 and says so", async () => {
+  test("/readyz is 200 and warns of it, also on HEALTH_PORT, until it goes on", async () => {
+    const warning = expect.stringMatching(/restored .* is held: .* dues resume$/);
     const { status, body } = await app.call("GET", "/readyz");
-    expect([status, body.status]).toEqual([200, "held"]);
+    expect([status, body.status, body.warnings]).toEqual([200, "held", [warning]]);
+    const own = { draining: false, schema_version: 1, warnings: ["mind the gap"] };
+    const fault = "the disk is full";
+    const { fastify } = buildServer(app.context, healthRoutes({ ...own, writeFault: () => fault }));
+    const asked = async () => (await fastify.inject({ url: "/readyz" })).json();
+    expect(await asked()).toMatchObject({
+      status: "writes_fail",
+      warnings: [fault, warning, "mind the gap"],
+    });
+    await hold(null);
+    expect((await asked()).warnings).toEqual([fault, "mind the gap"]);
+    expect((await app.call("GET", "/readyz")).body).not.toHaveProperty("warnings");
+    await fastify.close();
   });
 
   test("what would issue an invoice is refused for now, and leaves nothing", async () => {

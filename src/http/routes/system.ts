@@ -7,7 +7,7 @@ import { SCRIPT } from "../../pages/docs/script.ts";
 import { STYLE } from "../../pages/docs/style.ts";
 import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { openApi } from "../openapi/document.ts";
-import { checkReady, type Readiness } from "../readiness.ts";
+import { checkReady, HELD, namingCause, type Readiness } from "../readiness.ts";
 import { JSON_TYPE } from "../responses.ts";
 import { Content, point, Reply, type Route, read } from "../route.ts";
 
@@ -79,9 +79,16 @@ function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
     ],
     async handle({ db }) {
       const { schema_version } = readiness;
-      const { status, fault } = await checkReady(db, readiness);
-      if (warnings === undefined) return { status, schema_version };
-      return { status, schema_version, warnings: [...(fault ? [fault] : []), ...warnings] };
+      const ready = await checkReady(db, readiness).catch((error) => {
+        throw warnings === undefined ? error : namingCause(error);
+      });
+      const { status, fault, is_held } = ready;
+      const held = is_held ? [HELD] : [];
+      if (warnings === undefined) {
+        return { status, schema_version, ...(is_held && { warnings: held }) };
+      }
+      const faults = fault === undefined ? [] : [fault];
+      return { status, schema_version, warnings: [...faults, ...held, ...warnings] };
     },
   });
 }

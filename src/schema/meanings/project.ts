@@ -239,6 +239,9 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
   getReadyzReply: {
     status: ["`ok`, `held` or `writes_fail`.", "ok"],
     schema_version: ["The newest migration of the database that is needed.", 18],
-    warnings: ["What an operator should look at; on HEALTH_PORT alone.", []],
+    warnings: [
+      "What an operator should look at: that the service is held; on HEALTH_PORT also faults and weak settings.",
+      [],
+    ],
   },
 };

@@ -6,7 +6,7 @@ import { healthRoutes } from "../../../src/http/routes/system.ts";
 import { buildServer } from "../../../src/http/server.ts";
 import { makeLog } from "../../../src/log.ts";
 import { httpServer } from "../../../src/main.ts";
-import { type Db, Pool } from "../../../src/store/db.ts";
+import { type Db, type PointReads, Pool } from "../../../src/store/db.ts";
 import { schemaVersion } from "../../../src/store/migrate.ts";
 import { includeThread, jobFailures } from "../../../src/telemetry.ts";
 import { startApp, testConfig } from "../../support/app.ts";
@@ -114,6 +114,33 @@ describe("health", () => {
     expect(answer.headers["retry-after"]).toBe("1");
     expect(answer.body).not.toContain("127.0.0.1");
     await pool.end();
+  });
+});
+
+describe("HEALTH_PORT without a database", () => {
+  const readyOn = async (point: PointReads) => {
+    const own = { draining: false, schema_version: 1, warnings: [] };
+    const server = buildServer({ ...app.context, point }, healthRoutes(own));
+    const answer = await statusOf(server, "/readyz");
+    await server.fastify.close();
+    expectError(answer, 503, "unavailable");
+    return answer.body.error.message;
+  };
+
+  test("/readyz names the cause, which the API's port keeps to itself", async () => {
+    const pool = gone();
+    const cause = "connect ECONNREFUSED 127.0.0.1:1";
+    expect(await readyOn(pool)).toBe(`The database does not answer: ${cause}`);
+    const server = await serverWith({}, { db: pool, point: pool });
+    const { message } = (await statusOf(server, "/readyz")).body.error;
+    expect(message).toBe("The database cannot be reached just now. Try again.");
+    await pool.end();
+  });
+
+  test("/readyz says that it hangs", async () => {
+    const hanging = { one: () => new Promise<never>(() => {}) } as unknown as PointReads;
+    const words = "The database does not answer: it has said nothing for 1 s.";
+    expect(await readyOn(hanging)).toBe(words);
   });
 });
 
