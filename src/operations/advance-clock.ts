@@ -20,11 +20,20 @@ import { closeDue } from "./close-periods.ts";
 import { type By, emit, type Fact, isLogged } from "./emit.ts";
 import { expireGrants } from "./grant-credit.ts";
 import { markOverdue } from "./mark-overdue.ts";
+import type { SetAside } from "./set-aside.ts";
 import { settleEnded } from "./settle-late.ts";
 import { stepDunning } from "./step-dunning.ts";
 import { lookAtUsage, lookAtWallets } from "./watch-wallets.ts";
 
-type Moved = { at: Date; facts: readonly Fact[]; closed: number };
+type Moved = {
+  at: Date;
+  facts: readonly Fact[];
+  closed: number;
+  set_aside?: readonly SetAside[] | undefined;
+};
+
+/** Called when it is committed, also if a later step of the way fails. */
+type OnSetAside = (found: SetAside) => void;
 
 /** Stops the clock at an instant; a project with subscriptions only goes forward. */
 export async function freezeClock(
@@ -33,6 +42,7 @@ export async function freezeClock(
   at: Date,
   by: By,
   now: Date,
+  onSetAside: OnSetAside,
 ): Promise<ClockReport> {
   refuseLive(settings);
   const hasHistory = await subscriptions.hasAny(db, settings.id);
@@ -57,7 +67,7 @@ export async function freezeClock(
       "The project has subscriptions: its clock can only be set forward.",
     );
   }
-  return travel(db, settings.id, at, by, now);
+  return travel(db, settings.id, at, by, now, onSetAside);
 }
 
 export async function advanceClock(
@@ -66,6 +76,7 @@ export async function advanceClock(
   to: Date,
   by: By,
   now: Date,
+  onSetAside: OnSetAside,
 ): Promise<ClockReport> {
   refuseLive(settings);
   if (to < now) {
@@ -74,7 +85,7 @@ export async function advanceClock(
       `The clock stands at ${now.toISOString()} and only moves forward.`,
     );
   }
-  return travel(db, settings.id, to, by, now);
+  return travel(db, settings.id, to, by, now, onSetAside);
 }
 
 function refuseLive(settings: ProjectSettings): void {
@@ -89,6 +100,7 @@ async function travel(
   to: Date,
   by: By,
   now: Date,
+  onSetAside: OnSetAside,
 ): Promise<ClockReport> {
   const moves: Moved[] = [];
   for (;;) {
@@ -97,6 +109,7 @@ async function travel(
       return step(tx, project, to, now);
     });
     if (move === undefined) break;
+    for (const found of move.set_aside ?? []) onSetAside(found);
     moves.push(move);
   }
   await db.tx(async (tx) => {

@@ -10,6 +10,19 @@ import { billingFailed } from "./subscription-facts.ts";
 
 export type SetAside = { readonly id: string; readonly reason: string };
 
+/** What of a log is used here. */
+type Log = Record<"warn" | "error", (about: object, words: string) => void>;
+
+/**
+ * For the operator, once the transaction is committed. Once per reason: it is tried again every
+ * minute. A warning when the reason is in the data, which the tenant can mend; an error when a
+ * write failed, which is ours to look at.
+ */
+export function noteSetAside(log: Log, project: ProjectId, found: SetAside, err?: unknown): void {
+  const about = { err, project_id: project, subscription_id: found.id, reason: found.reason };
+  log[err === undefined ? "warn" : "error"](about, "a subscription was set aside");
+}
+
 /** What a run did: for the report of an advanced clock, and for the workers. */
 export type CloseReport = {
   /** Periods. */

@@ -7,7 +7,7 @@ import { Refusal } from "../errors.ts";
 import { BATCH_MAX, closeAlone, closeDue } from "../operations/close-periods.ts";
 import { expireGrants } from "../operations/grant-credit.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
-import { type CloseReport, type SetAside, setAside } from "../operations/set-aside.ts";
+import { type CloseReport, noteSetAside, setAside } from "../operations/set-aside.ts";
 import { settleEnded } from "../operations/settle-late.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
 import { lookAtWallets } from "../operations/watch-wallets.ts";
@@ -95,7 +95,7 @@ async function closeBatch(
     const started_ms = monotonicMs();
     const report = await context.db.tx((tx) => closeDue(tx, settings, now, "cutoff", onFull));
     if (report.closed > 0) closeBatchSeconds.observe((monotonicMs() - started_ms) / 1_000);
-    for (const one of report.set_aside ?? []) noteSetAside(context, settings, one);
+    for (const one of report.set_aside ?? []) noteSetAside(context.log, settings.id, one);
     return countClosed(report);
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -110,23 +110,16 @@ async function closeOneByOne(context: Context, settings: ProjectSettings, now: D
   let closed = 0;
   for (const id of await openPeriods.listDue(db, settings.id, now, BATCH_MAX)) {
     try {
-      closed += countClosed(await db.tx((tx) => closeAlone(tx, settings, id, now)));
+      const report = await db.tx((tx) => closeAlone(tx, settings, id, now));
+      for (const one of report.set_aside ?? []) noteSetAside(context.log, settings.id, one);
+      closed += countClosed(report);
     } catch (error) {
       if (error instanceof Refusal) throw error;
       const found = await db.tx((tx) => setAside(tx, settings.id, id, error, now));
-      if (found !== undefined) noteSetAside(context, settings, found, error);
+      if (found !== undefined) noteSetAside(context.log, settings.id, found, error);
     }
   }
   return closed;
-}
-
-/**
- * Once per reason: it is tried again every minute. A warning when the reason is in the data, which
- * the tenant can mend; an error when a write failed, which is ours to look at.
- */
-function noteSetAside({ log }: Context, { id }: ProjectSettings, found: SetAside, err?: unknown) {
-  const about = { err, project_id: id, subscription_id: found.id, reason: found.reason };
-  log[err === undefined ? "warn" : "error"](about, "a subscription was set aside");
 }
 
 /** Returns how many subscriptions it was about. */

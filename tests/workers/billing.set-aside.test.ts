@@ -1,16 +1,27 @@
 // A subscription whose period cannot be closed is told once per reason, however it was found.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { sql } from "../../src/store/sql.ts";
 import { type App, startApp } from "../support/app.ts";
 import { flatFee, type Sandbox, sandbox } from "../support/given.ts";
 
+type Line = { level: "warn" | "error"; about: Record<string, unknown> };
+
 let app: App;
 let project: Sandbox;
+/** What the operator's log says of subscriptions that were set aside. */
+const logged: Line[] = [];
 beforeAll(async () => {
   app = await startApp();
+  for (const level of ["warn", "error"] as const) {
+    vi.spyOn(app.context.log, level).mockImplementation((about: unknown, words?: string) => {
+      if (words !== "a subscription was set aside") return;
+      logged.push({ level, about: about as Line["about"] });
+    });
+  }
 });
 beforeEach(async () => {
+  logged.length = 0;
   project = await sandbox(app, "2025-01-01T00:00");
 });
 afterAll(() => app.close());
@@ -50,11 +61,15 @@ test("a reason of any length, found while the invoice was worked out", async () 
   await closeTwice();
   expect(await told(id)).toHaveLength(1);
   expect(await told(id, FAILED)).toHaveLength(1);
-  expect((await project.subscription(id)).billing_error).toHaveLength(500);
+  const { billing_error } = await project.subscription(id);
+  expect(billing_error).toHaveLength(500);
+  const { project_id } = project;
+  const about = { project_id, subscription_id: id, reason: billing_error, err: undefined };
+  expect(logged).toEqual([{ level: "warn", about }]);
 });
 
-test("a reason that the database gave when the close was written", async () => {
-  const { id } = await subscribed();
+/** Its close cannot be written: the row is there already. */
+async function closeBeforehand(id: string): Promise<void> {
   await app.context.db.run(sql`
     insert into closed_periods (project_id, subscription_id, period_no, starts_at, ends_at,
                                 plan_id, plan_version, billable, billed, closed_at)
@@ -62,10 +77,17 @@ test("a reason that the database gave when the close was written", async () => {
            plan_version, true, '{}', created_at
       from subscriptions
      where project_id = ${project.project_id} and id = ${id}`);
+}
+
+test("a reason that the database gave when the close was written", async () => {
+  const { id } = await subscribed();
+  await closeBeforehand(id);
   await closeTwice();
   expect(await told(id)).toHaveLength(1);
   expect(await told(id, FAILED)).toHaveLength(1);
   expect((await project.subscription(id)).billing_error).toContain("duplicate key");
+  const about = { project_id: project.project_id, subscription_id: id, err: expect.any(Error) };
+  expect(logged).toMatchObject([{ level: "error", about }]);
 });
 
 /** Such as no call would take: the plan began to ask for seats later. */
@@ -75,6 +97,21 @@ async function setSeats(id: string, seats: string): Promise<void> {
        set properties = jsonb_build_object('seats', ${seats}::text), set_aside_until = null
      where project_id = ${project.project_id} and id = ${id}`);
 }
+
+test("one of each kind in the same batch", async () => {
+  const [written, decided] = [await subscribed(), await subscribed()];
+  await closeBeforehand(written.id);
+  await setSeats(decided.id, "many");
+  await closeTwice();
+  const seen = logged.map(({ level, about }) => [about.subscription_id, level]);
+  expect(new Map(seen as [string, string][])).toEqual(
+    new Map([
+      [written.id, "error"],
+      [decided.id, "warn"],
+    ]),
+  );
+  expect(logged).toHaveLength(2);
+});
 
 test("another reason is logged, and that it fails is not told again until it was billed", async () => {
   const { id } = await subscribed();
@@ -93,4 +130,17 @@ test("another reason is logged, and that it fails is not told again until it was
   expect(report.billing_failed_count).toBe(1);
   expect((await project.get("/v1/analytics")).billing_failed_count).toBe(1);
   expect(await told(id, FAILED)).toHaveLength(2);
+});
+
+test.each(["/v1/clock/advance", "/v1/clock"])("a reason that POST %s meets", async (path) => {
+  const { id } = await subscribed();
+  await setSeats(id, "many");
+  const travel = (at: string) =>
+    project.post(path, path === "/v1/clock" ? { frozen_at: at } : { to: at });
+  await travel("2025-02-01T00:00:00Z");
+  await travel("2025-02-02T00:00:00Z");
+  const { billing_error: reason } = await project.subscription(id);
+  const about = { project_id: project.project_id, subscription_id: id, reason };
+  expect(logged).toMatchObject([{ level: "warn", about }]);
+  expect(await told(id)).toHaveLength(1);
 });

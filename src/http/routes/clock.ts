@@ -1,13 +1,21 @@
 // The clock of a sandbox project.
 
+import type { Context } from "../../context.ts";
 import { parseTimestamp } from "../../domain/dates.ts";
 import { advanceClock, freezeClock } from "../../operations/advance-clock.ts";
+import { noteSetAside, type SetAside } from "../../operations/set-aside.ts";
 import { Clock, ClockAdvance, ClockFreeze, ClockReport } from "../../schema/clock.ts";
 import { Wrapped } from "../../schema/common.ts";
+import type { ProjectSettings } from "../../store/tenants.ts";
 import { own, type Route, read } from "../route.ts";
 import { byCaller } from "../views.ts";
 
 const tag = "Clock";
+
+/** The operator reads of it as when a worker comes across it. */
+function noting({ log }: Context, { id }: ProjectSettings) {
+  return (found: SetAside) => noteSetAside(log, id, found);
+}
 
 const get = read({
   method: "GET",
@@ -37,8 +45,9 @@ const freeze = own({
   project: "required",
   body: ClockFreeze,
   reply: [200, ClockReport],
-  async handle({ db, settings, actor, body, now }) {
-    return freezeClock(db, settings, parseTimestamp(body.frozen_at) as Date, byCaller(actor), now);
+  async handle({ context, db, settings, actor, body, now }) {
+    const at = parseTimestamp(body.frozen_at) as Date;
+    return freezeClock(db, settings, at, byCaller(actor), now, noting(context, settings));
   },
 });
 
@@ -56,8 +65,9 @@ const advance = own({
   project: "required",
   body: ClockAdvance,
   reply: [200, ClockReport],
-  async handle({ db, settings, actor, body, now }) {
-    return advanceClock(db, settings, parseTimestamp(body.to) as Date, byCaller(actor), now);
+  async handle({ context, db, settings, actor, body, now }) {
+    const to = parseTimestamp(body.to) as Date;
+    return advanceClock(db, settings, to, byCaller(actor), now, noting(context, settings));
   },
 });
 
