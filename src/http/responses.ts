@@ -40,7 +40,8 @@ export function asRefusal(
   return refusal;
 }
 
-function knownRefusal(error: unknown): Refusal | undefined {
+/** What the caller can know of; undefined for a failure of ours. */
+export function knownRefusal(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (error instanceof OutOfRange) {
     return refuse("limit_exceeded", `${error.message} A JSON number cannot show it exactly.`);

@@ -67,6 +67,16 @@ describe("several events that together cost too much", () => {
     for (const answer of calls) expectError(answer, 422, "limit_exceeded");
   });
 
+  test("the portal's page for people says so in its own words", async () => {
+    const page = `/portal/${subscription.customer_id}`;
+    const headers = { authorization: undefined, accept: "text/html" };
+    const answer = await app.call("GET", page, undefined, headers);
+    expect(answer.status).toBe(422);
+    expect(answer.headers["content-type"]).toMatch(/^text\/html/);
+    expect(answer.body).toContain("<h1>This page cannot be shown</h1>");
+    expect(answer.body).not.toContain("Try again");
+  });
+
   test("the others are billed, and the one is set aside, in its record and in the log", async () => {
     await project.travelTo("2025-02-01");
     expect(await project.totals()).toEqual([500]);

@@ -1,7 +1,7 @@
 // The customer portal: public data by the customer's id alone, the page for people, and purges.
 
 import Type from "typebox";
-import { Refusal, refuse } from "../../errors.ts";
+import { refuse } from "../../errors.ts";
 import { canonicalUuid } from "../../ids.ts";
 import { emit } from "../../operations/emit.ts";
 import { readPortalList } from "../../operations/read-portal-page.ts";
@@ -16,7 +16,7 @@ import type { ProjectId } from "../../store/tenants.ts";
 import { type Actor, mayReach } from "../auth.ts";
 import type { PortalCache } from "../portal-cache.ts";
 import { ACCESS_CHARS_MAX, accessQuery } from "../portal-links.ts";
-import { JSON_TYPE } from "../responses.ts";
+import { JSON_TYPE, knownRefusal } from "../responses.ts";
 import { Content, Reply, type Route, type RouteRequest, read, write } from "../route.ts";
 import { PAGE_HEADERS, sendPage } from "../send-page.ts";
 import { byCaller } from "../views.ts";
@@ -228,10 +228,12 @@ export async function answeringPeople(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    const refusal = knownRefusal(error);
+    if (refusal === undefined) throw error;
+    const { code, status, headers } = refusal;
     const [path = ""] = request.url.split("?");
     const { access } = request.query;
     const again = path + accessQuery(typeof access === "string" ? access : undefined);
-    return sendPage(renderPortalError(error.code, again), error.status, error.headers);
+    return sendPage(renderPortalError(code, again), status, headers);
   }
 }

@@ -76,8 +76,15 @@ const ERROR_TEXTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
     "This page does not exist",
     "The link may be incomplete. Ask whoever sent it to you for a new one.",
   ],
+  limit_exceeded: [
+    "This page cannot be shown",
+    "An amount in this account is too large. Ask whoever bills you to look at it.",
+  ],
   rate_limited: ["One moment, please", "There were many requests just now. Try again shortly."],
 };
+
+/** It stays so until somebody else has acted. */
+const IN_VAIN: readonly ErrorCode[] = ["not_found", "limit_exceeded"];
 
 /** `path` is the page that was asked for. */
 export function renderPortalError(code: ErrorCode, path: string): Page {
@@ -90,7 +97,7 @@ export function renderPortalError(code: ErrorCode, path: string): Page {
     style: portalStyle(DEFAULT_COLOR),
     body: html`<main class="wrap"><div class="fault" role="alert"><h1>${title}</h1>
 <p>${text}</p>${
-      code !== "not_found" && html`<a class="button" href="${path}">Try again</a>`
+      !IN_VAIN.includes(code) && html`<a class="button" href="${path}">Try again</a>`
     }</div></main>`,
   };
 }
