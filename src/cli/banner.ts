@@ -25,6 +25,7 @@ export type Start = {
 };
 
 const LABEL_WIDTH = 18;
+const NOT_SHOWN = "not shown, because this is no terminal";
 const FIRST_TOKEN = "dues init --org default --workspace default --project default";
 
 export function banner(start: Start): string {
@@ -43,24 +44,26 @@ export function banner(start: Start): string {
 
 function accountRows(start: Start, account: Account): [string, string][] {
   const { organization_id, project_id, token } = account;
-  return [["Organization", organization_id], ["Project", project_id], ...tokenRows(start, token)];
+  const project: [string, string] = ["Project", project_id];
+  if (keepsSecrets(start)) {
+    return [["Organization", NOT_SHOWN], project, ["Token", `${NOT_SHOWN}: run ${FIRST_TOKEN}`]];
+  }
+  return [["Organization", organization_id], project, ...tokenRows(start, token)];
 }
 
-function tokenRows(start: Start, token: string): [string, string][] {
-  const { running, config, profile_file, is_terminal } = start;
+/** A log is kept and read by many, and with open key creation the organization's id makes tokens. */
+function keepsSecrets({ config, is_terminal }: Start): boolean {
+  return config.database_url !== undefined && !is_terminal;
+}
+
+function tokenRows({ running, config, profile_file }: Start, token: string): [string, string][] {
   const kept = `kept in ${shortPath(profile_file)}`;
   if (!running.first) return [["Token", kept]];
-  if (config.database_url === undefined)
-    return [
-      ["Token", token],
-      ["", kept],
-    ];
-  if (is_terminal)
-    return [
-      ["Token", token],
-      ["", "shown this once: keep it"],
-    ];
-  return [["Token", `not shown, because this is no terminal: run ${FIRST_TOKEN}`]];
+  const isTrial = config.database_url === undefined;
+  return [
+    ["Token", token],
+    ["", isTrial ? kept : "shown this once: keep it"],
+  ];
 }
 
 /** As somebody in this folder would type it. */

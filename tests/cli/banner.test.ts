@@ -7,6 +7,7 @@ import { readConfig } from "../../src/config.ts";
 
 const TOKEN = `dues_${"0123456789".repeat(4)}`;
 const ID = "01981e7a-0000-7000-8000-000000000001";
+const ORGANIZATION = "01981e7a-0000-7000-8000-000000000002";
 const TRIAL = { DATABASE_URL: "", BASE_URL: "", HOST: "", PORT: "" };
 const OWN = { ...TRIAL, DATABASE_URL: "postgres://db.example.com/dues" };
 
@@ -17,7 +18,7 @@ function shown(
 ) {
   const config = readConfig({ ...TRIAL, ...env });
   const { base_url } = config;
-  const ids = { organization_id: ID, workspace_id: ID, project_id: ID };
+  const ids = { organization_id: ORGANIZATION, workspace_id: ID, project_id: ID };
   const profile = { base_url, ...ids, token: TOKEN };
   const running = { base_url, profile, first: true, ...more };
   return banner({ running, config, profile_file: resolve(".dues/dev.json"), is_terminal });
@@ -36,7 +37,9 @@ test("the trial shows its token, where it is kept, what to try and how to stop",
 test("with one's own database the token is shown once, and only on a terminal", () => {
   expect(shown(OWN)).toMatch(new RegExp(`Token +${TOKEN}\\n +shown this once: keep it\\n`));
   expect(shown(OWN)).toContain("npx dues login --url http://127.0.0.1:8080\n");
+  expect(shown(OWN)).toMatch(new RegExp(`Organization +${ORGANIZATION}\\n`));
   expect(shown(OWN, {}, false)).not.toContain(TOKEN);
+  expect(shown(OWN, {}, false)).not.toContain(ORGANIZATION);
   expect(shown(OWN, {}, false)).toMatch(/Token +not shown, .* run dues init --org default/);
   expect(shown(OWN, { profile: undefined })).not.toContain("Token");
 });
