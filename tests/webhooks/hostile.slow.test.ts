@@ -10,10 +10,12 @@ import { sql } from "../../src/store/sql.ts";
 import type { Json } from "../support/app.ts";
 import { emitPayments, register } from "../support/courier.ts";
 import { HostileReceivers } from "../support/hostile-receivers.ts";
-import { type ServiceProcess, until } from "../support/processes.ts";
+import { type ServiceProcess, slowness, until } from "../support/processes.ts";
 import { Storm } from "./storm.ts";
 
-const ENDS_MS_MAX = 10_500;
+/** The deadline of an attempt, and how late its end may be known on an idle machine. */
+const DEADLINE_MS = 10_000;
+const LATE_MS_MAX = 1_000;
 const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
 const SAMPLE_MS = 50;
 const WARM_UP = 1_000;
@@ -93,7 +95,8 @@ test("no hostile receiver holds an attempt beyond its deadline or fills the memo
   const took_ms = performance.now() - started;
   clearInterval(sampling);
 
-  expect(took_ms).toBeLessThan(ENDS_MS_MAX + 500);
+  const ends_ms_max = DEADLINE_MS + LATE_MS_MAX * slowness();
+  expect(took_ms).toBeLessThan(ends_ms_max + LATE_MS_MAX * slowness());
   expect(peak - before).toBeLessThan(GROWTH_BYTES_MAX);
   const { webhook_deliveries } = await app.get("/v1/webhook-deliveries?all=1");
   const hostile = webhook_deliveries.filter(({ endpoint_id }: Json) => names.has(endpoint_id));
@@ -108,7 +111,7 @@ test("no hostile receiver holds an attempt beyond its deadline or fills the memo
   expect(words).toEqual(Array.from({ length: 2 }, () => TLS_WORDS));
   for (const delivery of hostile) {
     const { duration_ms, response_excerpt, status, reason, next_retry_at } = delivery;
-    expect(duration_ms).toBeLessThanOrEqual(ENDS_MS_MAX);
+    expect(duration_ms).toBeLessThanOrEqual(ends_ms_max);
     expect((response_excerpt ?? "").length).toBeLessThanOrEqual(1024);
     expect(response_excerpt ?? "").not.toContain("\u0000");
     expect(reason === null).toBe(status === "delivered");
