@@ -1,7 +1,7 @@
 // `dues log`: newest first, or oldest first from an instant or a cursor on, or as it happens.
 
 import { PassThrough, Readable } from "node:stream";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Io } from "../../src/cli/io.ts";
 import { follow } from "../../src/cli/log-command.ts";
 import { Dues } from "../../src/client/dues.ts";
@@ -10,14 +10,14 @@ import { until } from "../support/processes.ts";
 import { type Shell, startShell } from "./support.ts";
 
 let shell: Shell;
-beforeAll(async () => {
+beforeEach(async () => {
   // A clock that stands gives every entry the same instant.
   shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
   for (const name of ["a", "b", "c"]) {
     await shell.app.post("/v1/customers", { external_id: name, name });
   }
 });
-afterAll(() => shell.close());
+afterEach(() => shell.close());
 
 const typed = ["--type", "customer.created"];
 

@@ -1,12 +1,12 @@
 // Taxes, coupons, grants and credit notes on the command line: what is listed, what is done, and
 // what people are told about it.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Shell, startShell } from "./support.ts";
 
 let shell: Shell;
 
-beforeAll(async () => {
+beforeEach(async () => {
   shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
   const file = shell.file(
     "service.yaml",
@@ -25,7 +25,7 @@ coupons:
   await ok("sync", file);
   await ok("customers", "create", "--external-id", "acme", "--name", "Acme Ltd");
 });
-afterAll(() => shell.close());
+afterEach(() => shell.close());
 
 async function ok(...args: string[]): Promise<string> {
   const ran = await shell.run(args);
@@ -189,6 +189,7 @@ Nothing was stored.
 });
 
 test("invoices show discount and tax where there are some, in lists and previews", async () => {
+  await invoice(1000);
   const bare = await ok("invoices", "list", "--customer", "acme", "--limit", "1");
   expect(bare).toMatch(/^NUMBER +CUSTOMER +STATUS +TAX +TOTAL +DUE /);
   const { coupon } = await json("coupons", "get", "welcome");

@@ -2,12 +2,12 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Shell, startShell } from "./support.ts";
 
 let shell: Shell;
 
-beforeAll(async () => {
+beforeEach(async () => {
   shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
   const file = shell.file(
     "service.yaml",
@@ -31,7 +31,7 @@ plans:
   );
   await ok("sync", file);
 });
-afterAll(() => shell.close());
+afterEach(() => shell.close());
 
 async function ok(...args: string[]): Promise<string> {
   const ran = await shell.run(args);
@@ -125,6 +125,7 @@ test("a subscription that starts later, with a trial, an anchor and an end", asy
 });
 
 test("a change of plan: looked at, scheduled, taken back, made", async () => {
+  await ok("clock", "advance", "--to", "2026-02-01");
   const tiers = [
     { up_to: "10", amount: "1" },
     { up_to: null, amount: "0.5" },
