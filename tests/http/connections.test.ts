@@ -1,11 +1,14 @@
 // Too many connections, and too much sent ahead on one: the others are served as if nothing were.
 
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type App, startApp } from "../support/app.ts";
 import { shownBound } from "../support/bounds.ts";
+import { until } from "../support/processes.ts";
 
 const SERVED_MS = 1_000;
+/** Connections that a caller of ours may keep open for its next request. */
+const FEW = 4;
 
 let app: App;
 const open: Socket[] = [];
@@ -13,9 +16,18 @@ const open: Socket[] = [];
 beforeAll(async () => {
   app = await startApp();
   await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
+  // The first calls of a process take longer, whichever test makes them.
+  for (let i = 0; i < 100; i++) {
+    await health();
+    await app.call("GET", "/v1/customers", undefined, { authorization: undefined });
+  }
+});
+// The next test begins when the server has let go of what this one opened.
+afterEach(async () => {
+  for (const socket of open.splice(0)) socket.destroy();
+  await until(() => app.server.countConnections() < FEW);
 });
 afterAll(async () => {
-  for (const socket of open) socket.destroy();
   app.server.fastify.server.closeAllConnections();
   await app.close();
 });
@@ -68,7 +80,6 @@ test("two thousand idle connections of one address keep nobody out and close no 
   await expect.poll(() => text).toContain('{"status":"ok"}');
   // Two too many, and one more for the first call of health.
   expect((await shownBound("connections")).refusals).toBeGreaterThanOrEqual(before + 3);
-  for (const socket of open.splice(0)) socket.destroy();
 }, 30_000);
 
 test("requests sent ahead are answered in order, one at a time", async () => {
