@@ -240,7 +240,7 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     for (const warning of readiness.warnings) log.warn(warning);
     if ((await heldSince(pool)) !== null) say(HELD);
     const spread = await isSpread(pool);
-    const { end, ...access } = shareOut(pool, store.connection, given, spread);
+    const { end, ...access } = limitByNode(pool, store.connection, given, spread);
     undo.push(end);
     const api_activity = new ApiActivity();
     const shared = { config: given, clock: systemClock, log, secret_key, api_activity };
@@ -276,8 +276,8 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
 
 type Access = { readonly db: Db; readonly point: PointReads; readonly placement: Placement };
 
-/** The pool and the shared reads as requests use them: with shares by node on a cluster. */
-function shareOut(
+/** The pool and the shared reads as requests use them: with limits by node on a cluster. */
+function limitByNode(
   pool: Pool,
   connection: Connection,
   { pool_max: max }: Config,

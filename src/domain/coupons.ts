@@ -38,10 +38,10 @@ export type DiscountableFee = {
   /** Days given back of a base fee in advance bear what that fee bore, of every coupon. */
   readonly gives_back_base: boolean;
   /** By applied coupon: what it took of the corrected line so far, and what was left for it. */
-  readonly line: ReadonlyMap<string, LineShare>;
+  readonly line: ReadonlyMap<string, LineDiscount>;
 };
 
-export type LineShare = { readonly taken_cents: number; readonly left_cents: number };
+export type LineDiscount = { readonly taken_cents: number; readonly left_cents: number };
 
 export type Discounts = {
   /** In the order of the fees; empty without coupons. */
@@ -129,7 +129,7 @@ function amountsOf(
   return fees.map((fee, i) => {
     if (!isEligible(coupon, fee)) return undefined;
     if (takesBack(coupon, fee)) {
-      return { cents: shareBack(fee, coupon, left[i] ?? 0), is_taken_back: true };
+      return { cents: discountBack(fee, coupon, left[i] ?? 0), is_taken_back: true };
     }
     const cents = taken.get(i);
     if (cents !== undefined) return { cents, is_taken_back: false };
@@ -207,7 +207,7 @@ function takesBack(coupon: AppliedCoupon, fee: DiscountableFee): boolean {
 }
 
 /** At most what is left of the correction, and nothing that was not taken. */
-function shareBack(fee: DiscountableFee, { id }: AppliedCoupon, left: number): number {
+function discountBack(fee: DiscountableFee, { id }: AppliedCoupon, left: number): number {
   const { taken_cents = 0, left_cents = 0 } = fee.line.get(id) ?? {};
   if (taken_cents <= 0 || left_cents <= 0) return 0;
   return Math.max(left, scaled(left, taken_cents, left_cents));

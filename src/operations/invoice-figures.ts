@@ -118,13 +118,13 @@ function amountFee(
     use: isCounted ? correctedUse(corrects, request) : own_use,
     corrected_period_end: corrects?.ended_at ?? null,
     gives_back_base: corrects?.gives_back_base ?? false,
-    line: isCounted ? sharesOf(lines.get(lineOf(fee, request) ?? "") ?? []) : NO_LINE,
+    line: isCounted ? lineDiscounts(lines.get(lineOf(fee, request) ?? "") ?? []) : NO_LINE,
     taxes,
   };
 }
 
-function sharesOf(parts: readonly coupons.LinePart[]): AmountFee["line"] {
-  return new Map(parts.map(({ applied_coupon_id, ...share }) => [applied_coupon_id, share]));
+function lineDiscounts(parts: readonly coupons.LinePart[]): AmountFee["line"] {
+  return new Map(parts.map(({ applied_coupon_id, ...discount }) => [applied_coupon_id, discount]));
 }
 
 function afterInvoice(coupon: AppliedCoupon, amounts: Amounts): AppliedCoupon {

@@ -1,15 +1,15 @@
-// The database as a cluster of nodes: the same pool and the same shared reads, with a share for the
-// projects of each node. On plain PostgreSQL nothing of this is used.
+// The database as a cluster of nodes: the same pool and the same shared reads, with a limit for
+// the projects of each node. On plain PostgreSQL nothing of this is used.
 
 import type { Db, PointReads, Pool, Queryable, Tx } from "./db.ts";
-import { NodeShare, Places } from "./node-shares.ts";
+import { NodeLimit, Semaphore } from "./node-limits.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { Placement } from "./placement.ts";
 import type { Sql } from "./sql.ts";
 
-type Share = <T>(work: () => Promise<T>) => Promise<T>;
+type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
-export type ShareOptions = {
+export type LimitOptions = {
   /** Connections of the pool. */
   readonly max: number;
   /** How long one waits for a place. */
@@ -28,16 +28,16 @@ export class ClusterDb implements Db {
   readonly #max: number;
   readonly #wait_ms: number;
   readonly #everyNode: Db;
-  readonly #nodes = new Map<string, NodeShare>();
+  readonly #nodes = new Map<string, NodeLimit>();
 
-  constructor(pool: Pool, placement: Placement, { max, wait_ms }: ShareOptions) {
+  constructor(pool: Pool, placement: Placement, { max, wait_ms }: LimitOptions) {
     this.portal_auto_invalidate = pool.portal_auto_invalidate;
     this.#pool = pool;
     this.#placement = placement;
     this.#max = max;
     this.#wait_ms = wait_ms;
-    const places = new Places(() => this.#part(4), wait_ms);
-    this.#everyNode = new SharedDb(pool, (work) => places.run(work), this);
+    const places = new Semaphore(() => this.#part(4), wait_ms);
+    this.#everyNode = new LimitedDb(pool, (work) => places.run(work), this);
   }
 
   many<T>(query: Sql): Promise<T[]> {
@@ -77,27 +77,27 @@ export class ClusterDb implements Db {
   }
 
   forProject(project: string): Db {
-    const share: Share = async (work) => {
+    const limit: Limit = async (work) => {
       const node = this.#placement.recall(project) ?? (await this.#placement.nodeOf(project));
-      return this.#shareOf(node).run(work);
+      return this.#limitOf(node).run(work);
     };
-    return new SharedDb(this.#pool, share, this);
+    return new LimitedDb(this.#pool, limit, this);
   }
 
   forEveryNode(): Queryable {
     return this.#everyNode;
   }
 
-  #shareOf(node: string): NodeShare {
+  #limitOf(node: string): NodeLimit {
     const found = this.#nodes.get(node);
     if (found !== undefined) return found;
-    const share = new NodeShare({
+    const limit = new NodeLimit({
       places: () => this.#part(2),
       wait_ms: this.#wait_ms,
       onAway: () => this.#placement.doubt(),
     });
-    this.#nodes.set(node, share);
-    return share;
+    this.#nodes.set(node, limit);
+    return limit;
   }
 
   #part(of: number): number {
@@ -105,46 +105,46 @@ export class ClusterDb implements Db {
   }
 }
 
-/** The pool by the places of one share. */
-class SharedDb implements Db {
+/** The pool, with no more work at once than one limit allows. */
+class LimitedDb implements Db {
   readonly portal_auto_invalidate: boolean;
   readonly #pool: Pool;
-  readonly #share: Share;
+  readonly #limit: Limit;
   readonly #cluster: ClusterDb;
 
-  constructor(pool: Pool, share: Share, cluster: ClusterDb) {
+  constructor(pool: Pool, limit: Limit, cluster: ClusterDb) {
     this.portal_auto_invalidate = pool.portal_auto_invalidate;
     this.#pool = pool;
-    this.#share = share;
+    this.#limit = limit;
     this.#cluster = cluster;
   }
 
   many<T>(query: Sql): Promise<T[]> {
-    return this.#share(() => this.#pool.many<T>(query));
+    return this.#limit(() => this.#pool.many<T>(query));
   }
 
   maybeOne<T>(query: Sql): Promise<T | undefined> {
-    return this.#share(() => this.#pool.maybeOne<T>(query));
+    return this.#limit(() => this.#pool.maybeOne<T>(query));
   }
 
   one<T>(query: Sql): Promise<T> {
-    return this.#share(() => this.#pool.one<T>(query));
+    return this.#limit(() => this.#pool.one<T>(query));
   }
 
   run(query: Sql): Promise<number> {
-    return this.#share(() => this.#pool.run(query));
+    return this.#limit(() => this.#pool.run(query));
   }
 
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#share(() => this.#pool.tx(work));
+    return this.#limit(() => this.#pool.tx(work));
   }
 
   alone<T>(query: Sql): Promise<T[]> {
-    return this.#share(() => this.#pool.alone<T>(query));
+    return this.#limit(() => this.#pool.alone<T>(query));
   }
 
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    return this.#share(() => this.#pool.snapshot(work));
+    return this.#limit(() => this.#pool.snapshot(work));
   }
 
   forProject(project: string): Db {

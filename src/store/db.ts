@@ -56,7 +56,7 @@ export type Db = Queryable &
     admit?(): void;
     /** Who waits for a connection, and how many were refused that. */
     readonly stats?: { readonly waiting: number; readonly refused: number };
-    /** The same database for the work of one project: on a cluster it has the node's share. */
+    /** The same database for the work of one project: on a cluster within its node's limit. */
     forProject(project: string): Db;
     /** The same for reads that ask every node of a cluster: few of them run at once. */
     forEveryNode(): Queryable;
@@ -249,7 +249,7 @@ export class Pool implements Db {
     return this.#pool.idleCount > 0 ? connect() : this.#line.wait(connect);
   }
 
-  /** One server has no shares: see cluster-db.ts. */
+  /** One server has no limits by node: see cluster-db.ts. */
   forProject(): Db {
     return this;
   }

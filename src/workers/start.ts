@@ -82,8 +82,8 @@ export function startWorkersWithPool(
   const pool = new Pool(connection, { ...POOL, portal_auto_invalidate });
   // Reads that belong to no project need no place, so the placement may ask on the same pool.
   const placement = spread ? new ClusterPlacement(pool) : ONE_NODE;
-  const share = { max: POOL.max, wait_ms: POOL.lock_timeout_ms };
-  const db = spread ? new ClusterDb(pool, placement, share) : pool;
+  const limit = { max: POOL.max, wait_ms: POOL.lock_timeout_ms };
+  const db = spread ? new ClusterDb(pool, placement, limit) : pool;
   const stop = startWorkers({ ...context, db, point: db, placement }, connection);
   return async () => {
     await stop();

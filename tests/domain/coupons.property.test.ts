@@ -7,7 +7,7 @@ import {
   type AppliedCoupon,
   type DiscountableFee,
   discountFees,
-  type LineShare,
+  type LineDiscount,
 } from "../../src/domain/coupons.ts";
 
 const INVOICE = { currency: "USD", subscription_id: null, own_use: "now" };
@@ -43,9 +43,9 @@ const line = fc
     maxLength: 4,
   })
   .map(
-    (shares): Map<string, LineShare> =>
+    (discounts): Map<string, LineDiscount> =>
       new Map(
-        shares.map(([id, taken_cents, left]) => [
+        discounts.map(([id, taken_cents, left]) => [
           `${id}`,
           { taken_cents, left_cents: Math.max(left, taken_cents) },
         ]),

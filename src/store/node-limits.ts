@@ -10,8 +10,8 @@ const RETRY_MS = 500;
 type Work<T> = () => Promise<T>;
 type Waiting = { start(): void; refuse(): void };
 
-/** Who finds no place free waits in line, and is refused after a while. */
-export class Places {
+/** So much work at once. Who finds no place free waits in line, and is refused after a while. */
+export class Semaphore {
   readonly #places: () => number;
   readonly #wait_ms: number;
   #used = 0;
@@ -70,8 +70,8 @@ export type NodeOptions = {
 };
 
 /** The places of one node, and whether it answers: while it does not, callers are told at once. */
-export class NodeShare {
-  readonly #places: Places;
+export class NodeLimit {
+  readonly #places: Semaphore;
   readonly #onAway: () => void;
   #succeeded = 0;
   /** Work failed, and none has succeeded since. */
@@ -79,7 +79,7 @@ export class NodeShare {
   #resting = false;
 
   constructor({ places, wait_ms, onAway }: NodeOptions) {
-    this.#places = new Places(places, wait_ms);
+    this.#places = new Semaphore(places, wait_ms);
     this.#onAway = onAway;
   }
 

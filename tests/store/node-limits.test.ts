@@ -3,7 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { refuse } from "../../src/errors.ts";
-import { NodeShare, Places } from "../../src/store/node-shares.ts";
+import { NodeLimit, Semaphore } from "../../src/store/node-limits.ts";
 
 const AWAY = { code: "unavailable", status: 503 };
 const RETRY_MS = 500;
@@ -28,20 +28,20 @@ function held() {
 
 const away = () => refuse("unavailable", "The database cannot be reached just now. Try again.");
 
-function shareOf(places: number, wait_ms = 1_000) {
+function limitOf(places: number, wait_ms = 1_000) {
   const seen = { away: 0 };
-  const share = new NodeShare({
+  const limit = new NodeLimit({
     places: () => places,
     wait_ms,
     onAway: () => {
       seen.away += 1;
     },
   });
-  return { share, seen };
+  return { limit, seen };
 }
 
 test("places are given in the order of waiting, and refused after the wait", async () => {
-  const places = new Places(() => 1, WAIT_MS);
+  const places = new Semaphore(() => 1, WAIT_MS);
   const first = held();
   const order: string[] = [];
   const running = places.run(first.work);
@@ -65,12 +65,12 @@ test("places are given in the order of waiting, and refused after the wait", asy
 });
 
 test("a node that fails is away: others are told at once, and one tries after a rest", async () => {
-  const { share, seen } = shareOf(4);
-  await expect(share.run(() => Promise.reject(away()))).rejects.toMatchObject(AWAY);
+  const { limit, seen } = limitOf(4);
+  await expect(limit.run(() => Promise.reject(away()))).rejects.toMatchObject(AWAY);
   expect(seen.away).toBe(1);
   let tried = 0;
   const attempt = () =>
-    share.run(async () => {
+    limit.run(async () => {
       tried += 1;
     });
   await expect(attempt()).rejects.toMatchObject(AWAY);
@@ -79,7 +79,7 @@ test("a node that fails is away: others are told at once, and one tries after a 
   expect(tried).toBe(0);
   vi.advanceTimersByTime(1);
   const probe = held();
-  const probing = share.run(probe.work);
+  const probing = limit.run(probe.work);
   await expect(attempt()).rejects.toMatchObject(AWAY);
   probe.end();
   await probing;
@@ -88,29 +88,29 @@ test("a node that fails is away: others are told at once, and one tries after a 
 });
 
 test("those who wait for a node that turns out to be away are told at once", async () => {
-  const { share } = shareOf(1, 60_000);
+  const { limit } = limitOf(1, 60_000);
   const first = held();
-  const running = expect(share.run(first.work)).rejects.toMatchObject(AWAY);
-  const waiting = expect(share.run(async () => "waited")).rejects.toMatchObject(AWAY);
+  const running = expect(limit.run(first.work)).rejects.toMatchObject(AWAY);
+  const waiting = expect(limit.run(async () => "waited")).rejects.toMatchObject(AWAY);
   first.end(away());
   await Promise.all([running, waiting]);
 });
 
 test("one failure among successes leaves the node as it is", async () => {
-  const { share, seen } = shareOf(4);
+  const { limit, seen } = limitOf(4);
   const slow = held();
-  const failing = expect(share.run(slow.work)).rejects.toMatchObject(AWAY);
-  await share.run(async () => "meanwhile");
+  const failing = expect(limit.run(slow.work)).rejects.toMatchObject(AWAY);
+  await limit.run(async () => "meanwhile");
   slow.end(away());
   await failing;
   expect(seen.away).toBe(0);
-  expect(await share.run(async () => "fine")).toBe("fine");
+  expect(await limit.run(async () => "fine")).toBe("fine");
 });
 
 test("a refusal for another reason says nothing about the node", async () => {
-  const { share, seen } = shareOf(4);
+  const { limit, seen } = limitOf(4);
   const conflict = () => Promise.reject(refuse("already_exists", "There is one."));
-  await expect(share.run(conflict)).rejects.toMatchObject({ code: "already_exists" });
+  await expect(limit.run(conflict)).rejects.toMatchObject({ code: "already_exists" });
   expect(seen.away).toBe(0);
-  expect(await share.run(async () => "fine")).toBe("fine");
+  expect(await limit.run(async () => "fine")).toBe("fine");
 });
