@@ -21,7 +21,7 @@ export type Io = {
   readonly terminal: boolean;
   /** How wide the terminal of stdout is; undefined where there is none. */
   readonly columns?: number | undefined;
-  /** The same of stderr, asked each time: a window can change while progress is drawn. */
+  /** The same of stderr, asked each time: a terminal can be resized while progress is drawn. */
   errColumns?(): number | undefined;
   readonly color: boolean;
   readonly fetch?: typeof fetch;

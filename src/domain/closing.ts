@@ -4,8 +4,8 @@
 import { type BaseInvoice, corrected, daysBack } from "./corrections.ts";
 import { startOfDay, utcDate } from "./dates.ts";
 import { formatDecimal, integer } from "./decimal.ts";
+import type { PartOfPeriod } from "./full-periods.ts";
 import { draftInvoice, type InvoiceDraft } from "./invoicing.ts";
-import type { PartOfPeriod } from "./late-window.ts";
 import { levelsAfter } from "./levels.ts";
 import { adjustments, arrearsFees, type Billed, noFees, type PeriodFees } from "./period-fees.ts";
 import { billedDates, type Period, periodAt, periodDays, type Suspension } from "./periods.ts";

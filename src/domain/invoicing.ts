@@ -1,7 +1,7 @@
 // An invoice to be made: its lines, which come from pricing, and its dates.
 
 import { addDays, startOfDay, utcDate } from "./dates.ts";
-import type { PartOfPeriod } from "./late-window.ts";
+import type { PartOfPeriod } from "./full-periods.ts";
 import { checkAmount, sumCents } from "./money.ts";
 import type { FeeDraft } from "./pricing.ts";
 

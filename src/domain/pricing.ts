@@ -16,7 +16,7 @@ import {
   ONE,
   ZERO,
 } from "./decimal.ts";
-import type { PartOfPeriod } from "./late-window.ts";
+import type { PartOfPeriod } from "./full-periods.ts";
 import { flatAmount, prorated, toCents } from "./money.ts";
 import { billableDays, type Interval, type Suspension } from "./periods.ts";
 import { averageQuantity, highestQuantity, type Quantities } from "./quantities.ts";

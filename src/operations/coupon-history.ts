@@ -2,8 +2,8 @@
 // percentage for ever asks only for the periods that are corrected.
 
 import type { AppliedCoupon } from "../domain/coupons.ts";
+import { fullPeriodOf } from "../domain/full-periods.ts";
 import { groupBy } from "../domain/group-by.ts";
-import { fullPeriodOf } from "../domain/late-window.ts";
 import type { Corrected, FeeDraft } from "../domain/pricing.ts";
 import * as coupons from "../store/coupons.ts";
 import type { Queryable } from "../store/db.ts";

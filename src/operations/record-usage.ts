@@ -4,8 +4,8 @@
 import { usageValue } from "../domain/aggregation.ts";
 import { DAY_MS, nextMidnight, parseTimestamp, utcDate } from "../domain/dates.ts";
 import { combinationOf } from "../domain/dimensions.ts";
+import { type FullPeriod, fullPeriodOf, isStillCorrected } from "../domain/full-periods.ts";
 import { groupBy } from "../domain/group-by.ts";
-import { type FullPeriod, fullPeriodOf, isWithinWindow } from "../domain/late-window.ts";
 import { AMOUNT_MAX, exponentOf } from "../domain/money.ts";
 import { periodIndexAt } from "../domain/periods.ts";
 import { type Refusal, refuse, refuseField } from "../errors.ts";
@@ -277,7 +277,7 @@ function place(one: Draft, subscription: usage.UsageSubscription, at: Date): voi
   }
 }
 
-/** Events of closed periods: corrected within the window, else stored and never billed. */
+/** Events of closed periods: corrected if recent enough, else stored and never billed. */
 async function placeLate(tx: Tx, settings: ProjectSettings, drafts: readonly Draft[]) {
   const late = drafts.filter((one) => one.late && one.refusal === undefined);
   if (late.length === 0) return;
@@ -297,8 +297,8 @@ async function placeLate(tx: Tx, settings: ProjectSettings, drafts: readonly Dra
     }
     one.period_no = period.period_no;
     const open = subscription.live ? openStart(subscription) : undefined;
-    const within = isWithinWindow(periods, period, open, settings.late_usage_periods);
-    if (within && period.billable) one.late = true;
+    const corrected = isStillCorrected(periods, period, open, settings.late_usage_periods);
+    if (corrected && period.billable) one.late = true;
     else one.unbillable = "late_unbilled";
   }
 }

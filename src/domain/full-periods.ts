@@ -1,6 +1,6 @@
-// How long after its end a period is still corrected: so many full periods. Parts of one full
-// period, cut by a change of plan or by an end and a return, count as one, so neither shortens the
-// window.
+// Which full period a period is part of, and for how many full periods late usage is corrected.
+// Parts of one, cut by a change of plan or by an end and a return, count once, so that neither
+// shortens the time in which late usage counts.
 
 import { type Interval, periodAt } from "./periods.ts";
 
@@ -26,7 +26,7 @@ export function fullPeriodOf(part: PartOfPeriod): FullPeriod {
  * Whether the period is still corrected: one of the newest full periods that have no open part, or
  * part of the open one itself. `closed` are all of the subscription, newest first.
  */
-export function isWithinWindow(
+export function isStillCorrected(
   closed: readonly PartOfPeriod[],
   period: PartOfPeriod,
   open: FullPeriod | undefined,

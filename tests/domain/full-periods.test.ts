@@ -1,7 +1,11 @@
 // How long a closed period is corrected: full periods count, however many parts they have.
 
 import { expect, test } from "vitest";
-import { fullPeriodOf, isWithinWindow, type PartOfPeriod } from "../../src/domain/late-window.ts";
+import {
+  fullPeriodOf,
+  isStillCorrected,
+  type PartOfPeriod,
+} from "../../src/domain/full-periods.ts";
 
 function part(day: string, more: Partial<PartOfPeriod> = {}): PartOfPeriod {
   const starts_at = new Date(`${day}T00:00:00.000Z`);
@@ -29,17 +33,17 @@ test.each([
   ["the one before it, within two", february, 2, true],
   ["a first period that started late", january, 3, true],
   ["a trial is a full period", trial, 3, false],
-  ["a trial within the window", trial, 4, true],
-])("%s", (_, period, most, isWithin) => {
+  ["a trial, within four", trial, 4, true],
+])("%s", (_, period, most, isCorrected) => {
   if (period === undefined) throw new Error("No such period.");
-  expect(isWithinWindow(closed, period, open, most)).toBe(isWithin);
+  expect(isStillCorrected(closed, period, open, most)).toBe(isCorrected);
 });
 
 test("without an open period the newest closed one is the first", () => {
   const [newest] = closed;
   if (newest === undefined || march === undefined) throw new Error("No such period.");
-  expect(isWithinWindow(closed, newest, undefined, 1)).toBe(true);
-  expect(isWithinWindow(closed, march, undefined, 1)).toBe(false);
+  expect(isStillCorrected(closed, newest, undefined, 1)).toBe(true);
+  expect(isStillCorrected(closed, march, undefined, 1)).toBe(false);
 });
 
 test("parts have one name when they are of one schedule", () => {
