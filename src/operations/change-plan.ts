@@ -129,20 +129,20 @@ async function replaceCharges(
 ): Promise<boolean> {
   const existing = await plans.listCharges(tx, project, [plan.id]);
   const terms = await resolveCharges(holding(tx, project), plan.amount_currency, wanted, "charges");
-  const unclaimed = new Map<string, plans.ChargeRow[]>();
+  const unmatched = new Map<string, plans.ChargeRow[]>();
   for (const charge of existing) {
     const key = termsKey({ ...charge, metric_id: charge.billable_metric_id });
-    unclaimed.set(key, [...(unclaimed.get(key) ?? []), charge]);
+    unmatched.set(key, [...(unmatched.get(key) ?? []), charge]);
   }
   const kept: { id: string; position: number; moved: boolean }[] = [];
   const added: plans.ChargeTerms[] = [];
   for (const term of terms) {
-    const same = unclaimed.get(termsKey(term))?.shift();
+    const same = unmatched.get(termsKey(term))?.shift();
     if (same === undefined) added.push(term);
     else
       kept.push({ id: same.id, position: term.position, moved: same.position !== term.position });
   }
-  const removed = [...unclaimed.values()].flat().map((charge) => charge.id);
+  const removed = [...unmatched.values()].flat().map((charge) => charge.id);
   await plans.removeCharges(tx, project, removed, now);
   await plans.moveCharges(tx, project, kept);
   await plans.insertCharges(tx, project, plan.id, added, now);

@@ -60,7 +60,7 @@ export type Ending = {
 
 /**
  * Does what is due of each subscription, at most a batch of them. `onFull` is told as soon as a
- * whole batch is claimed: others may be due as well.
+ * whole batch is locked: others may be due as well.
  */
 export async function closeDue(
   tx: Tx,
@@ -69,7 +69,7 @@ export async function closeDue(
   guard: Guard,
   onFull: () => void = () => {},
 ): Promise<CloseReport> {
-  const due = await openPeriods.claimDue(tx, settings.id, now, BATCH_MAX);
+  const due = await openPeriods.lockDue(tx, settings.id, now, BATCH_MAX);
   if (due.length === BATCH_MAX) onFull();
   return handleDue(tx, settings, due, SCHEDULER, now, guard);
 }

@@ -81,7 +81,7 @@ export async function stepDunning(
 ): Promise<readonly Fact[]> {
   const project = settings.id;
   const today = utcDate(now);
-  const due = await dunning.claimDue(tx, project, today, BATCH_MAX);
+  const due = await dunning.lockDue(tx, project, today, BATCH_MAX);
   if (due.length === 0) return [];
   const policy = await dunning.getPolicy(tx, project);
 

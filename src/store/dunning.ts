@@ -75,7 +75,7 @@ function dunned(project: ProjectId): Sql {
 }
 
 /** Invoices with a step due, locked; those that another worker has locked are skipped. */
-export function claimDue(tx: Tx, project: ProjectId, today: string, limit: number) {
+export function lockDue(tx: Tx, project: ProjectId, today: string, limit: number) {
   return tx.many<DunnedInvoice>(sql`
     ${dunned(project)}
      where i.project_id = ${project} and i.dunning_on <= ${today}::date

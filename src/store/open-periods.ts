@@ -106,7 +106,7 @@ export async function reopen(
 }
 
 /** Subscriptions with something due, locked; those that another worker has locked are skipped. */
-export function claimDue(tx: Tx, project: ProjectId, now: Date, limit: number) {
+export function lockDue(tx: Tx, project: ProjectId, now: Date, limit: number) {
   return tx.many<BilledSubscription>(sql`
     select ${BILLED_COLUMNS}
       from ${billedTable(project)}

@@ -1,5 +1,5 @@
 // Which projects have billing work waiting. These statements look across projects and list them;
-// the work is then claimed project by project, so that a large one does not hold up the others.
+// the work is then done project by project, so that a large one does not hold up the others.
 
 import { ALL_PROJECTS, type Among } from "./among.ts";
 import { DATABASE_NOW, type Queryable } from "./db.ts";

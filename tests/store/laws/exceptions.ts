@@ -10,7 +10,7 @@ export type Exception = {
   readonly reason: string;
 };
 
-const SWEEP = "lists projects with work; the work itself is claimed project by project";
+const SWEEP = "lists projects with work; the work itself is done project by project";
 const FIGURE = "a figure over all projects for the metrics; nothing is decided by it";
 const LOOKUP = "customers from before migration 12, of whom the id is all that the caller has";
 const PLACE =
