@@ -109,12 +109,12 @@ async function throughOurs(stage: Stage, db: Pool, endpoint_id: string): Promise
   const project = stage.profile.project_id as ProjectId;
   await fill(stage, endpoint_id);
   const before = await countAttempts(stage);
-  const room = { total: BATCH, each: BATCH, shares: { new: BATCH, failing: 0 }, endpoints: [] };
+  const limits = { total: BATCH, each: BATCH, shares: { new: BATCH, failing: 0 }, endpoints: [] };
   const start = performance.now();
   let done = 0;
   let recording = Promise.resolve(0);
   for (;;) {
-    const rows = await deliveries.claim(db, project, room);
+    const rows = await deliveries.claim(db, project, limits);
     done += await recording;
     if (rows.length === 0) break;
     recording = deliveries.recordDelivered(db, project, rows.map(deliveredOf));

@@ -49,7 +49,7 @@ function each(list: readonly Source[], check: (source: Source) => string[]): str
 }
 
 describe("imports", () => {
-  test("a room imports only what stands left of it", () => {
+  test("a folder imports only what stands left of it", () => {
     expect(each(inSource, lawFaults)).toEqual([]);
   });
 

@@ -92,8 +92,8 @@ function figuresText(screen: Screen, rows: readonly Row[], measure: Measure): st
   const left = Math.max(Math.min(longest, whole - taken), TEXT_MIN);
   return rows
     .flatMap(({ text, indent = 0, figures, look }) => {
-      const room = figures === undefined ? left + taken : left;
-      const [first = "", ...more] = wrap(text, Math.max(room - indent, TEXT_MIN), measure);
+      const width = figures === undefined ? left + taken : left;
+      const [first = "", ...more] = wrap(text, Math.max(width - indent, TEXT_MIN), measure);
       const beside = (figures ?? []).map((figure, i) => {
         return " ".repeat(GAP + (widths[i] ?? 0) - measure(figure)) + figure;
       });

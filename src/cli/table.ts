@@ -42,8 +42,8 @@ export async function tableText<Row>(
 ): Promise<string> {
   const filled = fill(columns, rows);
   const measure = await measureFor(filled.flatMap(({ texts }) => texts));
-  const room = wide ? undefined : screen.columns;
-  return render({ columns: room, color: screen.color }, filled, rows, measure);
+  const wanted = wide ? undefined : screen.columns;
+  return render({ columns: wanted, color: screen.color }, filled, rows, measure);
 }
 
 /** A small table of plain words, numbers and addresses. */
@@ -87,20 +87,20 @@ function lineText<Row>(screen: Screen, cells: readonly Cell<Row>[], measure: Mea
   return parts.join(" ".repeat(GAP)).trimEnd();
 }
 
-/** The columns that there is room for: ids go first, then texts are cut, then others go. */
-function fitted<Row>(whole: readonly Shown<Row>[], room: number): readonly Shown<Row>[] {
+/** The columns that fit: ids go first, then texts are cut, then others go. */
+function fitted<Row>(whole: readonly Shown<Row>[], width_max: number): readonly Shown<Row>[] {
   const [first, second, last] = CUT_FLOORS;
   const isText = ({ column }: Shown<Row>) => column.cut === true;
-  if (total(whole) <= room) return whole;
+  if (total(whole) <= width_max) return whole;
   const orders = [...new Set(whole.flatMap(({ column }) => column.drop ?? []))].toSorted();
   let kept = whole;
   for (const order of orders) {
     kept = kept.filter(({ column }) => column.drop !== order);
-    const tried = squeezed(kept, room, first, isText);
-    if (total(tried) <= room) return tried;
+    const tried = squeezed(kept, width_max, first, isText);
+    if (total(tried) <= width_max) return tried;
   }
-  let tried = squeezed(squeezed(kept, room, second, isText), room, last, () => true);
-  while (total(tried) > room && tried.length > 1) tried = tried.slice(0, -1);
+  let tried = squeezed(squeezed(kept, width_max, second, isText), width_max, last, () => true);
+  while (total(tried) > width_max && tried.length > 1) tried = tried.slice(0, -1);
   return tried;
 }
 
@@ -108,15 +108,15 @@ function total<Row>(shown: readonly Shown<Row>[]): number {
   return shown.reduce((sum, { width }) => sum + width, GAP * (shown.length - 1));
 }
 
-/** Takes from the widest, column by column, until there is room or all are at the floor. */
+/** Takes from the widest, column by column, until they fit or all are at the floor. */
 function squeezed<Row>(
   shown: readonly Shown<Row>[],
-  room: number,
+  width_max: number,
   floor: number,
   mayCut: (each: Shown<Row>) => boolean,
 ): readonly Shown<Row>[] {
   const widths = shown.map(({ width }) => width);
-  for (let over = total(shown) - room; over > 0; over--) {
+  for (let over = total(shown) - width_max; over > 0; over--) {
     const widest = Math.max(...widths.filter((_, i) => shown[i] && mayCut(shown[i])), 0);
     if (widest <= floor) break;
     const at = widths.findLastIndex((width, i) => width === widest && shown[i] && mayCut(shown[i]));

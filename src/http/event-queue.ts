@@ -102,13 +102,14 @@ export class EventQueue {
       this.#scheduled = false;
       for (const project of this.#waiting.keys()) {
         if (this.#writing.size >= WRITERS_MAX) return;
-        if (!this.#writing.has(project) && !this.#resting.has(project)) this.#writeIfRoom(project);
+        if (!this.#writing.has(project) && !this.#resting.has(project))
+          this.#writeUnlessNodeIsBusy(project);
       }
     });
   }
 
   /** A node that hangs must not have all the writers. */
-  #writeIfRoom(project: string): void {
+  #writeUnlessNodeIsBusy(project: string): void {
     const node = this.#placement.recall(project);
     if (this.#placement.nodes > 1) {
       const ofNode = [...this.#writing.values()].filter((writing) => writing.node === node);

@@ -32,7 +32,7 @@ type Job = {
 type Thread = { readonly worker: Worker; job: Job | undefined; timer: NodeJS.Timeout | undefined };
 
 export class PdfMaker {
-  readonly #room = new Bound(
+  readonly #limit = new Bound(
     "pdfs",
     WAITING_MAX,
     "Too many PDFs are being made. Try again in a moment.",
@@ -56,14 +56,14 @@ export class PdfMaker {
 
   #begin(key: string, request: PdfRequest, admit: () => void): Promise<Buffer> {
     admit();
-    this.#room.take(1);
+    this.#limit.take(1);
     const made = new Promise<Buffer>((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
     });
     this.#making.set(key, made);
     const end = () => {
       this.#making.delete(key);
-      this.#room.give(1);
+      this.#limit.give(1);
     };
     made
       .then(

@@ -51,7 +51,7 @@ export class BackupWriter {
 
   constructor(target: Writable, header: BackupHeader) {
     this.#written = pipeline(this.#gzip, target);
-    // Whoever waits for room is told, and so is `end`.
+    // Whoever waits in `#drained` is told, and so is `end`.
     this.#written.catch(() => {});
     this.#put(line(header));
   }
@@ -60,14 +60,14 @@ export class BackupWriter {
     this.#put(line(table));
   }
 
-  /** A promise when there is no room for more. */
+  /** A promise when the caller must wait before writing more. */
   write(bytes: Buffer): Promise<void> | undefined {
-    return this.#put(bytes) ? undefined : this.#room();
+    return this.#put(bytes) ? undefined : this.#drained();
   }
 
   async endTable(rows: number): Promise<void> {
     this.#put(END_OF_ROWS);
-    if (!this.#put(line({ rows }))) await this.#room();
+    if (!this.#put(line({ rows }))) await this.#drained();
   }
 
   /** Returns the checksum. */
@@ -83,7 +83,7 @@ export class BackupWriter {
     return this.#gzip.write(bytes);
   }
 
-  async #room(): Promise<void> {
+  async #drained(): Promise<void> {
     await Promise.race([once(this.#gzip, "drain"), this.#written]);
   }
 }

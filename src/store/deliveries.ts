@@ -59,7 +59,8 @@ export type Reliability = "new" | "proven" | "failing";
 export const UNPROVEN = ["new", "failing"] as const;
 export type Unproven = (typeof UNPROVEN)[number];
 
-export type Room = {
+/** How many rows one claim may take. */
+export type ClaimLimits = {
   readonly total: number;
   /** The limit of endpoints that are not listed, which are new. */
   readonly each: number;
@@ -92,24 +93,24 @@ export function listLastAttempts(db: Queryable, project: ProjectId): Promise<Las
 }
 
 /**
- * Claims what is due, oldest first. The limit per endpoint keeps one that hangs from filling the
- * room of the others, and the shares keep many of them from it; when there is not room for all,
- * endpoints are taken in another order each time. Rows are locked and then updated by ctid, which
- * cannot change under the lock.
+ * Claims what is due, oldest first. The limit per endpoint keeps one that hangs from taking the
+ * places of the others, and the shares keep many of them from it; when there are not enough for
+ * all, endpoints are taken in another order each time. Rows are locked and then updated by ctid,
+ * which cannot change under the lock.
  *
  * Of several rows of one message only the first carries its body. The commit does not wait for the
  * disk: a claim that is lost in a crash of the database leaves the row in the queue, to be sent
  * again.
  */
-export function claim(db: Queryable, project: ProjectId, room: Room) {
+export function claim(db: Queryable, project: ProjectId, limits: ClaimLimits) {
   const token = newId();
   return db.many<ClaimedRow>(sql`
     with taken as (
       select q.ctid
-        from (values ('proven', ${room.total}::integer), ('new', ${room.shares.new}),
-                     ('failing', ${room.shares.failing})) as s (reliability, "limit")
-       cross join lateral (${dueOf(project, room)}) q
-       limit ${room.total}),
+        from (values ('proven', ${limits.total}::integer), ('new', ${limits.shares.new}),
+                     ('failing', ${limits.shares.failing})) as s (reliability, "limit")
+       cross join lateral (${dueOf(project, limits)}) q
+       limit ${limits.total}),
     claimed as (
       update webhook_queue q
          set held_until = ${DATABASE_NOW} + ${CLAIM}, claim = ${token}
@@ -130,13 +131,13 @@ export function claim(db: Queryable, project: ProjectId, room: Room) {
 }
 
 /** The queue rows to claim for endpoints of the reliability `s`. */
-function dueOf(project: ProjectId, room: Room): Sql {
+function dueOf(project: ProjectId, limits: ClaimLimits): Sql {
   const seed = randomInt(SEED_MAX);
   return sql`
     select q.ctid
-      from (select e.id, coalesce(r."limit", ${room.each}) as "limit"
+      from (select e.id, coalesce(r."limit", ${limits.each}) as "limit"
               from webhook_endpoints e
-              left join json_to_recordset(${json(room.endpoints)}::json)
+              left join json_to_recordset(${json(limits.endpoints)}::json)
                    as r (endpoint_id uuid, reliability text, "limit" integer) on r.endpoint_id = e.id
              where e.project_id = ${project} and e.enabled
                and coalesce(r.reliability, 'new') = s.reliability

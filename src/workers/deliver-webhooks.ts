@@ -128,22 +128,22 @@ export class Deliverer {
     if (!this.#windows.knows(project)) {
       this.#windows.remember(project, await deliveries.listLastAttempts(db, project));
     }
-    const room = this.#windows.room(project);
-    // It stays in the set: the next result makes room, and wakes this job.
-    if (room.total === 0) return 0;
+    const limits = this.#windows.claimLimits(project);
+    // It stays in the set: the next result frees a place, and wakes this job.
+    if (limits.total === 0) return 0;
     this.#projectsWithWork.delete(project);
     // Nothing new, and an earlier claim has filled the windows that wanted more.
     if (!this.#notified.delete(project) && !this.#windows.projectWantsMore(project)) return 0;
     const claimed_ms = monotonicMs();
-    const rows = await deliveries.claim(db, project, room);
+    const rows = await deliveries.claim(db, project, limits);
     // The claim was cut at its limit, so more may be due.
-    if (rows.length >= room.total) this.#addWork(project);
+    if (rows.length >= limits.total) this.#addWork(project);
     // The poll finds rows that no claim takes: they are due to endpoints that are switched off.
     const polled = this.#polled.delete(project);
     if (rows.length === 0 && polled && this.#windows.isIdle(project)) {
       await webhooks.pauseDisabled(db, project);
     }
-    const cut = this.#windows.addClaimed(project, withBodies(rows, claimed_ms), room);
+    const cut = this.#windows.addClaimed(project, withBodies(rows, claimed_ms), limits);
     for (const share of cut) webhookClaimsCut.inc({ share });
     for (const endpoint_id of new Set(rows.map((row) => row.endpoint_id))) {
       this.#startNext({ project_id: project, endpoint_id });

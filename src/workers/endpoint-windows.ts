@@ -2,9 +2,9 @@
 // endpoint that hangs, and one that has many messages, from delaying the others.
 
 import {
+  type ClaimLimits,
   type LastAttempt,
   type Reliability,
-  type Room,
   UNPROVEN,
   type Unproven,
 } from "../store/deliveries.ts";
@@ -63,7 +63,7 @@ class Share {
     return this.#total;
   }
 
-  room(project: ProjectId): number {
+  free(project: ProjectId): number {
     const free = this.#max - this.#total;
     if (free <= 0) return 0;
     const own = this.#taken.get(project) ?? 0;
@@ -120,7 +120,7 @@ export class EndpointWindows<Row extends EndpointKey> {
   }
 
   /** How much more may be claimed for a project. Endpoints not named are new. */
-  room(project_id: ProjectId): Room {
+  claimLimits(project_id: ProjectId): ClaimLimits {
     const project = this.#projects.get(project_id);
     const left = Math.min(CLAIMED_MAX - this.#claimed, PROJECT_MAX - (project?.claimed ?? 0));
     const endpoints = [...(project?.endpoints ?? [])].map(([endpoint_id, window]) => ({
@@ -129,8 +129,8 @@ export class EndpointWindows<Row extends EndpointKey> {
       limit: this.#claimLimit(window),
     }));
     const shares = {
-      new: this.#shares.new.room(project_id),
-      failing: this.#shares.failing.room(project_id),
+      new: this.#shares.new.free(project_id),
+      failing: this.#shares.failing.free(project_id),
     };
     return { total: Math.max(0, left), each: 1, shares, endpoints };
   }
@@ -157,9 +157,9 @@ export class EndpointWindows<Row extends EndpointKey> {
     return this.#wasCut(key.project_id, project) || this.#wantsMore(window);
   }
 
-  /** Whether rows were left because of a share that has room again. */
+  /** Whether rows were left because of a share that has places again. */
   #wasCut(project_id: ProjectId, { cut }: ProjectWindows<Row>): boolean {
-    return cut.some((reliability) => this.#shares[reliability].room(project_id) > 0);
+    return cut.some((reliability) => this.#shares[reliability].free(project_id) > 0);
   }
 
   #wantsMore(window: EndpointWindow<Row>): boolean {
@@ -167,11 +167,11 @@ export class EndpointWindows<Row extends EndpointKey> {
   }
 
   /**
-   * Adds the rows that a claim with this room returned; `startNext` then hands them out. Returns
-   * the shares that were used up by it, so that rows may have been left.
+   * Adds the rows that a claim within these limits returned; `startNext` then hands them out.
+   * Returns the shares that were used up by it, so that rows may have been left.
    */
-  addClaimed(project_id: ProjectId, rows: readonly Row[], room: Room): Unproven[] {
-    const counts = new Map(room.endpoints.map(({ endpoint_id }) => [endpoint_id, 0]));
+  addClaimed(project_id: ProjectId, rows: readonly Row[], limits: ClaimLimits): Unproven[] {
+    const counts = new Map(limits.endpoints.map(({ endpoint_id }) => [endpoint_id, 0]));
     const taken = { new: 0, failing: 0, proven: 0 };
     for (const row of rows) {
       const { project, window } = this.#find(row);
@@ -180,17 +180,17 @@ export class EndpointWindows<Row extends EndpointKey> {
       taken[window.reliability] += 1;
       counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);
     }
-    const asked = UNPROVEN.filter((reliability) => room.shares[reliability] > 0);
-    const cut = asked.filter((reliability) => taken[reliability] >= room.shares[reliability]);
+    const asked = UNPROVEN.filter((reliability) => limits.shares[reliability] > 0);
+    const cut = asked.filter((reliability) => taken[reliability] >= limits.shares[reliability]);
     const project = this.#findProject(project_id);
     const before = project.cut.filter((reliability) => !asked.includes(reliability));
     project.cut = [...before, ...cut];
-    const limits = new Map(room.endpoints.map((named) => [named.endpoint_id, named.limit]));
+    const limitOf = new Map(limits.endpoints.map((named) => [named.endpoint_id, named.limit]));
     for (const [endpoint_id, count] of counts) {
       const { window } = this.#find({ project_id, endpoint_id });
       // A claim that reached a limit means that the queue may hold more.
       window.may_have_more =
-        rows.length >= room.total || count >= (limits.get(endpoint_id) ?? room.each);
+        rows.length >= limits.total || count >= (limitOf.get(endpoint_id) ?? limits.each);
     }
     return cut;
   }

@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The first statement a frame deeper than the second, as it is between rooms. */
+/** The first statement a frame deeper than the second, as it is between folders. */
 async function lock(tx: { many(query: typeof LOCK): Promise<unknown> }): Promise<void> {
   await tx.many(LOCK);
 }

@@ -39,13 +39,13 @@ export class Courier {
   }
 }
 
-const ROOM = { total: 10, each: 10, shares: { new: 10, failing: 10 }, endpoints: [] };
+const LIMITS = { total: 10, each: 10, shares: { new: 10, failing: 10 }, endpoints: [] };
 
 /** Takes what is due to this project off its queue: nothing is sent, nor taken from others. */
 export async function recordAsDelivered(app: App, project: string): Promise<void> {
   const id = project as ProjectId;
   const db = app.context.db.forProject(id);
-  const claimed = await deliveries.claim(db, id, ROOM);
+  const claimed = await deliveries.claim(db, id, LIMITS);
   const results = claimed.map(({ endpoint_id, message_id, claim, attempt }) => ({
     ...{ endpoint_id, message_id, claim, attempt: attempt + 1, status: "delivered" as const },
     ...{ http_status: 200, error: null, duration_ms: 1, response_excerpt: "", retry_ms: null },

@@ -1,4 +1,4 @@
-// The law of imports: which room may use which, and what no import may do.
+// The law of imports: which folder may use which, and what no import may do.
 
 import { posix } from "node:path";
 import { type Fault, fault, type Node, type Source, walk } from "./files.ts";
@@ -6,8 +6,8 @@ import { type Fault, fault, type Node, type Source, walk } from "./files.ts";
 /** Files of the root that both http and workers may use. */
 const OF_BOTH = ["all-read", "api-activity", "clock", "config", "context", "telemetry"];
 
-/** What stands left of a room. `errors` and `ids` may be used by all. */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
+/** What stands left of a folder. `errors` and `ids` may be used by all. */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   schema: [],
   domain: ["schema"],
   store: ["domain", "schema"],
@@ -70,8 +70,8 @@ function namesIn(node: Node): string[] | undefined {
   return isPlain ? names?.map(String) : undefined;
 }
 
-/** `src/http/routes/keys.ts` is of the room http, `src/clock.ts` is a room of its own. */
-export function roomOf(path: string): string | undefined {
+/** `src/http/routes/keys.ts` is of http; `src/clock.ts` counts as a folder of its own. */
+export function folderOf(path: string): string | undefined {
   return /^src\/(?:([\w-]+)\/.*|([\w-]+)\.ts)$/.exec(path)?.slice(1).find(Boolean);
 }
 
@@ -80,22 +80,22 @@ export function targetOf(source: Source, from: string): string | undefined {
 }
 
 export function lawFaults(source: Source): Fault[] {
-  const room = roomOf(source.path);
-  if (room === undefined || room === "main") return [];
-  const allowed = [room, ...BY_ALL, ...(ROOMS[room] ?? [])];
+  const folder = folderOf(source.path);
+  if (folder === undefined || folder === "main") return [];
+  const allowed = [folder, ...BY_ALL, ...(FOLDERS[folder] ?? [])];
   return importsOf(source).flatMap(({ from, at }) => {
     const target = targetOf(source, from);
-    const wanted = target === undefined ? undefined : roomOf(target);
+    const wanted = target === undefined ? undefined : folderOf(target);
     if (wanted === undefined || allowed.includes(wanted)) return [];
     if (SERVER_COMMANDS.test(source.path) && OF_THE_SERVICE.includes(wanted)) return [];
     const may = allowed.slice(1).join(", ");
     return [
-      fault(source, at, `${room} may import ${may}; ${from} is ${wanted}. Move one of them.`),
+      fault(source, at, `${folder} may import ${may}; ${from} is ${wanted}. Move one of them.`),
     ];
   });
 }
 
-/** What the pure rooms may take from packages: all of them, or only the names that compute. */
+/** What the pure folders may take from packages: all of them, or only the names that compute. */
 const PURE: Readonly<Record<string, Readonly<Record<string, "all" | readonly string[]>>>> = {
   schema: { typebox: "all" },
   domain: {
@@ -106,15 +106,15 @@ const PURE: Readonly<Record<string, Readonly<Record<string, "all" | readonly str
 
 /** Rules know nothing of the world: no package, and of Node only what computes. */
 export function purityFaults(source: Source): Fault[] {
-  const room = roomOf(source.path) ?? "";
-  const pure = PURE[room];
+  const folder = folderOf(source.path) ?? "";
+  const pure = PURE[folder];
   if (pure === undefined) return [];
   return importsOf(source).flatMap(({ from, at, names }) => {
     const allowed = from.startsWith(".") ? "all" : (pure[from] ?? []);
     const isNamed = names !== undefined && names.length > 0;
     if (allowed === "all" || (isNamed && names.every((name) => allowed.includes(name)))) return [];
     return [
-      fault(source, at, `${room} is pure: do what needs ${from} in store, http, cli or workers.`),
+      fault(source, at, `${folder} is pure: do what needs ${from} in store, http, cli or workers.`),
     ];
   });
 }

@@ -127,14 +127,14 @@ export function markdownFaults(source: { path: string; text: string }): Fault[] 
 /** The test of a file is found by its path: `tests/http/json.test.ts` is of `src/http/json.ts`. */
 export function testPathFaults(files: readonly string[]): Fault[] {
   const present = new Set(files);
-  const rooms = new Set(files.flatMap((path) => /^src\/([\w-]+)\//.exec(path)?.[1] ?? []));
+  const tops = new Set(files.flatMap((path) => /^src\/([\w-]+)\//.exec(path)?.[1] ?? []));
   return files.flatMap((path) => {
-    const [, room = "", folders = "", name] =
+    const [, top = "", folders = "", name] =
       /^tests\/([\w-]+)\/((?:[\w-]+\/)*)([\w-]+)(?:\.[\w-]+)*\.(?:test|deep|cluster)\.ts$/.exec(
         path,
       ) ?? [];
-    const tested = `src/${room}/${folders}${name}.ts`;
-    if (!rooms.has(room) || present.has(tested)) return [];
+    const tested = `src/${top}/${folders}${name}.ts`;
+    if (!tops.has(top) || present.has(tested)) return [];
     return [`${path}: there is no ${tested}. Name it by the file it tests, then by what about it.`];
   });
 }

@@ -29,7 +29,7 @@ function sqlTexts(source: Source): Text[] {
 }
 
 export function strayFaults(source: Source): Fault[] {
-  // The embedded server is asked about itself by the room that runs it.
+  // The embedded server is asked about itself by the folder that runs it.
   if (!/^src\/(?!store\/|embedded\/)/.test(source.path)) return [];
   return sqlTexts(source).map(({ at }) =>
     fault(source, at.start, "SQL stands in src/store: give this statement a function there."),

@@ -26,12 +26,12 @@ function claim(
   of: EndpointKey,
   due = Number.POSITIVE_INFINITY,
 ): EndpointKey[] {
-  const room = windows.room(of.project_id);
-  const named = room.endpoints.find(({ endpoint_id }) => endpoint_id === of.endpoint_id);
-  const { new: unknown, failing } = room.shares;
-  const share = { new: unknown, failing, proven: room.total }[named?.reliability ?? "new"];
-  const count = Math.min(room.total, named?.limit ?? room.each, share, due);
-  windows.addClaimed(of.project_id, Array(count).fill(of), room);
+  const limits = windows.claimLimits(of.project_id);
+  const named = limits.endpoints.find(({ endpoint_id }) => endpoint_id === of.endpoint_id);
+  const { new: unknown, failing } = limits.shares;
+  const share = { new: unknown, failing, proven: limits.total }[named?.reliability ?? "new"];
+  const count = Math.min(limits.total, named?.limit ?? limits.each, share, due);
+  windows.addClaimed(of.project_id, Array(count).fill(of), limits);
   return windows.startNext(of);
 }
 
@@ -96,7 +96,7 @@ describe("an endpoint", () => {
   test("that had no room when it was notified is claimed for once it has", () => {
     const windows = proven(key("a"));
     claim(windows, key("a"), 3);
-    windows.addClaimed("a" as ProjectId, [], windows.room("a" as ProjectId));
+    windows.addClaimed("a" as ProjectId, [], windows.claimLimits("a" as ProjectId));
     windows.finish(key("a"), true);
     windows.finish(key("a"), true);
     expect(windows.endpointWantsMore(key("a"))).toBe(true);
@@ -111,16 +111,16 @@ describe("limits", () => {
         widen(windows, key(project, `e${i}`));
         claim(windows, key(project, `e${i}`));
       }
-      return windows.room(project as ProjectId).total;
+      return windows.claimLimits(project as ProjectId).total;
     };
     expect(fill("a")).toBe(0);
-    expect(windows.room("b" as ProjectId).total).toBe(
+    expect(windows.claimLimits("b" as ProjectId).total).toBe(
       Math.min(PROJECT_MAX, CLAIMED_MAX - PROJECT_MAX),
     );
     expect(fill("b")).toBe(0);
-    expect(windows.room("c" as ProjectId).total).toBe(CLAIMED_MAX - 2 * PROJECT_MAX);
+    expect(windows.claimLimits("c" as ProjectId).total).toBe(CLAIMED_MAX - 2 * PROJECT_MAX);
     expect(windows.clearWaiting().length).toBeGreaterThan(0);
-    expect(windows.room("c" as ProjectId).total).toBeGreaterThan(0);
+    expect(windows.claimLimits("c" as ProjectId).total).toBeGreaterThan(0);
   });
 
   test("endpoints that fail hold a part of what may be in flight, not all", () => {
@@ -163,9 +163,9 @@ describe("limits", () => {
   test("a project whose new endpoints found no place is claimed for when one is free", () => {
     const windows = new EndpointWindows<EndpointKey>();
     const of = (i: number) => key("a", `e${i}`);
-    const room = windows.room("a" as ProjectId);
-    const rows = Array.from({ length: room.shares.new }, (_, i) => of(i));
-    expect(windows.addClaimed("a" as ProjectId, rows, room)).toEqual(["new"]);
+    const limits = windows.claimLimits("a" as ProjectId);
+    const rows = Array.from({ length: limits.shares.new }, (_, i) => of(i));
+    expect(windows.addClaimed("a" as ProjectId, rows, limits)).toEqual(["new"]);
     for (const row of rows) windows.startNext(row);
     expect(windows.projectWantsMore("a" as ProjectId)).toBe(false);
     windows.finish(of(0), true);

@@ -157,8 +157,8 @@ export class Ends {
   #list({ title, rows }: DocumentList): void {
     const { left, right, width } = this.#sheet;
     const hasDates = rows.some(({ date }) => date !== "");
-    const text = { x: left + (hasDates ? LIST.date : 0) };
-    const room = width - LIST.amount - (text.x - left);
+    const x = left + (hasDates ? LIST.date : 0);
+    const text = { x, width: width - LIST.amount - (x - left) };
     const kept = Math.min(rows.length, LIST.kept);
     this.#sheet.makeRoom(2 * GAP + (1 + kept) * LIST.row);
     this.#sheet.y += 2 * GAP;
@@ -175,10 +175,10 @@ export class Ends {
         tags.within(cell, () => {
           this.#typesetter.line(line, { ...at, y: this.#sheet.y }, style, align);
         });
-      this.#typesetter.lines(row.text, room, STYLES.body).forEach((line, i) => {
+      this.#typesetter.lines(row.text, text.width, STYLES.body).forEach((line, i) => {
         this.#sheet.makeRoom(LIST.row);
         this.#sheet.y += LIST.row;
-        draw(words, line, { ...text, width: room }, STYLES.body, "left");
+        draw(words, line, text, STYLES.body, "left");
         if (i > 0) return;
         draw(date, row.date, { x: left, width: LIST.date }, STYLES.soft, "left");
         const column = { x: right - LIST.amount, width: LIST.amount };
