@@ -69,7 +69,7 @@ function standard(price: Price, { units }: Used): Rated {
 function graduated(price: Price, { units }: Used, exponent: number): Rated {
   let amount = NOTHING;
   const tiers: object[] = [];
-  for (const tier of boundsOf(price)) {
+  for (const tier of rangesOf(price)) {
     if (compareFractions(units, tier.from) <= 0) break;
     const { cost, explained } = usedTier(tier, units, exponent);
     amount = plus(amount, cost);
@@ -81,7 +81,7 @@ function graduated(price: Price, { units }: Used, exponent: number): Rated {
 type UsedTier = { readonly cost: Fraction; readonly explained: object };
 
 /** The units of one tier. Tiers that are full cost the same for all, and are worked out once. */
-function usedTier(tier: Bounds, units: Fraction, exponent: number): UsedTier {
+function usedTier(tier: TierRange, units: Fraction, exponent: number): UsedTier {
   const isFull = tier.up_to !== null && compareFractions(units, tier.up_to) >= 0;
   const before = isFull ? tier.full.get(exponent) : undefined;
   if (before !== undefined) return before;
@@ -94,7 +94,7 @@ function usedTier(tier: Bounds, units: Fraction, exponent: number): UsedTier {
 
 function volume(price: Price, { units }: Used, exponent: number): Rated {
   if (isNothing(units)) return { amount: NOTHING, explanation: { tiers: [] } };
-  const tier = boundsOf(price).find(
+  const tier = rangesOf(price).find(
     ({ up_to }) => up_to === null || compareFractions(units, up_to) <= 0,
   );
   if (tier === undefined) throw new Error("The last tier is open.");
@@ -125,7 +125,7 @@ function paidUnits({ free_units }: Price, units: Fraction): Fraction {
   return notNegative(minus(units, fraction(read(free_units))));
 }
 
-type Bounds = {
+type TierRange = {
   readonly tier: Tier;
   /** Above this, up to and including `up_to`. */
   readonly from: Fraction;
@@ -137,36 +137,36 @@ type Bounds = {
 };
 
 /** Read once per price list: ten tiers of a thousand subscriptions are 30,000 texts otherwise. */
-const known = new WeakMap<readonly Tier[], readonly Bounds[]>();
+const known = new WeakMap<readonly Tier[], readonly TierRange[]>();
 
-function boundsOf({ tiers }: Price): readonly Bounds[] {
+function rangesOf({ tiers }: Price): readonly TierRange[] {
   if (tiers === undefined) throw new Error("A price without tiers.");
   const before = known.get(tiers);
   if (before !== undefined) return before;
   let from = NOTHING;
-  const bounds = tiers.map((tier): Bounds => {
+  const ranges = tiers.map((tier): TierRange => {
     const up_to = tier.up_to === null ? null : fraction(read(tier.up_to));
     const flat_amount = read(tier.flat_amount ?? "0");
     const amount = read(tier.amount);
-    const bound = { tier, from, up_to, amount, flat_amount, full: new Map() };
+    const range = { tier, from, up_to, amount, flat_amount, full: new Map() };
     from = up_to ?? from;
-    return bound;
+    return range;
   });
-  known.set(tiers, bounds);
-  return bounds;
+  known.set(tiers, ranges);
+  return ranges;
 }
 
-function tierCost({ amount, flat_amount }: Bounds, units: Fraction): Fraction {
+function tierCost({ amount, flat_amount }: TierRange, units: Fraction): Fraction {
   return plus(times(units, amount), fraction(flat_amount));
 }
 
-function explainTier(bound: Bounds, units: Fraction, cost: Fraction, exponent: number): object {
+function explainTier(range: TierRange, units: Fraction, cost: Fraction, exponent: number): object {
   return {
-    from: formatFraction(bound.from),
-    up_to: bound.tier.up_to,
+    from: formatFraction(range.from),
+    up_to: range.tier.up_to,
     units: formatFraction(units),
-    amount: bound.tier.amount,
-    flat_amount: bound.tier.flat_amount ?? "0",
+    amount: range.tier.amount,
+    flat_amount: range.tier.flat_amount ?? "0",
     precise_amount: formatFraction(shifted(cost, exponent)),
   };
 }

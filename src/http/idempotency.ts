@@ -52,7 +52,7 @@ export async function once(
     );
   }
   const known = await idempotency.get(tx, scope_id, key);
-  const bound = `idempotency ${scope_id} ${key}`;
+  const binding = `idempotency ${scope_id} ${key}`;
   if (known !== undefined) {
     if (!known.request_hash.equals(request_hash)) {
       throw refuse(
@@ -60,11 +60,11 @@ export async function once(
         "This Idempotency-Key was used with another request. Use a new key for a new request.",
       );
     }
-    const kept = secret_key && decrypt(secret_key, bound, Buffer.from(known.body, "base64"));
+    const kept = secret_key && decrypt(secret_key, binding, Buffer.from(known.body, "base64"));
     return { status: known.status, body: kept ?? known.body, replayed: true };
   }
   const answer = await work();
-  const encrypted = secret_key && encrypt(secret_key, bound, answer.body).toString("base64");
+  const encrypted = secret_key && encrypt(secret_key, binding, answer.body).toString("base64");
   const row = { key, request_hash, status: answer.status, body: encrypted ?? answer.body };
   await idempotency.insert(tx, scope_id, row, now);
   return { ...answer, replayed: false };

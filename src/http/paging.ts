@@ -39,11 +39,11 @@ export function pageOf(query: PagingQuery, after?: Position): PageRequest {
 /** Cursors of one list: the same project and the same filters, else 422. */
 export class Cursors {
   readonly #key: Buffer;
-  readonly #bound: string;
+  readonly #binding: string;
 
   constructor(secret_key: Buffer, project: string, list: string, filters: object) {
     this.#key = secret_key;
-    this.#bound = JSON.stringify([project, list, filters]);
+    this.#binding = JSON.stringify([project, list, filters]);
   }
 
   page(query: PagingQuery): PageRequest {
@@ -75,7 +75,7 @@ export class Cursors {
   }
 
   #sign(payload: Buffer): Buffer {
-    const hmac = createHmac("sha256", this.#key).update("cursor").update(this.#bound);
+    const hmac = createHmac("sha256", this.#key).update("cursor").update(this.#binding);
     return hmac.update(payload).digest().subarray(0, SIGNATURE_BYTES);
   }
 }

@@ -13,7 +13,7 @@ const Scopes = Type.Array(OneOf(SCOPES), { minItems: 1, maxItems: 10, uniqueItem
 
 const PROJECTS_MAX = 50;
 const ProjectIds = Type.Array(Uuid, { minItems: 1, maxItems: PROJECTS_MAX, uniqueItems: true });
-const BoundTo = Nullable(ProjectIds);
+const OnlyProjects = Nullable(ProjectIds);
 
 export const Token = Type.Object(
   {
@@ -21,7 +21,7 @@ export const Token = Type.Object(
     name: Type.String(),
     key_prefix: Type.String(),
     scopes: Scopes,
-    project_ids: BoundTo,
+    project_ids: OnlyProjects,
     last_used_at: Nullable(Timestamp),
     created_at: Timestamp,
     expires_at: Nullable(Timestamp),
@@ -48,7 +48,7 @@ export const TokenCreated = Type.Object({
   key_prefix: Type.String(),
   name: Type.String(),
   scopes: Scopes,
-  project_ids: BoundTo,
+  project_ids: OnlyProjects,
   expires_at: Nullable(Timestamp),
 });
 

@@ -27,21 +27,21 @@ export function secretBinding(project: ProjectId, endpoint_id: string): string {
   return `webhook ${project} ${endpoint_id}`;
 }
 
-export function encrypt(secret_key: Buffer, bound_to: string, text: string): Buffer {
+export function encrypt(secret_key: Buffer, binding: string, text: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv("aes-256-gcm", keyFor(secret_key), nonce);
-  cipher.setAAD(Buffer.from(bound_to));
+  cipher.setAAD(Buffer.from(binding));
   const encrypted = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
   return Buffer.concat([KEY_ID, nonce, cipher.getAuthTag(), encrypted]);
 }
 
 /** Throws when the key is another one, the row is another one, or a byte has changed. */
-export function decrypt(secret_key: Buffer, bound_to: string, encrypted: Buffer): string {
+export function decrypt(secret_key: Buffer, binding: string, encrypted: Buffer): string {
   if (encrypted[0] !== KEY_ID[0]) throw new Error("The secret was encrypted with an unknown key.");
   const nonce = encrypted.subarray(1, 1 + NONCE_BYTES);
   const tag = encrypted.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES);
   const decipher = createDecipheriv("aes-256-gcm", keyFor(secret_key), nonce);
-  decipher.setAAD(Buffer.from(bound_to));
+  decipher.setAAD(Buffer.from(binding));
   decipher.setAuthTag(tag);
   const rest = encrypted.subarray(1 + NONCE_BYTES + TAG_BYTES);
   return Buffer.concat([decipher.update(rest), decipher.final()]).toString("utf8");

@@ -128,8 +128,8 @@ async function waitOf(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ deadlock_ms: number }>(
     "select setting::integer as deadlock_ms from pg_settings where name = 'deadlock_timeout'",
   );
-  const bound_ms = Math.floor((rows[0]?.deadlock_ms ?? 1_000) * SHARE_OF_DEADLOCK_TIMEOUT);
-  return Math.max(1, Math.min(WAIT_MS, bound_ms));
+  const limit_ms = Math.floor((rows[0]?.deadlock_ms ?? 1_000) * SHARE_OF_DEADLOCK_TIMEOUT);
+  return Math.max(1, Math.min(WAIT_MS, limit_ms));
 }
 
 /** Serialization failure, deadlock, lock timeout, and the limit on taking the locks. */

@@ -239,11 +239,11 @@ export class Deliverer {
 
   /** Decrypts a secret once and remembers it. */
   #decrypt({ project_id, endpoint_id }: EndpointKey, encrypted: string): string {
-    const bound = secretBinding(project_id, endpoint_id);
-    const key = `${bound} ${encrypted}`;
+    const binding = secretBinding(project_id, endpoint_id);
+    const key = `${binding} ${encrypted}`;
     const known = this.#secrets.get(key);
     if (known !== undefined) return known;
-    const secret = decrypt(this.#context.secret_key, bound, Buffer.from(encrypted, "hex"));
+    const secret = decrypt(this.#context.secret_key, binding, Buffer.from(encrypted, "hex"));
     if (this.#secrets.size >= SECRETS_REMEMBERED) this.#secrets.clear();
     this.#secrets.set(key, secret);
     return secret;

@@ -174,8 +174,8 @@ test("where tokens are made by tokens, it makes some for its own projects and no
     const { project } = await there.post("/v1/projects", { workspace: "main", slug: "more" });
     const ask = (body: Body, headers: Body = {}) =>
       there.call("POST", "/v1/keys", { name: "k", organization_id, ...body }, headers);
-    const bound = (await ask({ project_ids: [project_id] })).body;
-    const headers = { authorization: `Bearer ${bound.token}` };
+    const limited = (await ask({ project_ids: [project_id] })).body;
+    const headers = { authorization: `Bearer ${limited.token}` };
     expectError(await ask({}, headers), 403, "forbidden");
     expectError(await ask({ project_ids: [project.id] }, headers), 404, "not_found");
     const unknown = await ask({ project_ids: [crypto.randomUUID()] }, headers);
