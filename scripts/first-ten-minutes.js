@@ -40,7 +40,7 @@ const EVENTS = ["400", "250", "350"]
 const STORY = [
   [
     "## Look before you change anything",
-    "`npm start` runs the service on a database of its own. In a second terminal, in the same folder, the tool needs no flags: it reads the trial's profile. The example file declares settings, taxes, a catalog, metrics, add-ons, plans, coupons, dunning and a webhook.",
+    "`npm start` runs the service on a database of its own. In a second terminal, in the same folder, the tool needs no flags: it reads the profile that was kept. The example file declares settings, taxes, a catalog, metrics, add-ons, plans, coupons, dunning and a webhook.",
     ["dues whoami", "dues diff service.example.yaml"],
   ],
   [
@@ -50,7 +50,7 @@ const STORY = [
   ],
   [
     "## A customer subscribes",
-    "The trial's project is a sandbox: its clock can stand still. The plan has a fee that is billed at the start, so there is an invoice at once.",
+    "The project that the start made is a sandbox: its clock can stand still. The plan has a fee that is billed at the start, so there is an invoice at once.",
     [
       "dues clock freeze --at 2026-01-10",
       'dues customers create --external-id acme --name "Acme Ltd" --email billing@acme.test',

@@ -54,7 +54,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     name: "DUES_DATA",
     fallback: "./.dues",
-    says: "Folder of the embedded database, the trial's profile and the secret key file.",
+    says: "Folder of the embedded database, its profile (dev.json) and the secret key file.",
   },
   {
     name: "SECRET_KEY",
@@ -156,7 +156,7 @@ export type ClientSettings = {
   readonly url: string | undefined;
   readonly token: string | undefined;
   readonly project: string | undefined;
-  /** Where the trial keeps its profile. */
+  /** Where a start on the embedded database keeps its profile. */
   readonly data_folder: string;
   /** Where `dues login` keeps its own. */
   readonly config_folder: string;

@@ -173,7 +173,7 @@ export async function initTenant(
   });
 }
 
-/** Gives the organization another id for POST /v1/keys, also in the trial's own profile. */
+/** Gives the organization another id for POST /v1/keys, also in the kept profile. */
 export async function renewOrganization(db: Db, slug: string, config: Config, now: Date) {
   const renewed = await db.tx((tx) => renewOrganizationId(tx, slug, now));
   if (renewed === undefined) throw new StartError(`No organization has the slug "${slug}".`);
@@ -184,19 +184,19 @@ export async function renewOrganization(db: Db, slug: string, config: Config, no
 }
 
 /**
- * Creates the default tenant and a token in an empty database. In the trial's own database it makes
+ * Creates the default tenant and a token in an empty database. In the embedded database it makes
  * another token when none was kept, as after a start that ended early. Undefined in any other.
  */
 async function firstTenant(db: Db, config: Config, now: Date): Promise<Profile | undefined> {
-  const isTrial = config.database_url === undefined;
+  const isEmbedded = config.database_url === undefined;
   // Without a lock, which a cluster takes on every node: one may be away.
-  if (!isTrial && (await countOrganizations(db)).count > 0) return undefined;
+  if (!isEmbedded && (await countOrganizations(db)).count > 0) return undefined;
   return db.tx(async (tx) => {
     await lockSetup(tx);
     const isNew = (await countOrganizations(tx)).count === 0;
-    if (!isNew && (!isTrial || readProfile(config) !== undefined)) return undefined;
+    if (!isNew && (!isEmbedded || readProfile(config) !== undefined)) return undefined;
     const tenant = isNew
-      ? await setUpTenant(tx, DEFAULT_SLUGS, isTrial ? "sandbox" : "live", now)
+      ? await setUpTenant(tx, DEFAULT_SLUGS, isEmbedded ? "sandbox" : "live", now)
       : await findTenant(tx, DEFAULT_SLUGS);
     if (tenant === undefined) return undefined;
     const wanted = { ...FULL_TOKEN, name: isNew ? "first start" : "another start" };

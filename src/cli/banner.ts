@@ -84,8 +84,8 @@ function hintsOf({ running, config, is_terminal }: Start): string[] {
   }
   if (!is_terminal) return hints;
   if (profile !== undefined) {
-    const isTrial = config.database_url === undefined;
-    const act = isTrial ? "npx dues whoami" : `npx dues login --url ${base_url}`;
+    const isEmbedded = config.database_url === undefined;
+    const act = isEmbedded ? "npx dues whoami" : `npx dues login --url ${base_url}`;
     hints.push(`Next, in another terminal: ${act}`);
   }
   return [...hints, "Ctrl-C stops it."];

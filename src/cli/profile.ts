@@ -1,5 +1,5 @@
 // Which service, token and project a command talks to: flags, then environment, then the profile
-// of `dues login`, then the trial's own.
+// of `dues login`, then the one that `npm start` keeps beside the embedded database.
 
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -52,7 +52,7 @@ export function findProfile(io: Io, flags: ConnectionFlags): { profile: Profile;
   throw new CliError(
     "not_allowed",
     url === undefined ? "There is no token to work with." : `There is no token for ${url}.`,
-    "Start the trial here (npm start), or run dues login, or set DUES_URL and DUES_TOKEN.",
+    "Start the service here (npm start), or run dues login, or set DUES_URL and DUES_TOKEN.",
   );
 }
 

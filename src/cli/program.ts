@@ -147,7 +147,7 @@ First steps:
   $ npx dues customers create --external-id acme --name "Acme Ltd"
 
 Where to connect: the flags --url, --token-file and --project, then the environment, then what
-dues login kept, then the trial's own .dues/dev.json:
+dues login kept, then what npm start kept in .dues/dev.json:
 ${settings.join("\n")}
 
 Exit codes:
@@ -201,7 +201,7 @@ function refusal(io: Io, error: DuesError, ran: Command | undefined): number {
   io.err(`dues: ${shown(message)}${trace}\n${more.join("")}`);
   if (hint !== undefined) io.err(`${hint}\n`);
   if (status === 0) {
-    io.err("Is the service running there? npm start runs the trial.\n");
+    io.err("Is the service running there? npm start runs one here.\n");
     return EXIT.unreachable;
   }
   if (status === 401) io.err("dues login keeps another token.\n");

@@ -73,7 +73,7 @@ export function checkKeyFile(config: Config): Verdict {
   );
 }
 
-/** The trial's profile holds a token. */
+/** The profile that a start without DATABASE_URL keeps holds a token. */
 export function checkProfileFile(config: Config): Verdict {
   const file = join(config.data_folder, "dev.json");
   const mode = modeOf(file);

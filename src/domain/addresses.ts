@@ -30,8 +30,8 @@ type Sending = {
 };
 
 /**
- * Without DATABASE_URL, on trial, loopback is allowed while only this machine can call: others who
- * have a token could else read what services of this machine answer, from the log of deliveries.
+ * Without DATABASE_URL loopback is allowed while only this machine can call: others who have a
+ * token could else read what services of this machine answer, from the log of deliveries.
  * Private addresses are allowed by the operator alone.
  */
 export function addressPolicy(config: Sending): AddressPolicy {

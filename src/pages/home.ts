@@ -42,8 +42,8 @@ export function renderHome(home: Home): Page {
     )}</ul>
 <h2>First steps</h2>
 <dl class="card steps">
-<div><dt>A token</dt><dd>The first start printed one; a trial keeps it in <code>.dues/dev.json</code>, and the
-command line finds it there:</dd>
+<div><dt>A token</dt><dd>The first start printed one. Without
+<code>DATABASE_URL</code> it is kept in <code>.dues/dev.json</code>, where the command line finds it:</dd>
 <dd><pre><code>npx dues whoami</code></pre></dd>
 <dd>With a database of your own, this makes what is missing and prints a new one:</dd>
 <dd><pre><code>npx dues init --org acme --workspace main --project main</code></pre></dd></div>

@@ -8,15 +8,15 @@ import { readConfig } from "../../src/config.ts";
 const TOKEN = `dues_${"0123456789".repeat(4)}`;
 const ID = "01981e7a-0000-7000-8000-000000000001";
 const ORGANIZATION = "01981e7a-0000-7000-8000-000000000002";
-const TRIAL = { DATABASE_URL: "", BASE_URL: "", HOST: "", PORT: "" };
-const OWN = { ...TRIAL, DATABASE_URL: "postgres://db.example.com/dues" };
+const EMBEDDED = { DATABASE_URL: "", BASE_URL: "", HOST: "", PORT: "" };
+const OWN = { ...EMBEDDED, DATABASE_URL: "postgres://db.example.com/dues" };
 
 function shown(
   env: Record<string, string>,
   more: Partial<Start["running"]> = {},
   is_terminal = true,
 ) {
-  const config = readConfig({ ...TRIAL, ...env });
+  const config = readConfig({ ...EMBEDDED, ...env });
   const { base_url } = config;
   const ids = { organization_id: ORGANIZATION, workspace_id: ID, project_id: ID };
   const profile = { base_url, ...ids, token: TOKEN };
@@ -24,14 +24,14 @@ function shown(
   return banner({ running, config, profile_file: resolve(".dues/dev.json"), is_terminal });
 }
 
-test("the trial shows its token, where it is kept, what to try and how to stop", () => {
-  const text = shown(TRIAL);
+test("the embedded database's start shows its token, where it is kept, and what to do", () => {
+  const text = shown(EMBEDDED);
   expect(text).toMatch(new RegExp(`Token +${TOKEN}\\n +kept in \\.dues/dev\\.json\\n`));
   expect(text).toContain("Next, in another terminal: npx dues whoami\n");
   expect(text).toContain("Ctrl-C stops it.\n");
-  expect(shown(TRIAL, { first: false })).toMatch(/Token +kept in \.dues\/dev\.json\n/);
-  expect(shown(TRIAL, { first: false })).not.toContain(TOKEN);
-  expect(shown(TRIAL, {}, false)).toContain(TOKEN);
+  expect(shown(EMBEDDED, { first: false })).toMatch(/Token +kept in \.dues\/dev\.json\n/);
+  expect(shown(EMBEDDED, { first: false })).not.toContain(TOKEN);
+  expect(shown(EMBEDDED, {}, false)).toContain(TOKEN);
 });
 
 test("with one's own database the token is shown once, and only on a terminal", () => {
@@ -60,7 +60,7 @@ test.each([
 });
 
 test("every line fits a terminal of 80 columns", () => {
-  for (const text of [shown(TRIAL), shown(OWN), shown({ HOST: "0.0.0.0" })]) {
+  for (const text of [shown(EMBEDDED), shown(OWN), shown({ HOST: "0.0.0.0" })]) {
     expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
   }
 });

@@ -1,4 +1,4 @@
-// `dues doctor` as an operator runs it: beside the trial on its embedded database, after it has
+// `dues doctor` as an operator runs it: beside the service on its embedded database, after it has
 // stopped, and against a database that is not there.
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -49,7 +49,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("beside the trial all is well, and each fault ends with 1", async () => {
+test("beside the embedded database all is well, and each fault ends with 1", async () => {
   // Workers connect a moment after the banner.
   await until(async () => (await doctor()).found.get("workers")?.status === "ok");
   const { code, found } = await doctor();

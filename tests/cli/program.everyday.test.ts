@@ -366,7 +366,7 @@ describe("tokens and profiles", () => {
     await shell.run(["logout"], { env: bare });
   });
 
-  test("the trial's own profile works with no flags at all", async () => {
+  test("the profile that npm start keeps works with no flags at all", async () => {
     shell.file("dev.json", JSON.stringify({ ...shell.app.profile, base_url: shell.url }));
     const env = { ...bare, DUES_DATA: shell.folder };
     const ran = await shell.process(["plans", "list"], { env });

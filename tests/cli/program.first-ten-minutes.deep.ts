@@ -1,4 +1,4 @@
-// The transcript of a new user's first visit is typed again, on a fresh trial.
+// The transcript of a new user's first visit is typed again, on a fresh embedded database.
 
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";

@@ -67,7 +67,7 @@ test("a live project is not taken for the sandbox that was asked for", async () 
 
 const MAIN = resolve(import.meta.dirname, "../../dist/cli/main.js");
 
-function trial(folder: string, port: number): ServiceProcess {
+function embedded(folder: string, port: number): ServiceProcess {
   const env = { PATH: process.env.PATH, DUES_DATA: folder, LOG_LEVEL: "error" };
   const words = [MAIN, "serve", "--host", "127.0.0.1", "--port", String(port)];
   return new ServiceProcess(spawn(process.execPath, words, { env }));
@@ -80,15 +80,15 @@ test("a first start on a taken port says so, and the next one has a token all th
   const { port } = other.address() as AddressInfo;
   const kept = async () => JSON.parse(await readFile(join(folder, "dev.json"), "utf8"));
   try {
-    await expect(trial(folder, port).ready()).rejects.toThrow(
+    await expect(embedded(folder, port).ready()).rejects.toThrow(
       `Port ${port} is taken. Try: npm start -- --port ${port + 1}`,
     );
-    const second = await trial(folder, 0).ready();
+    const second = await embedded(folder, 0).ready();
     const [token] = TOKEN.exec(second.output) ?? [];
     expect(await kept()).toMatchObject({ token, base_url: second.base_url });
     await second.signal("SIGTERM");
     await rm(join(folder, "dev.json"));
-    const third = await trial(folder, 0).ready();
+    const third = await embedded(folder, 0).ready();
     const { token: another, project_id } = await kept();
     expect(third.output).toContain(another);
     expect(another).not.toBe(token);

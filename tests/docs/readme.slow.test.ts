@@ -25,7 +25,7 @@ let minute: string;
 
 beforeAll(async () => {
   shell = await startShell();
-  // What the trial makes at its first start, and the example file is for.
+  // What the first start on the embedded database makes, and the example file is for.
   const slugs = { org: "default", workspace: "default", project: "default" };
   const { db } = shell.app.context;
   profile = await initTenant(db, slugs, "sandbox", shell.url, systemClock.now());

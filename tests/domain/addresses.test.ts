@@ -10,7 +10,7 @@ import {
 } from "../../src/domain/addresses.ts";
 
 const STRICT = { allow_private: false, allow_loopback: false };
-const TRIAL = { allow_private: false, allow_loopback: true };
+const EMBEDDED = { allow_private: false, allow_loopback: true };
 const INSIDE = { allow_private: true, allow_loopback: false };
 
 describe("addresses", () => {
@@ -51,26 +51,26 @@ describe("addresses", () => {
     const opened = (policy: typeof STRICT) =>
       (Object.keys(classes) as AddressClass[]).filter((name) => permits(policy, name));
     expect(opened(STRICT)).toEqual(["public"]);
-    expect(opened(TRIAL)).toEqual(["public", "loopback"]);
+    expect(opened(EMBEDDED)).toEqual(["public", "loopback"]);
     expect(opened(INSIDE)).toEqual(["public", "loopback", "private"]);
   });
 });
 
-describe("the trial", () => {
-  const trial = { webhook_allow_private: false, database_url: undefined, base_url: "" };
+describe("a service without DATABASE_URL", () => {
+  const embedded = { webhook_allow_private: false, database_url: undefined, base_url: "" };
 
   test("that only its own machine can call may send to it", () => {
-    expect(addressPolicy({ ...trial, is_public: false })).toEqual(TRIAL);
+    expect(addressPolicy({ ...embedded, is_public: false })).toEqual(EMBEDDED);
   });
 
   test("that others can call may not, unless the operator says so", () => {
-    expect(addressPolicy({ ...trial, is_public: true })).toEqual(STRICT);
-    const told = { ...trial, is_public: true, webhook_allow_private: true };
+    expect(addressPolicy({ ...embedded, is_public: true })).toEqual(STRICT);
+    const told = { ...embedded, is_public: true, webhook_allow_private: true };
     expect(addressPolicy(told)).toEqual(INSIDE);
   });
 
   test("with a database of one's own nothing else allows it", () => {
-    const own = { ...trial, database_url: "postgres://db/dues", is_public: false };
+    const own = { ...embedded, database_url: "postgres://db/dues", is_public: false };
     expect(addressPolicy(own)).toEqual(STRICT);
   });
 });
@@ -260,8 +260,8 @@ describe("switches", () => {
     "http://[::1]:9000/",
     "http://2130706433:9000/",
     "https://example.com/",
-  ])("the trial may send to %s", (url) => {
-    expect(verdict(url, TRIAL)).toBe("ok");
+  ])("without DATABASE_URL one may send to %s", (url) => {
+    expect(verdict(url, EMBEDDED)).toBe("ok");
   });
 
   test.each([
@@ -274,8 +274,8 @@ describe("switches", () => {
     "http://169.254.169.254/",
     "http://127.0.0.1:22/",
     "http://user@127.0.0.1:9000/",
-  ])("the trial may not send to %s", (url) => {
-    expect(verdict(url, TRIAL)).not.toBe("ok");
+  ])("without DATABASE_URL one may not send to %s", (url) => {
+    expect(verdict(url, EMBEDDED)).not.toBe("ok");
   });
 
   test.each([

@@ -66,7 +66,7 @@ test("an unknown slug is refused in words", async () => {
   await expect(renew("nobody")).rejects.toThrow('No organization has the slug "nobody".');
 });
 
-test("the trial's profile knows the new id", async () => {
+test("the profile of the embedded database knows the new id", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dues-renew-"));
   try {
     const slugs = { org: "default", workspace: "default", project: "default" };
