@@ -3,9 +3,9 @@
 import type { Dues } from "../../client/dues.ts";
 import { money, plural, wrapped } from "../output.ts";
 import { plainTable } from "../table.ts";
-import type { Actor } from "./actors.ts";
 import { COMPANY } from "./company.ts";
 import type { Figures, Sums } from "./figures.ts";
+import type { Subscriber } from "./subscribers.ts";
 
 export type Link = { readonly says: string; readonly url: string };
 
@@ -13,9 +13,9 @@ export type Link = { readonly says: string; readonly url: string };
 export async function linksOf(
   dues: Dues,
   base_url: string,
-  actors: readonly Actor[],
+  subscribers: readonly Subscriber[],
 ): Promise<Link[]> {
-  const noted = actors.filter(({ story }) => story.note !== undefined).slice(0, 6);
+  const noted = subscribers.filter(({ story }) => story.note !== undefined).slice(0, 6);
   const portals = noted.map(({ story, customer_id }) => ({
     says: `${story.customer.name}: ${story.note}`,
     url: `${base_url}/portal/${customer_id}`,

@@ -50,10 +50,10 @@ async function runDemo(io: Io, connection: Connection, flags: Flags): Promise<vo
   ]);
   const bar = new Bar(io);
   try {
-    const { actors, events } = await liveYear(dues, flags, (now) => bar.show(now));
+    const { subscribers, events } = await liveYear(dues, flags, (now) => bar.show(now));
     bar.show({ part: 1, words: "the figures" });
     const figures = await figuresOf(dues, events);
-    const links = await linksOf(dues, profile.base_url, actors);
+    const links = await linksOf(dues, profile.base_url, subscribers);
     bar.end();
     if (flags.json) return printJson(io, { seed: flags.seed, figures, links });
     const spent_s = Math.round((monotonicMs() - started) / 1000);

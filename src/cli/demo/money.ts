@@ -3,7 +3,7 @@
 
 import type { Dues } from "../../client/dues.ts";
 import type { Invoice } from "../../client/types.ts";
-import type { Actor } from "./actors.ts";
+import type { Subscriber } from "./subscribers.ts";
 
 const AT_ONCE = 6;
 const PAGE = 500;
@@ -52,9 +52,9 @@ async function pay(dues: Dues, invoice: Invoice, amount_cents: number): Promise<
 }
 
 /** After a week: who pays promptly pays all, and some the half of it. */
-export async function payPromptly(dues: Dues, actors: readonly Actor[], month: number) {
+export async function payPromptly(dues: Dues, subscribers: readonly Subscriber[], month: number) {
   await byCustomer(await unpaid(dues), async (invoice) => {
-    const payer = payerOf(actors, invoice, month);
+    const payer = payerOf(subscribers, invoice, month);
     const { amount_due_cents: due } = invoice;
     if (payer === "prompt" || invoice.invoice_type === "top_up") await pay(dues, invoice, due);
     else if (payer === "in_parts" && invoice.amount_paid_cents === 0) {
@@ -64,24 +64,24 @@ export async function payPromptly(dues: Dues, actors: readonly Actor[], month: n
 }
 
 /** Once it is overdue: who pays late, and the other halves. */
-export async function payLate(dues: Dues, actors: readonly Actor[], month: number) {
+export async function payLate(dues: Dues, subscribers: readonly Subscriber[], month: number) {
   const overdue = (await unpaid(dues)).filter(({ status }) => status === "overdue");
   await byCustomer(overdue, async (invoice) => {
-    const payer = payerOf(actors, invoice, month);
+    const payer = payerOf(subscribers, invoice, month);
     if (payer !== "late" && payer !== "in_parts") return;
     await pay(dues, invoice, invoice.amount_due_cents);
   });
 }
 
-function payerOf(actors: readonly Actor[], { customer_id }: Invoice, month: number) {
-  const story = actors.find((actor) => actor.customer_id === customer_id)?.story;
+function payerOf(subscribers: readonly Subscriber[], { customer_id }: Invoice, month: number) {
+  const story = subscribers.find((subscriber) => subscriber.customer_id === customer_id)?.story;
   if (story === undefined) return undefined;
   if (story.stops_at === undefined) return story.payer;
   return month >= story.stops_at ? "stops" : "prompt";
 }
 
 /** Credits half of the first larger fee of the newest paid invoice, and pays it back. */
-export async function creditPart(dues: Dues, { customer_id }: Actor): Promise<void> {
+export async function creditPart(dues: Dues, { customer_id }: Subscriber): Promise<void> {
   const { invoices } = await dues.listInvoices({ customer_id, status: "succeeded", limit: 20 });
   for (const { id } of invoices) {
     const { invoice } = await dues.getInvoice(id);
@@ -105,22 +105,22 @@ export async function creditPart(dues: Dues, { customer_id }: Actor): Promise<vo
 }
 
 /** Credits the newest invoice that is not paid: nothing is due on it any more. */
-export async function creditWhole(dues: Dues, { customer_id }: Actor): Promise<void> {
+export async function creditWhole(dues: Dues, { customer_id }: Subscriber): Promise<void> {
   const invoice = (await unpaid(dues, customer_id)).at(-1);
   if (invoice === undefined) return;
   await dues.createCreditNote({ invoice_id: invoice.id, reason: "Billed to the wrong entity" });
 }
 
-export async function voidNewest(dues: Dues, { customer_id }: Actor): Promise<void> {
+export async function voidNewest(dues: Dues, { customer_id }: Subscriber): Promise<void> {
   const invoice = (await unpaid(dues, customer_id)).at(-1);
   if (invoice !== undefined) await dues.voidInvoice(invoice.id);
 }
 
-export async function writeOff(dues: Dues, { customer_id }: Actor): Promise<void> {
+export async function writeOff(dues: Dues, { customer_id }: Subscriber): Promise<void> {
   for (const { id } of await unpaid(dues, customer_id)) await dues.writeOffInvoice(id);
 }
 
-export async function billWork(dues: Dues, { customer_id }: Actor): Promise<void> {
+export async function billWork(dues: Dues, { customer_id }: Subscriber): Promise<void> {
   await dues.createInvoice({
     customer_id,
     lines: [

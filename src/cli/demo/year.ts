@@ -2,7 +2,6 @@
 // pay. Everything goes through the public API, as an application would do it.
 
 import type { Dues } from "../../client/dues.ts";
-import { type Actor, join, makeActors, planIdOf, sendUsage, usageSince } from "./actors.ts";
 import { dayOf, lastEveningOf, monthName } from "./calendar.ts";
 import { type Company, foundCompany } from "./company.ts";
 import { customerBodies } from "./customers.ts";
@@ -16,6 +15,14 @@ import {
   writeOff,
 } from "./money.ts";
 import { type Change, storiesOf } from "./stories.ts";
+import {
+  join,
+  makeSubscribers,
+  planIdOf,
+  type Subscriber,
+  sendUsage,
+  usageSince,
+} from "./subscribers.ts";
 
 export type Size = { readonly customers: number; readonly months: number; readonly seed: number };
 
@@ -24,7 +31,7 @@ export type YearProgress = { readonly part: number; readonly words: string };
 /** Four stops a month: a week, the middle, when payments are late, and the last evening. */
 const STOPS = 5;
 
-export type Year = { readonly actors: readonly Actor[]; readonly events: number };
+export type Year = { readonly subscribers: readonly Subscriber[]; readonly events: number };
 
 export async function liveYear(
   dues: Dues,
@@ -38,40 +45,44 @@ export async function liveYear(
   await dues.freezeClock({ frozen_at: dayOf(0, 1).toISOString() });
   const company = await foundCompany(dues);
   const { customers, months, seed } = size;
-  const actors = await makeActors(dues, storiesOf(customerBodies(customers), seed, months));
+  const subscribers = await makeSubscribers(
+    dues,
+    storiesOf(customerBodies(customers), seed, months),
+  );
   let events = 0;
   const goTo = async (month: number, to: Date) => {
     report(`${monthName(month)}, ${invoices} invoices`);
     invoices += (await dues.advanceClock({ to: to.toISOString() })).invoices_created;
-    events += await sendUsage(dues, usageSince(actors, to, seed));
+    events += await sendUsage(dues, usageSince(subscribers, to, seed));
   };
   for (let month = 0; month < months; month++) {
-    await newcomers(dues, company, actors, month);
+    await newcomers(dues, company, subscribers, month);
     await goTo(month, dayOf(month, 8));
-    await act(dues, company, actors, month, isBeforePayment);
-    await payPromptly(dues, actors, month);
+    await act(dues, company, subscribers, month, isBeforePayment);
+    await payPromptly(dues, subscribers, month);
     await goTo(month, dayOf(month, 16));
-    await act(dues, company, actors, month, (change) => !isBeforePayment(change));
+    await act(dues, company, subscribers, month, (change) => !isBeforePayment(change));
     await goTo(month, dayOf(month, 24));
-    await payLate(dues, actors, month);
+    await payLate(dues, subscribers, month);
     await goTo(month, lastEveningOf(month));
     await goTo(month + 1, dayOf(month + 1, 1));
   }
   await goTo(months, dayOf(months, 8));
-  await payPromptly(dues, actors, months);
-  await lastSignUps(dues, company, actors, months);
+  await payPromptly(dues, subscribers, months);
+  await lastSignUps(dues, company, subscribers, months);
   await goTo(months, dayOf(months, 12));
-  return { actors, events };
+  return { subscribers, events };
 }
 
 async function newcomers(
   dues: Dues,
   company: Company,
-  actors: readonly Actor[],
+  subscribers: readonly Subscriber[],
   month: number,
 ): Promise<void> {
-  for (const actor of actors) {
-    if (actor.story.joins.month === month) await join(dues, company, actor, dayOf(month, 1));
+  for (const subscriber of subscribers) {
+    if (subscriber.story.joins.month !== month) continue;
+    await join(dues, company, subscriber, dayOf(month, 1));
   }
 }
 
@@ -83,19 +94,24 @@ function isBeforePayment({ act }: Change): boolean {
 async function act(
   dues: Dues,
   company: Company,
-  actors: readonly Actor[],
+  subscribers: readonly Subscriber[],
   month: number,
   wanted: (change: Change) => boolean,
 ): Promise<void> {
-  for (const actor of actors) {
-    for (const change of actor.story.changes) {
-      if (change.month === month && wanted(change)) await make(dues, company, actor, change);
+  for (const subscriber of subscribers) {
+    for (const change of subscriber.story.changes) {
+      if (change.month === month && wanted(change)) await make(dues, company, subscriber, change);
     }
   }
 }
 
-async function make(dues: Dues, company: Company, actor: Actor, change: Change): Promise<void> {
-  const { customer_id, story } = actor;
+async function make(
+  dues: Dues,
+  company: Company,
+  subscriber: Subscriber,
+  change: Change,
+): Promise<void> {
+  const { customer_id, story } = subscriber;
   const ref = `ext:${story.customer.external_id}`;
   switch (change.act) {
     case "plan":
@@ -103,7 +119,7 @@ async function make(dues: Dues, company: Company, actor: Actor, change: Change):
         plan_id: planIdOf(company, change.plan),
         change_at: change.at,
       });
-      actor.plan = change.plan;
+      subscriber.plan = change.plan;
       return;
     case "seats":
       await dues.updateSubscription(ref, { properties: { seats: change.seats } });
@@ -113,24 +129,24 @@ async function make(dues: Dues, company: Company, actor: Actor, change: Change):
       return;
     case "suspend":
       await dues.suspendSubscription(ref);
-      actor.sent_until = undefined;
+      subscriber.sent_until = undefined;
       return;
     case "terminate":
       await dues.terminateSubscription(ref);
-      actor.sent_until = undefined;
+      subscriber.sent_until = undefined;
       return;
     case "cancel":
       await dues.updateSubscription(ref, { status: "canceled" });
-      actor.sent_until = undefined;
+      subscriber.sent_until = undefined;
       return;
     default:
-      return makeMoney(dues, actor, change.act);
+      return makeMoney(dues, subscriber, change.act);
   }
 }
 
 type MoneyAct = "one_off" | "credit_part" | "credit_whole" | "void" | "write_off";
 
-async function makeMoney(dues: Dues, actor: Actor, act: MoneyAct): Promise<void> {
+async function makeMoney(dues: Dues, subscriber: Subscriber, act: MoneyAct): Promise<void> {
   const acts = {
     one_off: billWork,
     credit_part: creditPart,
@@ -138,17 +154,17 @@ async function makeMoney(dues: Dues, actor: Actor, act: MoneyAct): Promise<void>
     void: voidNewest,
     write_off: writeOff,
   };
-  await acts[act](dues, actor);
+  await acts[act](dues, subscriber);
 }
 
 /** At the end one is in its trial and one begins later. */
 async function lastSignUps(
   dues: Dues,
   company: Company,
-  actors: readonly Actor[],
+  subscribers: readonly Subscriber[],
   month: number,
 ): Promise<void> {
-  const named = (id: string) => actors.find(({ story }) => story.customer.external_id === id);
+  const named = (id: string) => subscribers.find(({ story }) => story.customer.external_id === id);
   const [trier, planner] = [named("pine-street"), named("kranich")];
   if (trier === undefined || planner === undefined) return;
   await dues.createSubscription({

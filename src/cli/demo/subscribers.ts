@@ -8,7 +8,7 @@ import type { Company } from "./company.ts";
 import type { Story } from "./stories.ts";
 import { usageOf } from "./usage.ts";
 
-export type Actor = {
+export type Subscriber = {
   readonly story: Story;
   readonly customer_id: string;
   plan: string;
@@ -16,15 +16,18 @@ export type Actor = {
   sent_until: Date | undefined;
 };
 
-export async function makeActors(dues: Dues, stories: readonly Story[]): Promise<Actor[]> {
-  const actors: Actor[] = [];
+export async function makeSubscribers(
+  dues: Dues,
+  stories: readonly Story[],
+): Promise<Subscriber[]> {
+  const subscribers: Subscriber[] = [];
   // One after the other: ids rise, and with them the order of invoice numbers.
   for (const story of stories) {
     const { customer } = await dues.createCustomer(story.customer);
     const { plan } = story;
-    actors.push({ story, customer_id: customer.id, plan, sent_until: undefined });
+    subscribers.push({ story, customer_id: customer.id, plan, sent_until: undefined });
   }
-  return actors;
+  return subscribers;
 }
 
 export function planIdOf(company: Company, code: string): string {
@@ -34,8 +37,13 @@ export function planIdOf(company: Company, code: string): string {
 }
 
 /** Subscribes, with the coupon and the money that the story has. */
-export async function join(dues: Dues, company: Company, actor: Actor, now: Date): Promise<void> {
-  const { story, customer_id } = actor;
+export async function join(
+  dues: Dues,
+  company: Company,
+  subscriber: Subscriber,
+  now: Date,
+): Promise<void> {
+  const { story, customer_id } = subscriber;
   const { coupon, wallet, free_cents, joins } = story;
   const coupon_id = coupon === undefined ? undefined : company.coupons.get(coupon);
   if (coupon_id !== undefined) await dues.applyCoupon(coupon_id, { customer_id });
@@ -45,7 +53,7 @@ export async function join(dues: Dues, company: Company, actor: Actor, now: Date
     const name = "Startup credit";
     await dues.createGrant({ customer_id, amount_cents: free_cents, kind: "free", name });
   }
-  if (wallet !== undefined) await fillWallet(dues, actor, wallet);
+  if (wallet !== undefined) await fillWallet(dues, subscriber, wallet);
   await dues.createSubscription({
     external_id: customer.external_id,
     customer_id,
@@ -53,12 +61,12 @@ export async function join(dues: Dues, company: Company, actor: Actor, now: Date
     properties: { seats: story.seats },
     ...(starts > now && { starts_at: starts.toISOString() }),
   });
-  actor.sent_until = starts > now ? starts : now;
+  subscriber.sent_until = starts > now ? starts : now;
 }
 
 async function fillWallet(
   dues: Dues,
-  { customer_id, story }: Actor,
+  { customer_id, story }: Subscriber,
   { prepaid_cents, low_cents }: NonNullable<Story["wallet"]>,
 ): Promise<void> {
   const name = "Prepaid";
@@ -80,9 +88,13 @@ async function fillWallet(
 const HELD_BACK_FROM = 27;
 
 /** What all of them used since they last sent, up to `now`; those that report late keep some. */
-export function usageSince(actors: readonly Actor[], now: Date, seed: number): UsageEventInput[] {
-  return actors.flatMap((actor) => {
-    const { story, plan, sent_until } = actor;
+export function usageSince(
+  subscribers: readonly Subscriber[],
+  now: Date,
+  seed: number,
+): UsageEventInput[] {
+  return subscribers.flatMap((subscriber) => {
+    const { story, plan, sent_until } = subscriber;
     if (sent_until === undefined || sent_until >= now) return [];
     const isHeld = story.reports_late === true && now.getUTCDate() >= HELD_BACK_FROM;
     const until = isHeld
@@ -90,7 +102,8 @@ export function usageSince(actors: readonly Actor[], now: Date, seed: number): U
       : now;
     const days = daysBetween(sent_until, until);
     // An evening ends a day: what follows begins with the next.
-    if (days.length > 0) actor.sent_until = new Date(sent_until.getTime() + days.length * DAY_MS);
+    if (days.length > 0)
+      subscriber.sent_until = new Date(sent_until.getTime() + days.length * DAY_MS);
     return days.flatMap((day) => usageOf(story, plan, day, seed));
   });
 }
