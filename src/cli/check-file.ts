@@ -141,14 +141,14 @@ function pathOf(value: unknown, pointer: string): Path {
   });
 }
 
-type Entry = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 type Loose = Readonly<Record<string, unknown>>;
 
-function isObject(value: unknown): value is Entry {
+function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-type Placed = { readonly entry: Entry; readonly at: Path };
+type Placed = { readonly entry: Fields; readonly at: Path };
 
 /** The entries of a section of which these fields fit the schema. */
 function entriesOf(file: Loose, section: string, fits: Fits, fields: readonly string[]): Placed[] {
@@ -237,7 +237,7 @@ function checkUnique(entries: readonly Placed[], key: string, tell: Tell): void 
   }
 }
 
-function checkDunning(dunning: Entry, tell: Tell): void {
+function checkDunning(dunning: Fields, tell: Tell): void {
   const steps: readonly unknown[] = Array.isArray(dunning.steps) ? dunning.steps : [];
   if (dunning.enabled === true && steps.length === 0) {
     tell(["dunning", "steps"], "dunning.steps is required when dunning is enabled.");

@@ -87,17 +87,17 @@ export function readYaml(bytes: Uint8Array): Parsed | Fault[] {
   return parsed(document, lines, index);
 }
 
-type Entry = Pair<Node, Node | null>;
+type MapPair = Pair<Node, Node | null>;
 
 /** The pairs of a map by their keys, as text: made once for each map that is looked into. */
 class KeyIndex {
-  readonly #pairs = new WeakMap<object, Map<string, Entry>>();
+  readonly #pairs = new WeakMap<object, Map<string, MapPair>>();
 
-  of(map: { readonly items: readonly unknown[] }): Map<string, Entry> {
+  of(map: { readonly items: readonly unknown[] }): Map<string, MapPair> {
     const known = this.#pairs.get(map);
     if (known !== undefined) return known;
-    const pairs = new Map<string, Entry>();
-    for (const pair of map.items as readonly Entry[]) {
+    const pairs = new Map<string, MapPair>();
+    for (const pair of map.items as readonly MapPair[]) {
       if (!isScalar(pair.key)) continue;
       const key = String(pair.key.value);
       if (!pairs.has(key)) pairs.set(key, pair);
@@ -113,7 +113,7 @@ function repeatedKeys(whole: Node | null, index: KeyIndex): Scalar[] {
   visit(whole, {
     Map(_key, map) {
       const first = index.of(map);
-      for (const pair of map.items as readonly Entry[]) {
+      for (const pair of map.items as readonly MapPair[]) {
         if (!isScalar(pair.key) || first.get(String(pair.key.value)) === pair) continue;
         found.push(pair.key);
         if (found.length >= FAULTS_MAX) return visit.BREAK;

@@ -8,12 +8,12 @@ export const CACHED_MS = 900;
 export const KNOWN_MAX = 10_000;
 export const UNKNOWN_MAX = 1_000;
 
-type Entry<T> = { readonly value: T; readonly until_ms: number; readonly round: number };
+type Cached<T> = { readonly value: T; readonly until_ms: number; readonly round: number };
 
 /** Concurrent misses of one key share one question. */
 export class ShortCache<T> {
-  readonly #known = new Map<string, Entry<T>>();
-  readonly #unknown = new Map<string, Entry<T | undefined>>();
+  readonly #known = new Map<string, Cached<T>>();
+  readonly #unknown = new Map<string, Cached<T | undefined>>();
   readonly #asking = new Map<string, Promise<T | undefined>>();
   /** Raised by `forget`: what was asked for in an earlier round is no longer good. */
   #round = 0;
@@ -44,14 +44,14 @@ export class ShortCache<T> {
 
   /** The cached value, without asking; undefined when there is none. */
   peek(key: string, now_ms = monotonicMs()): T | undefined {
-    const entry = this.#known.get(key);
-    return entry !== undefined && this.#isGood(entry, now_ms) ? entry.value : undefined;
+    const cached = this.#known.get(key);
+    return cached !== undefined && this.#isGood(cached, now_ms) ? cached.value : undefined;
   }
 
   /** Whether the database said, just now, that there is no such thing. */
   isUnknown(key: string): boolean {
-    const entry = this.#unknown.get(key);
-    return entry !== undefined && this.#isGood(entry, monotonicMs());
+    const cached = this.#unknown.get(key);
+    return cached !== undefined && this.#isGood(cached, monotonicMs());
   }
 
   /** Whether there was a value when it was last asked for, however long ago. */
@@ -70,20 +70,20 @@ export class ShortCache<T> {
     this.#asking.clear();
   }
 
-  #isGood({ until_ms, round }: Entry<unknown>, now_ms: number): boolean {
+  #isGood({ until_ms, round }: Cached<unknown>, now_ms: number): boolean {
     return round === this.#round && now_ms < until_ms;
   }
 
-  #keep(key: string, entry: Entry<T | undefined>): void {
+  #keep(key: string, cached: Cached<T | undefined>): void {
     this.#known.delete(key);
     this.#unknown.delete(key);
-    if (isKnown(entry)) keepNewest(this.#known, KNOWN_MAX).set(key, entry);
-    else keepNewest(this.#unknown, UNKNOWN_MAX).set(key, entry);
+    if (isKnown(cached)) keepNewest(this.#known, KNOWN_MAX).set(key, cached);
+    else keepNewest(this.#unknown, UNKNOWN_MAX).set(key, cached);
   }
 }
 
-function isKnown<T>(entry: Entry<T | undefined>): entry is Entry<T> {
-  return entry.value !== undefined;
+function isKnown<T>(cached: Cached<T | undefined>): cached is Cached<T> {
+  return cached.value !== undefined;
 }
 
 /** Makes room for one more: a map is in the order in which its keys were set. */

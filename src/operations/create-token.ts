@@ -6,7 +6,7 @@ import type { Token } from "../schema/keys.ts";
 import * as billingEvents from "../store/billing-events.ts";
 import type { Tx } from "../store/db.ts";
 import * as keys from "../store/keys.ts";
-import { entryOf } from "./emit.ts";
+import { logEntryOf } from "./emit.ts";
 
 const TOKENS_MAX = 1_000;
 
@@ -34,7 +34,7 @@ export async function createToken(
   );
   const { id, name, key_prefix, scopes, project_ids, expires_at } = row;
   const payload = { name, key_prefix, scopes, project_ids, address };
-  const entry = entryOf(
+  const entry = logEntryOf(
     { type: "token.created", resource_id: id, payload },
     { actor_token_id: id },
   );

@@ -34,7 +34,7 @@ export async function emit(
 ): Promise<void> {
   if (facts.length === 0) return;
   const logged = facts.filter(isLogged);
-  const entries = logged.map((fact) => entryOf(fact, by));
+  const entries = logged.map((fact) => logEntryOf(fact, by));
   billingEvents.insert(tx, project, entries, now);
   await queueWebhooks(tx, project, facts, now);
   await portal.dropChanged(tx, project, logged);
@@ -46,7 +46,7 @@ export function isLogged(fact: Fact): fact is LoggedFact {
   return fact.type !== null;
 }
 
-export function entryOf(fact: LoggedFact, by: By): LogEntry {
+export function logEntryOf(fact: LoggedFact, by: By): LogEntry {
   return {
     resource_type: fact.type.slice(0, fact.type.indexOf(".")),
     resource_id: fact.resource_id,

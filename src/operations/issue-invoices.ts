@@ -61,7 +61,7 @@ async function recordCredit(
   const made = figures.flatMap((figure) => creditGrant(figure) ?? []);
   for (const { customer_id } of made) await accounts.open(tx, project, customer_id);
   await ledger.insertGrants(tx, project, made, now);
-  const entries = figures.flatMap(({ request, id, taken, amounts }): ledger.NewEntry[] => {
+  const entries = figures.flatMap(({ request, id, taken, amounts }): ledger.NewLedgerEntry[] => {
     const entry = {
       customer_id: request.customer.id,
       currency: request.draft.currency,

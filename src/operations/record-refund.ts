@@ -122,7 +122,7 @@ async function takeBack(
   );
   const made = isVoided ? 0 : grants.reduce((sum, grant) => sum + grant.amount_cents, 0);
   let missing = amount_cents;
-  const entries: ledger.NewEntry[] = [];
+  const entries: ledger.NewLedgerEntry[] = [];
   for (const { id: grant_id, customer_id, currency, remaining_cents } of grants) {
     const cents = Math.min(missing, remaining_cents);
     if (cents === 0) continue;

@@ -5,7 +5,7 @@ import * as billingEvents from "../store/billing-events.ts";
 import type { Tx } from "../store/db.ts";
 import * as portal from "../store/portal.ts";
 import * as tenants from "../store/tenants.ts";
-import { entryOf, SCHEDULER } from "./emit.ts";
+import { logEntryOf, SCHEDULER } from "./emit.ts";
 
 /** Undefined when no organization has the slug. */
 export async function renewOrganizationId(
@@ -18,7 +18,7 @@ export async function renewOrganizationId(
   // Neither id stands in the log: whoever may read it would else know what makes tokens.
   for (const { id } of await portal.listProjects(tx, organization.id, null)) {
     const fact = { type: "organization.id_renewed" as const, resource_id: id, payload: { slug } };
-    billingEvents.insert(tx, id, [entryOf(fact, SCHEDULER)], now);
+    billingEvents.insert(tx, id, [logEntryOf(fact, SCHEDULER)], now);
   }
   return organization;
 }

@@ -56,7 +56,7 @@ async function giveBack(
 ): Promise<Fact[]> {
   const entry = { customer_id, currency, invoice_id };
   const used = await ledger.listApplied(tx, project, invoice_id);
-  const entries: ledger.NewEntry[] = [];
+  const entries: ledger.NewLedgerEntry[] = [];
   const facts: Fact[] = [];
   for (const { grant_id, amount_cents, ...grant } of used) {
     entries.push({ ...entry, grant_id, amount_cents, reason: "voided" });

@@ -3,7 +3,7 @@
 import { newId } from "../ids.ts";
 import type { BillingEvent } from "../schema/billing-events.ts";
 import type { Queryable, Tx } from "./db.ts";
-import { addEntries, fromFormerCursor, type LogEntry } from "./feed.ts";
+import { addLogEntries, fromFormerCursor, type LogEntry } from "./feed.ts";
 import type { Binding } from "./keys.ts";
 import { type PageRequest, page } from "./page.ts";
 import { type Sql, sql } from "./sql.ts";
@@ -15,7 +15,7 @@ const COLUMNS: Sql = sql`id, resource_type, resource_id, event_type, actor_token
 /** Written when the transaction commits. */
 export function insert(tx: Tx, project: ProjectId, entries: readonly LogEntry[], now: Date): void {
   const rows = entries.map((entry) => ({ id: newId(), ...entry, created_at: now }));
-  addEntries(tx, project, rows);
+  addLogEntries(tx, project, rows);
 }
 
 /** What concerns the organization, or some of its projects, is in the log of each of them. */

@@ -23,11 +23,11 @@ export type Message = {
   readonly endpoint_ids: readonly string[];
 };
 
-type NewEntry = LogEntry & { readonly id: string; readonly created_at: Date };
+type NewLogEntry = LogEntry & { readonly id: string; readonly created_at: Date };
 type NewMessage = Message & { readonly id: string; readonly created_at: Date };
-type Pending = { readonly entries: NewEntry[]; readonly messages: NewMessage[] };
+type Pending = { readonly entries: NewLogEntry[]; readonly messages: NewMessage[] };
 
-const ENTRY = {
+const LOG_ENTRY = {
   id: "uuid",
   resource_type: "text",
   resource_id: "uuid",
@@ -41,7 +41,7 @@ const QUEUED = { message_id: "uuid", endpoint_id: "uuid" };
 
 const pending = new WeakMap<Tx, Map<ProjectId, Pending>>();
 
-export function addEntries(tx: Tx, project: ProjectId, entries: readonly NewEntry[]): void {
+export function addLogEntries(tx: Tx, project: ProjectId, entries: readonly NewLogEntry[]): void {
   pendingOf(tx, project).entries.push(...entries);
 }
 
@@ -75,17 +75,17 @@ function statementsOf(projects: ReadonlyMap<ProjectId, Pending>): Sql[] {
     if (count === 0) return [];
     return [
       sql`update log_heads set last = last + ${count} where project_id = ${project}`,
-      ...(entries.length === 0 ? [] : [insertEntries(project, entries, count)]),
+      ...(entries.length === 0 ? [] : [insertLogEntries(project, entries, count)]),
       ...(messages.length === 0 ? [] : insertMessages(project, messages)),
     ];
   });
 }
 
 /** The head is the last position of this transaction: rows count down from it. */
-function insertEntries(project: ProjectId, entries: readonly NewEntry[], count: number): Sql {
+function insertLogEntries(project: ProjectId, entries: readonly NewLogEntry[], count: number): Sql {
   return sql`
-    insert into billing_events (position, ${columnsOf(ENTRY)})
-    ${placed(project, ENTRY, entries, count)}`;
+    insert into billing_events (position, ${columnsOf(LOG_ENTRY)})
+    ${placed(project, LOG_ENTRY, entries, count)}`;
 }
 
 function insertMessages(project: ProjectId, messages: readonly NewMessage[]): Sql[] {

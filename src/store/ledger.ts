@@ -59,7 +59,7 @@ export async function insertGrants(
     ${rowsOf(project, GRANT, rows)}`);
 }
 
-export type NewEntry = {
+export type NewLedgerEntry = {
   readonly customer_id: string;
   readonly currency: string;
   readonly grant_id: string;
@@ -70,7 +70,7 @@ export type NewEntry = {
   readonly refund_id?: string | null;
 };
 
-const ENTRY = {
+const LEDGER_ENTRY = {
   customer_id: "uuid",
   currency: "text",
   no: "bigint",
@@ -103,7 +103,7 @@ type WalletBalance = {
 export async function record(
   tx: Tx,
   project: ProjectId,
-  entries: readonly NewEntry[],
+  entries: readonly NewLedgerEntry[],
   now: Date,
 ): Promise<void> {
   if (entries.length === 0) return;
@@ -132,8 +132,8 @@ export async function record(
     .map(([, wallet]) => ({ ...wallet, look_at: now }));
   await changeGrants(tx, project, entries);
   await tx.run(sql`
-    insert into ledger_entries (${columnsOf(ENTRY)})
-    ${rowsOf(project, ENTRY, rows)}`);
+    insert into ledger_entries (${columnsOf(LEDGER_ENTRY)})
+    ${rowsOf(project, LEDGER_ENTRY, rows)}`);
   await tx.run(sql`
     insert into wallets as w (${columnsOf(WALLET)})
     ${rowsOf(project, WALLET, changed)}
@@ -146,7 +146,7 @@ export async function record(
 async function changeGrants(
   tx: Tx,
   project: ProjectId,
-  entries: readonly NewEntry[],
+  entries: readonly NewLedgerEntry[],
 ): Promise<void> {
   const deltas = new Map<string, number>();
   for (const { grant_id, amount_cents } of entries) {

@@ -6,7 +6,7 @@ import type { CreateCustomerBody } from "../../client/types.ts";
 type Party = Omit<CreateCustomerBody, "external_id" | "name" | "currency">;
 
 /** As written on an envelope: external id, name, currency, country, city, and how it is taxed. */
-type Entry = readonly [
+type Address = readonly [
   id: string,
   name: string,
   currency: string,
@@ -23,7 +23,7 @@ const taxed = (code: string, region = ""): Party => ({
 });
 const exempt: Party = { tax_exemption: "exempt", tax_note: "Exempt: 501(c)(3) organization." };
 
-const ENTRIES: readonly Entry[] = [
+const ADDRESSES: readonly Address[] = [
   ["northwind", "Northwind Freight Inc.", "USD", "US", "Oakland", taxed("us-ca", "CA")],
   ["kranich", "Kranich Verlag GmbH", "EUR", "DE", "Leipzig", taxed("vat-de")],
   ["sakura", "株式会社さくら翻訳", "JPY", "JP", "東京"],
@@ -76,10 +76,10 @@ const ENTRIES: readonly Entry[] = [
   ["queen-city", "Queen City Robotics", "USD", "US", "Charlotte"],
 ];
 
-export const CUSTOMERS_MAX = ENTRIES.length;
+export const CUSTOMERS_MAX = ADDRESSES.length;
 
 export function customerBodies(count: number): CreateCustomerBody[] {
-  return ENTRIES.slice(0, count).map(([external_id, name, currency, country, city, party]) => ({
+  return ADDRESSES.slice(0, count).map(([external_id, name, currency, country, city, party]) => ({
     ...{ external_id, name, currency, country, city },
     email: `billing@${external_id}.example`,
     ...party,

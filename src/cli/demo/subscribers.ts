@@ -102,8 +102,7 @@ export function usageSince(
       : now;
     const days = daysBetween(sent_until, until);
     // An evening ends a day: what follows begins with the next.
-    if (days.length > 0)
-      subscriber.sent_until = new Date(sent_until.getTime() + days.length * DAY_MS);
+    subscriber.sent_until = new Date(sent_until.getTime() + days.length * DAY_MS);
     return days.flatMap((day) => usageOf(story, plan, day, seed));
   });
 }

@@ -5,7 +5,7 @@ import { parseTimestamp } from "../../domain/dates.ts";
 import { refuse } from "../../errors.ts";
 import { canonicalUuid } from "../../ids.ts";
 import { createToken } from "../../operations/create-token.ts";
-import { entryOf } from "../../operations/emit.ts";
+import { logEntryOf } from "../../operations/emit.ts";
 import { DEFAULT_SCOPES, Token, TokenCreate, TokenCreated, WhoAmI } from "../../schema/keys.ts";
 import type { Organization } from "../../schema/tenants.ts";
 import * as billingEvents from "../../store/billing-events.ts";
@@ -162,7 +162,7 @@ const revokeKey = write({
     if (!revoked) throw refuse("not_found", "No live token has this id.");
     const payload = { name: revoked.name, key_prefix: revoked.key_prefix };
     const fact = { type: "token.revoked" as const, resource_id: revoked.id, payload };
-    const entry = entryOf(fact, { actor_token_id: actor.token_id });
+    const entry = logEntryOf(fact, { actor_token_id: actor.token_id });
     const { project_ids } = revoked;
     await billingEvents.insertForOrganization(tx, organization_id, project_ids, entry, now);
     afterCommit(() => gate.forget());

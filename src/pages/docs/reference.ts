@@ -27,7 +27,7 @@ import {
 import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
 
-type Entry = {
+type PathOperation = {
   readonly method: string;
   readonly path: string;
   readonly operation: Operation;
@@ -38,7 +38,7 @@ type Group = {
   readonly tag: string;
   readonly words: string | undefined;
   readonly id: string;
-  readonly entries: readonly Entry[];
+  readonly operations: readonly PathOperation[];
   /** Records that first occur here. */
   readonly records: readonly string[];
   /** Parts of requests that first occur here and in several. */
@@ -58,7 +58,7 @@ export function renderDocs(document: OpenApiDocument): string {
   const shared = sharedInputs(document);
   const groups = groupsOf(document, shared);
   const examples = examplesOf(document);
-  const sampled = sampledAt(groups.flatMap(({ entries }) => entries));
+  const sampled = sampledAt(groups.flatMap(({ operations }) => operations));
   const { title } = document.info;
   const links = contents(groups, Object.keys(document.webhooks));
   const brand = html`<span class="brand">${title} <small>API reference</small></span>`;
@@ -91,9 +91,9 @@ type Around = {
  * one, else where it first stands in a list. Other samples name it and link there: invoices alone
  * are answered by nine calls.
  */
-function sampledAt(entries: readonly Entry[]): Map<string, string> {
+function sampledAt(operations: readonly PathOperation[]): Map<string, string> {
   const places = new Map<string, { id: string; rank: number }>();
-  for (const { method, operation } of entries) {
+  for (const { method, operation } of operations) {
     const [, answer] = successes(operation)[0] ?? [];
     const fields = Object.values(answer?.schema?.properties ?? {});
     for (const field of fields) {
@@ -123,8 +123,8 @@ function inputsOf(operation: Operation, document: OpenApiDocument): string[] {
 }
 
 function groupsOf(document: OpenApiDocument, shared: Shared): Group[] {
-  const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]): Entry => {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): PathOperation => {
       const parameters = (operation.parameters ?? []).map((each) => parameterOf(each, document));
       return { method: method.toUpperCase(), path, operation, parameters };
     }),
@@ -132,12 +132,12 @@ function groupsOf(document: OpenApiDocument, shared: Shared): Group[] {
   const seen = new Set<string>(["ErrorBody"]);
   const taken = new Set<string>();
   const groups = document.tags.map(({ name, description: words }) => {
-    const own = entries.filter(({ operation }) => operation.tags.includes(name));
+    const own = operations.filter(({ operation }) => operation.tags.includes(name));
     const records = own.flatMap(({ operation }) => recordsIn(operation, document, seen));
     const inputs = own
       .flatMap(({ operation }) => inputsOf(operation, document))
       .filter((input) => shared.has(input) && !taken.has(input) && taken.add(input));
-    return { tag: name, words, id: `tag-${slug(name)}`, entries: own, records, inputs };
+    return { tag: name, words, id: `tag-${slug(name)}`, operations: own, records, inputs };
   });
   const used = Object.values(document.webhooks).flatMap(({ post }) =>
     namesIn(post.requestBody.content["application/json"].schema, document, seen),
@@ -181,8 +181,8 @@ function contents(groups: readonly Group[], events: readonly string[]): Html {
   const links = events.map((event) => html`<li><a href="#${eventAnchor(event)}">${event}</a></li>`);
   const eventLinks = html`<h2><a href="#events">${EVENTS_TITLE}</a></h2><ul>${links}</ul>`;
   return html`<h2>General</h2><ul>${general}</ul>${groups.map(
-    ({ id, tag, entries }) =>
-      html`<h2><a href="#${id}">${tag}</a></h2><ul>${entries.map(
+    ({ id, tag, operations }) =>
+      html`<h2><a href="#${id}">${tag}</a></h2><ul>${operations.map(
         ({ method, operation }) =>
           html`<li class="${method.toLowerCase()}"><a href="#${operation.operationId}">${operation.summary}</a></li>`,
       )}</ul>${tag === EVENTS_AFTER && eventLinks}`,
@@ -194,12 +194,12 @@ function badge(method: string): Html {
 }
 
 function groupSection(group: Group, document: OpenApiDocument, around: Around): Html {
-  const { id, tag, words, entries, records, inputs } = group;
+  const { id, tag, words, operations, records, inputs } = group;
   return html`<section><h2 id="${id}"><a href="#${id}">${tag}</a></h2>
 ${words !== undefined && html`<p>${prose(words)}</p>`}
 ${records.map((name) => recordTable(name, document))}
 ${inputs.map((name) => inputTable(name, document, around.shared))}
-${entries.map((entry) => operationArticle(entry, document, around))}</section>
+${operations.map((shown) => operationArticle(shown, document, around))}</section>
 `;
 }
 
@@ -226,18 +226,18 @@ function inputTable(name: string, document: OpenApiDocument, shared: Shared): Ht
   return html`<details class="rec"><summary>${name}, in requests</summary><div id="object-${name}">${recordWords(schemas[name])}${fieldTable("", fields, "open", shared)}</div></details>`;
 }
 
-function operationArticle(entry: Entry, document: OpenApiDocument, around: Around): Html {
-  const { method, path, operation } = entry;
+function operationArticle(shown: PathOperation, document: OpenApiDocument, around: Around): Html {
+  const { method, path, operation } = shown;
   const id = operation.operationId;
   return html`<article class="op" id="${id}"><div><h3><a href="#${id}">${operation.summary}</a></h3>
 <p class="route">${badge(method)}<code>${path}</code></p>
-${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}${requirements(entry)}
-${pathWords(entry)}${requestTables(entry, document, around.shared)}${answers(operation, document)}${errorList(operation, document)}</div>
-<div class="sample"><div>${samples(entry, document, around)}</div></div></article>
+${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}${requirements(shown)}
+${pathWords(shown)}${requestTables(shown, document, around.shared)}${answers(operation, document)}${errorList(operation, document)}</div>
+<div class="sample"><div>${samples(shown, document, around)}</div></div></article>
 `;
 }
 
-function requirements({ operation, parameters }: Entry): Html {
+function requirements({ operation, parameters }: PathOperation): Html {
   const scope = operation.security[0]?.bearer[0];
   const project = parameters.find(({ name }) => name === "X-Project-Id");
   const idempotent = parameters.some(({ name }) => name === "Idempotency-Key");
@@ -250,7 +250,7 @@ function requirements({ operation, parameters }: Entry): Html {
 }
 
 /** What stands in the path, which is text and always needed. */
-function pathWords({ parameters }: Entry): Html {
+function pathWords({ parameters }: PathOperation): Html {
   const own = parameters.filter((parameter) => parameter.in === "path");
   return html`${own.map(
     ({ name, description }) =>
@@ -259,7 +259,7 @@ function pathWords({ parameters }: Entry): Html {
 }
 
 function requestTables(
-  { operation, parameters }: Entry,
+  { operation, parameters }: PathOperation,
   document: OpenApiDocument,
   shared: Shared,
 ): Html {
@@ -353,8 +353,8 @@ function pagingRow(fields: readonly Field[]): Html | false {
   return fields.length > 0 && html`<tr><th>${names}</th><td>As in ${place}.</td></tr>\n`;
 }
 
-function samples(entry: Entry, document: OpenApiDocument, around: Around): Html {
-  const { method, path, operation, parameters } = entry;
+function samples(shown: PathOperation, document: OpenApiDocument, around: Around): Html {
+  const { method, path, operation, parameters } = shown;
   const { examples, sampled } = around;
   const others = [...sampled].filter(([, id]) => id !== operation.operationId);
   const elsewhere = new Set(others.map(([name]) => name));
