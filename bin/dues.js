@@ -7,13 +7,9 @@
 // --v8-pool-size: one thread for garbage collection instead of four. On two cores, callers waited
 // for the four while the workers closed periods (docs/PERFORMANCE.md).
 
+import "./node-version.js";
 import { existsSync } from "node:fs";
 
-const [major = 0] = process.versions.node.split(".").map(Number);
-if (major < 20) {
-  console.error(`dues needs Node 20 or newer, this is ${process.versions.node}.`);
-  process.exit(1);
-}
 if (existsSync(new URL("../src", import.meta.url))) {
   const { orFail, prepare } = await import("../scripts/run.js");
   await orFail(prepare);

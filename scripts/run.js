@@ -1,6 +1,7 @@
 // The body of the npm scripts: installs and builds what is missing, then does the verb.
 // Plain JavaScript without dependencies, because it runs before there are any.
 
+import "../bin/node-version.js";
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -18,12 +19,6 @@ import {
 import { dirname, join, relative } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
-
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major < 20 || (major === 20 && minor < 15)) {
-  console.error(`dues needs Node 20.15 or newer, this is ${process.versions.node}.`);
-  process.exit(1);
-}
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const at = (...names) => join(root, ...names);

@@ -1,6 +1,6 @@
 // What the doctor says of this machine: Node, key files and their modes, settings, the disk.
 
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -42,6 +42,11 @@ test.each([
   ["24.0.0", "ok"],
 ])("Node %s is %s", (version, status) => {
   expect(checkNode(version).status).toBe(status);
+});
+
+test("these are the versions that package.json asks for", () => {
+  const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(engines.node).toBe("^20.15 || >=22.2");
 });
 
 describe("the key file", () => {

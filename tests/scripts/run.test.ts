@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { chmod, cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const NOBODY = 65_534;
@@ -34,11 +34,31 @@ function run(...words: string[]): Promise<{ code: unknown; err: string }> {
   });
 }
 
-test.each(["18.20.8", "20.14.0"])("Node %s is told to be too old", async (node) => {
-  const older = `Object.defineProperty(process, "versions", {
+/** The same on another version of Node, as far as the scripts can tell. */
+function runOn(node: string, script: string) {
+  const other = `Object.defineProperty(process, "versions", {
     value: { ...process.versions, node: "${node}" } })`;
-  const { code, err } = await run("--import", `data:text/javascript,${older}`, "scripts/run.js");
-  expect([code, err]).toEqual([1, `dues needs Node 20.15 or newer, this is ${node}.\n`]);
+  return run("--import", `data:text/javascript,${other}`, script);
+}
+
+describe.each(["scripts/run.js", "bin/dues.js"])("%s", (script) => {
+  test.each(["18.20.8", "20.14.0", "21.7.3", "22.1.0"])(
+    "on Node %s says what to install",
+    async (node) => {
+      const { code, err } = await runOn(node, script);
+      expect(code).toBe(1);
+      expect(err).toBe(
+        `dues needs Node 20.15 or newer of 20, or 22.2 or newer; this is ${node}.\n` +
+          "Install the newest LTS from https://nodejs.org, or with nvm: nvm install --lts\n",
+      );
+    },
+  );
+
+  test.each(["20.15.0", "22.2.0", "23.0.0", "24.1.0"])("begins on Node %s", async (node) => {
+    const { err } = await runOn(node, script);
+    expect(err).not.toContain("dues needs Node");
+    expect(err).not.toBe("");
+  });
 });
 
 test.each([
