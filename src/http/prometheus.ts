@@ -37,15 +37,17 @@ export function observe(seen: { method: string; route: string; status: number; m
 /** prom-client's own metrics of the process and of this thread: process_* and nodejs_*. */
 collectDefaultMetrics({ register: registry });
 
-const loopDelay = monitorEventLoopDelay({ resolution: 20 });
-loopDelay.enable();
+// Older than the use of prom-client, whose nodejs_eventloop_lag_p99_seconds begins anew with each
+// scrape and is the one to watch. Kept because dashboards may have it.
+const loopLag = monitorEventLoopDelay({ resolution: 20 });
+loopLag.enable();
 
 new Gauge({
   name: "dues_event_loop_delay_p99_seconds",
-  help: "Event loop delay of the thread that answers, p99 since the start.",
+  help: "Event loop lag of the thread that answers, p99 since the start. nodejs_eventloop_lag_p99_seconds has it since the last scrape.",
   registers,
   collect() {
-    this.set(loopDelay.percentile(99) / 1e9);
+    this.set(loopLag.percentile(99) / 1e9);
   },
 });
 new Gauge({

@@ -78,7 +78,7 @@ export const held = new Gauge({
   registers,
 });
 
-let loopDelay: IntervalHistogram | undefined;
+let loopLag: IntervalHistogram | undefined;
 
 const METRICS = [
   periodsClosed,
@@ -103,21 +103,21 @@ const METRICS = [
   }),
   new Gauge({
     name: "dues_worker_eventloop_lag_p99_seconds",
-    help: "Event loop delay of the workers' thread, p99 since the last scrape.",
+    help: "Event loop lag of the workers' thread, p99 since the last scrape.",
     registers,
     collect() {
-      if (loopDelay === undefined) return;
-      this.set(loopDelay.count === 0 ? 0 : loopDelay.percentile(99) / 1e9);
-      loopDelay.reset();
+      if (loopLag === undefined) return;
+      this.set(loopLag.count === 0 ? 0 : loopLag.percentile(99) / 1e9);
+      loopLag.reset();
     },
   }),
 ];
 
 /** Reports them from this thread. May be called again. */
 export function registerWorkerMetrics(): void {
-  if (loopDelay === undefined) {
-    loopDelay = monitorEventLoopDelay({ resolution: 20 });
-    loopDelay.enable();
+  if (loopLag === undefined) {
+    loopLag = monitorEventLoopDelay({ resolution: 20 });
+    loopLag.enable();
   }
   for (const metric of METRICS) registry.registerMetric(metric);
 }
