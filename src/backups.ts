@@ -25,7 +25,7 @@ import { keyOf } from "./store/installation.ts";
 import type {
   Counters,
   InvoiceCounter,
-  NextInvoice,
+  NextNumber,
   PassedCounter,
 } from "./store/invoice-counters.ts";
 import { loadBackup, type Restored } from "./store/restore.ts";
@@ -35,7 +35,7 @@ export type {
   BackupHeader,
   Counters,
   InvoiceCounter,
-  NextInvoice,
+  NextNumber,
   PassedCounter,
   Restored,
   Resumed,
@@ -172,7 +172,7 @@ async function syncFolder(folder: string): Promise<void> {
 
 export type RestoreFlags = {
   readonly file: string;
-  readonly next_invoices: readonly NextInvoice[];
+  readonly next_numbers: readonly NextNumber[];
 };
 
 export type RestoredBackup = Restored &
@@ -184,14 +184,14 @@ export type RestoredBackup = Restored &
 /** Checks the file and the key, then loads it into the configured database, which must be empty. */
 export async function restoreBackup(
   config: Config,
-  { file, next_invoices }: RestoreFlags,
+  { file, next_numbers }: RestoreFlags,
   reporter: Reporter,
   now: Date,
 ): Promise<RestoredBackup> {
   const header = await verified(file, reporter);
   await checkKey(config, file, header);
   return withStore(config, "restore", reporter, async ({ connection }) => {
-    const options = { header, held_since: now, next_invoices };
+    const options = { header, held_since: now, next_numbers };
     const onProgress = await partOf(file, "loading", reporter);
     const restored = await loadBackup(connection, file, { ...options, onProgress });
     keepKey(config, header);
@@ -243,11 +243,11 @@ export function readHold(config: Config, reporter: Reporter, now: Date): Promise
 /** Ends the hold. */
 export function resume(
   config: Config,
-  next_invoices: readonly NextInvoice[],
+  next_numbers: readonly NextNumber[],
   reporter: Reporter,
 ): Promise<Resumed> {
   return withStore(config, "resume", reporter, ({ connection }) =>
-    endHold(connection, next_invoices),
+    endHold(connection, next_numbers),
   );
 }
 
@@ -294,7 +294,7 @@ async function loadInto(config: Config, file: string, reporter: Reporter): Promi
   const header = await verified(file, reporter);
   return withStore(config, "restore", reporter, async ({ connection }) => {
     const onProgress = await partOf(file, "loading", reporter);
-    const options = { header, held_since: null, next_invoices: [], onProgress };
+    const options = { header, held_since: null, next_numbers: [], onProgress };
     return loadBackup(connection, file, options);
   });
 }

@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type {
   Counters,
   InvoiceCounter,
-  NextInvoice,
+  NextNumber,
   PassedCounter,
   Reporter,
   RestoredBackup,
@@ -100,7 +100,7 @@ function restoreCommand(io: Io): Command {
       const { restoreBackup } = await service();
       const bar = new Bar(io);
       try {
-        const wanted = { file, next_invoices: nextOf(flags) };
+        const wanted = { file, next_numbers: nextOf(flags) };
         const restored = await restoreBackup(readConfig(), wanted, bar, systemClock.now());
         bar.end();
         if (flags.json) printJson(io, { ...restored, held: true });
@@ -122,9 +122,9 @@ const NEXT_CREDIT_NOTE = [
   nextCreditNote,
 ] as const;
 
-type NextFlags = { readonly nextInvoice?: NextInvoice[]; readonly nextCreditNote?: NextInvoice[] };
+type NextFlags = { readonly nextInvoice?: NextNumber[]; readonly nextCreditNote?: NextNumber[] };
 
-function nextOf({ nextInvoice = [], nextCreditNote = [] }: NextFlags): NextInvoice[] {
+function nextOf({ nextInvoice = [], nextCreditNote = [] }: NextFlags): NextNumber[] {
   return [...nextInvoice, ...nextCreditNote];
 }
 
@@ -139,15 +139,15 @@ numbers are not given out again, name the first that is free with --next-invoice
 resume: 2026:1234 for every project, acme/main/live:2026:1234 or <project id>:2026:1234 for one.
 --next-credit-note does the same for credit notes.`;
 
-export function nextInvoice(text: string, before: NextInvoice[] = []): NextInvoice[] {
+export function nextInvoice(text: string, before: NextNumber[] = []): NextNumber[] {
   return [...before, nextNumber(text, "invoices")];
 }
 
-export function nextCreditNote(text: string, before: NextInvoice[] = []): NextInvoice[] {
+export function nextCreditNote(text: string, before: NextNumber[] = []): NextNumber[] {
   return [...before, nextNumber(text, "credit notes")];
 }
 
-function nextNumber(text: string, series: NextInvoice["series"]): NextInvoice {
+function nextNumber(text: string, series: NextNumber["series"]): NextNumber {
   const [, project, year, next] = /^(?:([^:]+):)?(\d{4}):(\d{1,10})$/.exec(text) ?? [];
   const wanted = { project, year: Number(year), next: Number(next), series };
   const isKnown = wanted.year >= YEAR_MIN && wanted.next >= 2 && wanted.next <= NUMBER_MAX;
@@ -172,7 +172,7 @@ function restoredText({ tables, left_out, applied, created_at, ...rest }: Restor
   ].join("");
 }
 
-type Series = NextInvoice["series"];
+type Series = NextNumber["series"];
 
 const SERIES_WORDS: Readonly<Record<Series, { readonly one: string; readonly prefix: string }>> = {
   invoices: { one: "invoice", prefix: "INV" },

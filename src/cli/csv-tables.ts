@@ -15,14 +15,15 @@ export type Table = {
 export type Span = { readonly from?: string; readonly to?: string };
 
 const PAGE = 500;
-const AT_ONCE = 8;
-/** Names are looked up once and remembered, so many of them at most. */
+/** Requests under way at once. */
+const LOOKUPS_MAX = 8;
+/** How many names are remembered, so that each is looked up once. */
 const NAMES_MAX = 20_000;
 const DAY_MS = 24 * 3_600 * 1_000;
 
 type Columns<Row> = readonly (readonly [title: string, of: (row: Row) => CsvValue])[];
 
-/** In the smallest unit, and as a decimal. */
+/** Two columns of one amount: in the smallest unit, and as a decimal. */
 function amount<Row extends { readonly currency: string }>(
   name: string,
   of: (row: Row) => number,
@@ -40,7 +41,10 @@ function tableOf<Row>(columns: Columns<Row>, pages: AsyncIterable<readonly Row[]
   return { columns: columns.map(([title]) => title), pages: cells() };
 }
 
-/** Rows by the page, those that are wanted. `ends` says that no further one can be. */
+/**
+ * The wanted rows, in pages. `ends` is asked of each row, wanted or not: when it is true, neither
+ * this row nor any behind it is read.
+ */
 async function* pagesOf<Row>(
   rows: AsyncIterable<Row>,
   wanted: (row: Row) => boolean,
@@ -57,7 +61,7 @@ async function* pagesOf<Row>(
   if (page.length > 0) yield page;
 }
 
-/** Looks up what rows only name by id: a few at once, each once. */
+/** Looks up what rows only name by id. Forgets the oldest beyond NAMES_MAX. */
 class Lookup<Found> {
   readonly #known = new Map<string, Found>();
   readonly #find: (id: string) => Promise<Found>;
@@ -73,9 +77,9 @@ class Lookup<Found> {
       if (known !== undefined) found.set(id, known);
       return known === undefined;
     });
-    for (let i = 0; i < missing.length; i += AT_ONCE) {
+    for (let i = 0; i < missing.length; i += LOOKUPS_MAX) {
       await Promise.all(
-        missing.slice(i, i + AT_ONCE).map(async (id) => {
+        missing.slice(i, i + LOOKUPS_MAX).map(async (id) => {
           const value = await this.#find(id);
           found.set(id, value);
           this.#remember(id, value);
@@ -135,7 +139,8 @@ export function exportedInvoices(
   const names = new Lookup(async (id: string) => (await dues.getCustomer(id)).customer.name);
   async function* pages() {
     const rows = dues.invoices.all({ ...filter, limit: PAGE });
-    // Newest first, and none is issued for a day after it was made: the days before end it.
+    // They come newest first, and no issuing_date is after the day of created_at: behind the first
+    // that was made before `from`, none can be wanted.
     const ends = ({ created_at }: Invoice) => created_at.slice(0, 10) < (span.from ?? "");
     for await (const page of pagesOf(rows, ({ issuing_date }) => isIn(issuing_date, span), ends)) {
       const customers = await names.all(page.map(({ customer_id }) => customer_id));

@@ -1,5 +1,6 @@
-// The shape of a call: what the generated methods hand to the transport.
+// The shape of a call: what the generated methods (operations.ts) hand to the transport.
 
+/** What the user of the client may say of a single call. */
 export type CallOptions = {
   /** Makes the call safe to repeat. A write without one gets a random key. */
   readonly idempotency_key?: string;
@@ -10,7 +11,7 @@ export type CallOptions = {
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What a call sends besides method and path. */
+/** What the generated method says of its call, besides method and path. */
 export type CallParts = {
   readonly query?: object | undefined;
   readonly body?: unknown;
@@ -22,7 +23,10 @@ export type CallParts = {
 
 export type ApiCall = CallParts & { readonly method: Method; readonly path: string };
 
-/** Base of the generated methods, which take the path's parameters, body or query, and options. */
+/**
+ * Base of the generated methods, which take the path's parameters, body or query, and options.
+ * `Dues` implements `call` with the transport.
+ */
 export abstract class Calls {
   protected abstract call<Reply>(
     method: Method,

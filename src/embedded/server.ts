@@ -48,6 +48,7 @@ export type StartedServer = {
   stop(): Promise<void>;
 };
 
+/** Only a part of the socket's name: the server listens on no network address. */
 export const PORT = 5432;
 export const POLL_MS = 20;
 const START_MAX_MS = 600_000;
@@ -70,8 +71,8 @@ const SOCKET_FOLDER_FILES = [
 const execute = promisify(execFile);
 
 /**
- * Starts the server; undefined when another process has just started one on the cluster. With a
- * socket folder it takes the place of one that has ended.
+ * Starts the server; undefined when another process has just started one on the cluster. Given the
+ * socket folder of a server that has ended, the new one is reached by the same path.
  */
 export async function startServer(
   cluster: Cluster,
@@ -125,6 +126,7 @@ async function tryStart(
       if (found?.socket_folder === socket_folder && found.status === "ready") {
         return watchServer(cluster, { child, exit, socket_folder, log: log.path });
       }
+      // The end of its input tells the supervisor to stop the server, here and in stop().
       if (performance.now() > deadline) child.stdin?.end();
       await delay(POLL_MS);
     }
@@ -161,29 +163,29 @@ function watchServer(
 }
 
 /** The server that runs on the cluster, if one does. */
-export async function findRunningServer(dataDirectory: string): Promise<RunningServer | undefined> {
-  const found = await readPidFile(dataDirectory);
+export async function findRunningServer(data_directory: string): Promise<RunningServer | undefined> {
+  const found = await readPidFile(data_directory);
   if (found === undefined) return undefined;
   const { program, line } = await commandOf(found.pid);
   if (program === "") return undefined;
-  if (program === "postgres" && line.includes(dataDirectory)) return found;
+  if (program === "postgres" && line.includes(data_directory)) return found;
   // After a crash of the machine or of a container the pid may belong to an unrelated process, and
   // PostgreSQL would refuse to start while that one lives. If it is another postgres, PostgreSQL
   // itself decides.
   if (program !== "postgres") {
-    await rm(join(dataDirectory, "postmaster.pid"), { force: true });
+    await rm(join(data_directory, "postmaster.pid"), { force: true });
     await removeSocketFolder(found.socket_folder);
   }
   return undefined;
 }
 
 /** Ends a server whose starter and supervisor are gone, and removes its socket folder. */
-export async function endServer(dataDirectory: string, server: RunningServer): Promise<void> {
-  await signalToEnd(dataDirectory, server);
+export async function endServer(data_directory: string, server: RunningServer): Promise<void> {
+  await signalToEnd(data_directory, server);
   await removeSocketFolder(server.socket_folder);
 }
 
-async function signalToEnd(dataDirectory: string, server: RunningServer): Promise<void> {
+async function signalToEnd(data_directory: string, server: RunningServer): Promise<void> {
   for (const signal of ["SIGINT", "SIGQUIT"] as const) {
     const deadline = performance.now() + FAST_STOP_MS;
     try {
@@ -191,20 +193,20 @@ async function signalToEnd(dataDirectory: string, server: RunningServer): Promis
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ESRCH") return;
       throw new EmbeddedError(
-        `A PostgreSQL that nobody uses still runs on ${dataDirectory} (process ${server.pid}) ` +
+        `A PostgreSQL that nobody uses still runs on ${data_directory} (process ${server.pid}) ` +
           `and cannot be ended from here. Run: kill -INT ${server.pid}`,
       );
     }
     while (performance.now() < deadline) {
-      if ((await findRunningServer(dataDirectory))?.pid !== server.pid) return;
+      if ((await findRunningServer(data_directory))?.pid !== server.pid) return;
       await delay(POLL_MS);
     }
   }
 }
 
 /** Its lines: pid, data directory, start, port, socket folder, address, memory key, status. */
-async function readPidFile(dataDirectory: string): Promise<RunningServer | undefined> {
-  const text = await readFile(join(dataDirectory, "postmaster.pid"), "utf8").catch(() => "");
+async function readPidFile(data_directory: string): Promise<RunningServer | undefined> {
+  const text = await readFile(join(data_directory, "postmaster.pid"), "utf8").catch(() => "");
   const lines = text.split("\n");
   const pid = Number(lines[0]);
   if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;
@@ -231,21 +233,21 @@ async function commandOf(pid: number): Promise<{ program: string; line: string }
 }
 
 /** A crash of the machine leaves the socket folder behind; the stale pid file names it. */
-async function removeStaleSocketFolder(dataDirectory: string): Promise<void> {
-  const found = await readPidFile(dataDirectory);
-  if (found === undefined || (await findRunningServer(dataDirectory)) !== undefined) return;
+async function removeStaleSocketFolder(data_directory: string): Promise<void> {
+  const found = await readPidFile(data_directory);
+  if (found === undefined || (await findRunningServer(data_directory)) !== undefined) return;
   await removeSocketFolder(found.socket_folder);
 }
 
 /** Only known files are removed: the path may come from a file that another user can write. */
-async function removeSocketFolder(socketFolder: string): Promise<void> {
-  if (!basename(socketFolder).startsWith(SOCKET_FOLDER_PREFIX)) return;
-  const found = await lstat(socketFolder).catch(() => undefined);
+async function removeSocketFolder(socket_folder: string): Promise<void> {
+  if (!basename(socket_folder).startsWith(SOCKET_FOLDER_PREFIX)) return;
+  const found = await lstat(socket_folder).catch(() => undefined);
   if (found === undefined || !found.isDirectory()) return;
   for (const name of SOCKET_FOLDER_FILES) {
-    await rm(join(socketFolder, name), { force: true }).catch(() => {});
+    await rm(join(socket_folder, name), { force: true }).catch(() => {});
   }
-  await rmdir(socketFolder).catch(() => {});
+  await rmdir(socket_folder).catch(() => {});
 }
 
 /** Makes a private folder for the socket and the three configuration files. */
@@ -291,30 +293,34 @@ async function makePrivateFolder(user: OsUser): Promise<string> {
 
 async function configuration(
   cluster: Cluster,
-  socketFolder: string,
+  socket_folder: string,
   settings: ServerSettings,
 ): Promise<string> {
   const memory_mb = Math.floor(Math.min(totalmem(), containerMemory()) / 1024 / 1024);
   const shared_mb = Math.max(128, Math.min(1024, Math.floor(memory_mb / 8)));
   const all: ServerSettings = {
     data_directory: cluster.data_directory,
-    hba_file: `${socketFolder}/pg_hba.conf`,
-    ident_file: `${socketFolder}/pg_ident.conf`,
+    hba_file: `${socket_folder}/pg_hba.conf`,
+    ident_file: `${socket_folder}/pg_ident.conf`,
     listen_addresses: "",
-    unix_socket_directories: socketFolder,
+    unix_socket_directories: socket_folder,
     unix_socket_permissions: "0700",
     port: String(PORT),
     cluster_name: "dues",
     max_connections: "100",
+    // These three are the defaults, written out because nothing that was confirmed may be lost.
     fsync: "on",
     full_page_writes: "on",
     synchronous_commit: "on",
     shared_buffers: `${shared_mb}MB`,
     effective_cache_size: `${Math.max(128, Math.floor(memory_mb / 2))}MB`,
+    // Few checkpoints: after each, every page that changes is written to the log as a whole.
     max_wal_size: "2GB",
     checkpoint_timeout: "15min",
     wal_compression: (await knowsLz4(cluster)) ? "lz4" : "pglz",
+    // Of an SSD.
     random_page_cost: "1.1",
+    // Statements are short: compiling one would take longer than running it.
     jit: "off",
     timezone: "UTC",
     log_timezone: "UTC",

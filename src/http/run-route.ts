@@ -55,7 +55,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
       caller = gate.recall(route, request, started) ?? (await gate.admit(route, request));
       if (caller.actor !== undefined) prepared.limit?.take(caller.actor.token_id);
       body = await request.readBody(route);
-      // From here on: how slowly a body comes is not the service's doing.
+      // Measured from here on, because a client that sends its body slowly is not our load.
       counted = load.start();
       ignored = prepared.findIgnored?.(body.json);
       check(route, prepared, request, body);
@@ -66,7 +66,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
           : render(running, await handled(parts, running, route));
     } catch (error) {
       const failure =
-        error instanceof UnknownOutcome ? ofUnknown(error, route, request, body) : error;
+        error instanceof UnknownOutcome ? refusalOfUnknown(error, route, request, body) : error;
       const refusal = asRefusal(context, failure, request.id, route.path);
       isAnswered = refusal.code !== "unavailable";
       response = refused(refusal, route, request);
@@ -90,8 +90,11 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
   return runRoute;
 }
 
-/** Only what is done once, however often it is sent, may be repeated unseen. */
-function ofUnknown(
+/**
+ * The connection broke during the commit, so nobody knows whether it happened. "Try again" is said
+ * only where a repetition has no second effect: by method, by idempotency key or by `once_by`.
+ */
+function refusalOfUnknown(
   error: UnknownOutcome,
   route: Route,
   { method, headers, params }: RouteRequest,
@@ -134,7 +137,7 @@ type Running = {
 
 type Parts = { readonly context: Context; readonly gate: Gate; readonly runRoute: RunRoute };
 
-/** What the route's handler gives; returned as it is, because each promise costs 1 KB. */
+/** Runs the handler of a read. Not async, because each promise on the way costs 1 KB. */
 function handled(
   parts: Parts,
   running: Running,
@@ -184,7 +187,7 @@ async function write(
   const scope_id = call.project ?? (call.actor && keyScopeOf(call.actor));
   let committed: (() => void)[] = [];
   const response = await db.tx(async (tx) => {
-    // Of the attempt that commits: a transaction may be tried again.
+    // Begun anew, because `tx` may try again: only the attempt that commits counts.
     committed = [];
     const afterCommit = (work: () => void) => committed.push(work);
     const act = async () => render(running, await route.handle({ ...call, tx, afterCommit }));
@@ -207,7 +210,10 @@ async function write(
   return response;
 }
 
-/** An answer about some projects is not for tokens that are for others. */
+/**
+ * Outside of a project, the tokens of an organization share their idempotency keys. One that is for
+ * some projects has its own: a kept answer could show it others.
+ */
 function keyScopeOf({ organization_id, project_ids, token_id }: Actor): string {
   return project_ids === null ? organization_id : token_id;
 }
@@ -243,9 +249,9 @@ function withHeader(response: RouteResponse, name: string, value: string): Route
 const NO_CONTENT = 204;
 
 /**
- * Answers carry tokens, secrets and amounts: kept by nobody on the way, and taken for no page. The
- * fields are set one by one: each that is added to a copy of an object (`...`) makes a hidden class
- * of its own in V8, which took 4 µs and 570 bytes of old space a response.
+ * Answers carry tokens, secrets and amounts, so no cache may keep them and no browser may guess
+ * another type. The fields are set one by one: each that is added to a copy of an object (`...`)
+ * makes a hidden class of its own in V8, which took 4 µs and 570 bytes of old space a response.
  */
 function responseOf(
   status: number,
@@ -303,7 +309,7 @@ function compile(route: Route, limit: RateLimit | undefined): Prepared {
   };
 }
 
-/** Of lists that are answered as a whole and need no paging. */
+/** Taken and ignored by lists that are answered as a whole. */
 const PAGING = ["limit", "offset", "all", "count"];
 
 /** Pages for people are opened by links to which mail programs add names of their own. */

@@ -17,7 +17,10 @@ export type WantedGrant = Pick<
   "amount_cents" | "currency" | "name" | "priority" | "expires_at"
 >;
 
-/** Pending until its invoice, which has no tax, coupon or credit, is paid. */
+/**
+ * Makes the invoice, which has no tax, coupon or credit, and the grant, which is pending until that
+ * is paid.
+ */
 export async function topUp(
   tx: Tx,
   settings: ProjectSettings,
@@ -43,6 +46,7 @@ export async function topUp(
     net_payment_days: settings.net_payment_days,
   });
   if (draft === undefined) throw new Error("A top-up is always invoiced.");
+  // The two numbers tell apart the invoices of one subscription; this one has none.
   const cause = { cause: "top_up" as const, period_no: 0, cause_no: 0 };
   const request = { draft, ...cause, customer, subscription: null };
   const [issued] = await issueInvoices(tx, project, [request], now);
@@ -57,7 +61,10 @@ export async function topUp(
   return { id, facts: [grantFact("grant.created", grant), ...issued.facts] };
 }
 
-/** Of a top-up that is paid. One whose expiry has passed meanwhile never expires. */
+/**
+ * Makes the grants of a top-up usable once its invoice is paid. One whose expiry passed before the
+ * payment came loses that expiry: the customer has paid for it.
+ */
 export async function activateGrants(
   tx: Tx,
   project: ProjectId,

@@ -1,4 +1,4 @@
-// The HTML that every page has around its body, and the text colour for a coloured ground.
+// The HTML that every page has around its body, and the text colour for a coloured background.
 
 import { Html, html } from "./html.ts";
 
@@ -13,7 +13,7 @@ export type Page = {
    */
   readonly style: string;
   readonly body: Html;
-  /** The URL of its icon; that of dues where none is given. */
+  /** The URL of its icon; by default our own. */
   readonly icon?: string;
   /** The path of a script on our own server. */
   readonly script?: string;
@@ -39,7 +39,10 @@ ${body}
 `;
 }
 
-/** Black or white, whichever has more contrast on the colour, by the luminance of WCAG. */
+/**
+ * Black or white, whichever has more contrast on the colour, which is `#rrggbb`. The formula is the
+ * relative luminance of WCAG; at 0.179 both have the same contrast.
+ */
 export function textColorOn(color: string): "#000000" | "#ffffff" {
   const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
     const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;

@@ -65,8 +65,11 @@ export const Charge = Type.Object(
 );
 export type Charge = Static<typeof Charge>;
 
-/** A price word, read by domain/charge-words.ts, which says exactly what is wrong with it. */
-const word = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
+/**
+ * One of the fields that make up a price. The schema lets any value through: which of them a model
+ * takes, and what is wrong with a value, is said by domain/charge-words.ts.
+ */
+const priceField = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
 
 /**
  * A charge as callers may write it, in the API's words or in those of service.yaml: `type` is
@@ -117,19 +120,19 @@ export const ChargeInput = Type.Object(
         "At the end of a period (default), once at the start, or at each start.",
       ),
     ),
-    tiers: word(
+    tiers: priceField(
       "graduated, volume: `[{up_to, amount, flat_amount}]`. up_to rises and is null in the last.",
     ),
-    free_units: word("standard, package, percentage: units without a price."),
-    package_size: word("package: how many units are one package."),
-    percent: word('percentage: of the units, such as "2.9".'),
-    fixed_amount: word("percentage: what each event costs beside."),
-    free_events: word("percentage: events without fixed_amount."),
-    prices: word(
+    free_units: priceField("standard, package, percentage: units without a price."),
+    package_size: priceField("package: how many units are one package."),
+    percent: priceField('percentage: of the units, such as "2.9".'),
+    fixed_amount: priceField("percentage: what each event costs beside."),
+    free_events: priceField("percentage: events without fixed_amount."),
+    prices: priceField(
       "By usage: `[{match: {dimension: value}, …}]`, each with all words of its price. The first that matches counts, else the charge's own.",
     ),
-    minimum_cents: word("By usage: what it is billed at least for a full period."),
-    quantity_mode: word(
+    minimum_cents: priceField("By usage: what it is billed at least for a full period."),
+    quantity_mode: priceField(
       "flat_fee in arrears: `last` (default), `prorated` by days or `max` of the period.",
     ),
     tax_codes: Type.Optional(TaxCodes),

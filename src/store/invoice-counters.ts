@@ -5,7 +5,7 @@ import type pg from "pg";
 import { BackupError } from "./backup-format.ts";
 
 /** From now on a project, or each of them, gives no number of the year below `next`. */
-export type NextInvoice = {
+export type NextNumber = {
   /** An id, or slugs as organization/workspace/project, or only the last of them. */
   readonly project: string | undefined;
   readonly year: number;
@@ -27,14 +27,14 @@ export type Counters = {
 };
 
 /** A counter that had passed the number which was asked for, and stayed as it was. */
-export type PassedCounter = InvoiceCounter & Pick<NextInvoice, "series" | "next">;
+export type PassedCounter = InvoiceCounter & Pick<NextNumber, "series" | "next">;
 
 type Project = { readonly id: string; readonly slug: string; readonly path: string };
 
 const COUNTERS = { invoices: "invoice_counters", "credit notes": "credit_note_counters" } as const;
 
 /** Never moves back. */
-function raise(series: NextInvoice["series"]): string {
+function raise(series: NextNumber["series"]): string {
   return `
   insert into ${COUNTERS[series]} as c (project_id, year, last)
   values ($1, $2, $3)
@@ -45,7 +45,7 @@ function raise(series: NextInvoice["series"]): string {
 /** Inside the caller's transaction. Returns those that were higher already. */
 export async function raiseCounters(
   client: pg.ClientBase,
-  wanted: readonly NextInvoice[],
+  wanted: readonly NextNumber[],
 ): Promise<PassedCounter[]> {
   if (wanted.length === 0) return [];
   const passed: PassedCounter[] = [];
@@ -73,7 +73,7 @@ export async function listCounters(client: pg.ClientBase): Promise<Counters> {
 
 async function listSeries(
   client: pg.ClientBase,
-  series: NextInvoice["series"],
+  series: NextNumber["series"],
   paths: ReadonlyMap<string, string>,
 ): Promise<InvoiceCounter[]> {
   const { rows } = await client.query<{ project_id: string; year: number; last: number }>(

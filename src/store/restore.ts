@@ -10,7 +10,7 @@ import { connect } from "./connect.ts";
 import { copyIn } from "./copy.ts";
 import type { Connection } from "./db.ts";
 import { dropKeysAndTriggers, prepareTransaction } from "./distribution.ts";
-import { type NextInvoice, type PassedCounter, raiseCounters } from "./invoice-counters.ts";
+import { type NextNumber, type PassedCounter, raiseCounters } from "./invoice-counters.ts";
 import {
   applyWithin,
   checkServer,
@@ -26,7 +26,7 @@ export type RestoreOptions = {
   readonly header: BackupHeader;
   /** Since when the database is held; null where it goes on at once. */
   readonly held_since: Date | null;
-  readonly next_invoices: readonly NextInvoice[];
+  readonly next_numbers: readonly NextNumber[];
   readonly onProgress: OnBytesRead;
 };
 
@@ -64,7 +64,7 @@ export async function loadBackup(
 async function loadWithin(
   client: pg.Client,
   file: string,
-  { header, held_since, next_invoices, onProgress }: RestoreOptions,
+  { header, held_since, next_numbers, onProgress }: RestoreOptions,
 ): Promise<Restored> {
   const { known, newer } = compare(await listMigrations(), header);
   const place = await placeOf(client);
@@ -79,7 +79,7 @@ async function loadWithin(
   const loaded = await loadTables(client, file, onProgress);
   for (const migration of newer) await applyWithin(client, migration);
   if (held_since !== null) await hold(client, held_since);
-  const passed = await raiseCounters(client, next_invoices);
+  const passed = await raiseCounters(client, next_numbers);
   return { ...loaded, applied: newer.map(({ name }) => name), passed };
 }
 

@@ -8,7 +8,7 @@ import { codeOf } from "./failures.ts";
 import {
   type Counters,
   listCounters,
-  type NextInvoice,
+  type NextNumber,
   type PassedCounter,
   raiseCounters,
 } from "./invoice-counters.ts";
@@ -18,6 +18,7 @@ import { DUE_AT, LIVE } from "./subscriptions.ts";
 /** A table, or a column of one, is not there. */
 const SCHEMA_MISSING = new Set(["42P01", "42703"]);
 
+/** What waits for the workers, of all projects, and the counters of invoice numbers. */
 export type Waiting = Counters & {
   /** Null when the database is not held. */
   readonly held_since: Date | null;
@@ -31,7 +32,7 @@ export type Waiting = Counters & {
   readonly invoices: number;
 };
 
-/** The counters as they then are, and those that were not moved. */
+/** The counters after the move, and those that were at or beyond the wanted number already. */
 export type Resumed = Counters & { readonly passed: readonly PassedCounter[] };
 
 /** What the workers will do once the hold ends. */
@@ -51,14 +52,14 @@ export function readWaiting(connection: Connection, now: Date): Promise<Waiting>
   });
 }
 
-/** Moves counters forward and ends the hold, both or neither. */
+/** Moves counters forward and ends the hold, in one transaction: both happen or neither. */
 export function endHold(
   connection: Connection,
-  next_invoices: readonly NextInvoice[],
+  next_numbers: readonly NextNumber[],
 ): Promise<Resumed> {
   return onClient(connection, async (client) => {
     await client.query("begin");
-    const passed = await raiseCounters(client, next_invoices);
+    const passed = await raiseCounters(client, next_numbers);
     await client.query("update installation set held_since = null");
     await client.query("commit");
     return { ...(await listCounters(client)), passed };

@@ -19,12 +19,13 @@ export function get(db: Queryable, project: ProjectId) {
      where id = ${project}`);
 }
 
-/** What stands of the seller on an invoice. */
-const PARTY = ["name", "address", "city", "postal_code", "region", "country", "tax_id"] as const;
+/** What an invoice says of the seller. */
+const SELLER_FIELDS = ["name", "address", "city", "postal_code", "region", "country", "tax_id"] as const;
 
-/** A field that is absent from `change` keeps its value. */
+/** A field that is absent from `change` keeps its value; only tax_codes can be set to null. */
 export async function patch(tx: Tx, project: ProjectId, change: SettingsPut): Promise<Settings> {
-  const isPartyChange = PARTY.some((field) => change[field] !== undefined);
+  const isPartyChange = SELLER_FIELDS.some((field) => change[field] !== undefined);
+  // Invoices that are issued name the version of the seller that is about to be replaced.
   if (isPartyChange) await keepSeller(tx, project);
   return tx.one<Settings>(sql`
     update projects

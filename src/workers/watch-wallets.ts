@@ -1,4 +1,5 @@
-// Looks at wallets with a threshold, so that usage is seen within a minute to have made one low.
+// Looks at the wallets that have a threshold: usage that takes one below it is noticed within a
+// minute. Recording usage does not look, because it happens far more often.
 
 import type { Context } from "../context.ts";
 import { lookAtUsage } from "../operations/watch-wallets.ts";
@@ -29,6 +30,7 @@ export function watchWalletsJob(context: Context): Job {
   };
 }
 
+/** Batch after batch of its wallets, each in a transaction of its own. Returns what it emitted. */
 async function watchProject({ db, clock }: Context, settings: ProjectSettings): Promise<number> {
   let emitted = 0;
   let after: WalletKey | undefined = FIRST_WALLET;

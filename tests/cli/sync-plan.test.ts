@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { planSync } from "../../src/cli/sync-plan.ts";
 import type { Present, Step } from "../../src/cli/sync-plan-parts.ts";
 import type { Settings } from "../../src/client/types.ts";
-import type { ServiceFile } from "../../src/schema/service-file.ts";
+import type { FileCharge, FilePlan, ServiceFile } from "../../src/schema/service-file.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 const times = { created_at: AT, updated_at: AT, archived_at: null };
@@ -82,14 +82,14 @@ const onSeat = {
   catalog_item_code: "seat",
   properties: {},
 } as const;
-const filePro = {
+const filePro: FilePlan = {
   code: "pro",
   name: "Pro",
   interval: "monthly",
   amount_cents: 2900,
   currency: "USD",
   charges: [{ type: "standard", metric_ref: "calls", rate: "0.1" }],
-} as const;
+};
 
 function plan(file: Partial<ServiceFile>, present: Partial<Present> = {}) {
   return planSync({ ...HEAD, ...file } as ServiceFile, { ...EMPTY, ...present });
@@ -279,7 +279,7 @@ describe("plans", () => {
   const present = { metrics: [calls], plans: [pro], catalog: [seat] };
 
   test("the same rate in other digits is no change, and a description that is left out stays", () => {
-    expect(told(plan({ plans: [filePro] } as never, present).steps)).toEqual(["same plans pro"]);
+    expect(told(plan({ plans: [filePro] }, present).steps)).toEqual(["same plans pro"]);
   });
 
   test("charges that are left out stay; an empty list takes them away", () => {
@@ -291,14 +291,14 @@ describe("plans", () => {
   });
 
   test("only what changes is sent", () => {
-    const { steps } = plan({ plans: [{ ...filePro, name: "Pro 2" }] } as never, present);
+    const { steps } = plan({ plans: [{ ...filePro, name: "Pro 2" }] }, present);
     expect(steps[0]?.request?.body).toEqual({ name: "Pro 2" });
     expect(steps[0]?.reprices).toEqual([]);
   });
 
   test("amount_cents is 0 when left out", () => {
     const { amount_cents: _, ...bare } = filePro;
-    const { steps } = plan({ plans: [bare] } as never, present);
+    const { steps } = plan({ plans: [bare] }, present);
     expect(steps[0]?.changes).toEqual([{ field: "amount_cents", from: 2900, to: 0 }]);
   });
 
@@ -307,19 +307,17 @@ describe("plans", () => {
     ["base_timing", "advance", "arrears", ["pro"]],
     ["trial_days", 14, 0, []],
   ])("%s is %s, or %s when left out; who it reprices is told", (field, set, unset, reprices) => {
-    const { steps } = plan({ plans: [{ ...filePro, [field]: set }] } as never, present);
+    const { steps } = plan({ plans: [{ ...filePro, [field]: set }] }, present);
     expect(steps[0]?.request?.body).toEqual({ [field]: set });
     expect(steps[0]?.reprices).toEqual(reprices);
-    const back = plan({ plans: [filePro] } as never, {
-      ...present,
-      plans: [{ ...pro, [field]: set } as typeof pro],
-    });
+    const changed = { ...pro, [field]: set } as typeof pro;
+    const back = plan({ plans: [filePro] }, { ...present, plans: [changed] });
     expect(back.steps[0]?.changes).toEqual([{ field, from: set, to: unset }]);
   });
 
   test("a changed charge shows old and new", () => {
-    const charges = [{ type: "standard", metric_ref: "calls", rate: "0.2" }];
-    const { steps } = plan({ plans: [{ ...filePro, charges }] } as never, present);
+    const charges: FileCharge[] = [{ type: "standard", metric_ref: "calls", rate: "0.2" }];
+    const { steps } = plan({ plans: [{ ...filePro, charges }] }, present);
     expect(steps[0]?.changes).toEqual([
       {
         field: "charges[0]",
@@ -331,25 +329,25 @@ describe("plans", () => {
 
   test.each(["interval", "currency"])("%s never changes", (field) => {
     const other = field === "interval" ? "weekly" : "EUR";
-    const { faults } = plan({ plans: [{ ...filePro, [field]: other }] } as never, present);
+    const { faults } = plan({ plans: [{ ...filePro, [field]: other }] }, present);
     expect(faults[0]).toMatchObject({ path: ["plans", 0, field] });
     expect(faults[0]?.hint).toContain("new code");
   });
 
   test("an archived plan of the code is history: a new one is made", () => {
     const gone = { ...pro, archived_at: AT, interval: "yearly" as const };
-    const { steps, faults } = plan({ plans: [filePro] } as never, { ...present, plans: [gone] });
+    const { steps, faults } = plan({ plans: [filePro] }, { ...present, plans: [gone] });
     expect(faults).toEqual([]);
     expect(steps[0]?.act).toBe("create");
   });
 
   test("an unknown metric and an item of another currency are refused where they stand", () => {
-    const charges = [
+    const charges: FileCharge[] = [
       { type: "standard", metric_ref: "cals", rate: "1" },
       { type: "flat_fee", catalog_ref: "seat" },
     ];
     const file = { plans: [{ ...filePro, code: "eu", currency: "EUR", charges }] };
-    const paths = plan(file as never, present).faults.map(({ path }) => path.join("."));
+    const paths = plan(file, present).faults.map(({ path }) => path.join("."));
     expect(paths).toEqual(["plans.0.charges.0.metric_ref", "plans.0.charges.1.catalog_ref"]);
   });
 });

@@ -156,9 +156,7 @@ function couponsFor(plans: readonly { code: string }[], metrics: readonly { code
 }
 
 function entries<T>(make: (code: string) => fc.Arbitrary<T>): fc.Arbitrary<T[]> {
-  return fc
-    .subarray([...CODES], { minLength: 2 })
-    .chain((codes) => fc.tuple(...codes.map(make)) as never);
+  return fc.subarray([...CODES], { minLength: 2 }).chain((codes) => fc.tuple(...codes.map(make)));
 }
 
 type Coded = readonly { readonly code: string }[];
@@ -166,17 +164,21 @@ type Coded = readonly { readonly code: string }[];
 function fileFor(items: Coded, counted: Coded, taxed: Coded) {
   const tax_codes = taxCodes(taxed);
   const item = items.length === 0 ? undefined : fc.constantFrom(...items.map(({ code }) => code));
-  const flat = fc.record(
+  const priced = item
+    ? fc.record({ catalog_ref: item })
+    : fc.record({ amount_override_cents: cents });
+  const terms = fc.record(
     {
-      type: fc.constant("flat_fee"),
-      ...(item && { catalog_ref: item }),
       amount_override_cents: cents,
       invoice_timing: fc.constantFrom("arrears", "immediate", "advance"),
       quantity_from: fc.constant("subscription_property.seats"),
       tax_codes,
     },
-    { requiredKeys: ["type", item ? "catalog_ref" : "amount_override_cents"] as never },
+    { requiredKeys: [] },
   );
+  const flat = fc
+    .tuple(priced, terms)
+    .map(([price, more]) => ({ type: "flat_fee", ...more, ...price }));
   const taken = fc.record({
     type: fc.constant("flat_fee"),
     amount_override_cents: cents,
@@ -277,7 +279,8 @@ function declaredPart(declared: ServiceFile, exported: ServiceFile): unknown {
       return Object.fromEntries(Object.keys(entry).map((key) => [key, match[key]]));
     });
   };
-  return normal(Object.fromEntries(Object.keys(declared).map((key) => [key, part(key as never)])));
+  const sections = Object.keys(declared) as (keyof ServiceFile)[];
+  return normal(Object.fromEntries(sections.map((key) => [key, part(key)])));
 }
 
 const DECIMALS = /^(rate|flat_amount|fixed_amount|percent|up_to|free_units|package_size)$/;

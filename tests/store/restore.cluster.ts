@@ -40,8 +40,8 @@ afterAll(async () => {
 
 async function load(target: Connection): Promise<void> {
   const header = await verifyBackup(file, nobody);
-  const next_invoices = [{ project: undefined, year: 2030, next: 5, series: "invoices" as const }];
-  await loadBackup(target, file, { header, held_since: NOW, next_invoices, onProgress: nobody });
+  const next_numbers = [{ project: undefined, year: 2030, next: 5, series: "invoices" as const }];
+  await loadBackup(target, file, { header, held_since: NOW, next_numbers, onProgress: nobody });
   const { held_since, counters } = await readWaiting(target, NOW);
   expect(held_since).toEqual(NOW);
   expect(counters).toContainEqual({ project: "acme/main/test", year: 2030, last: 4 });
@@ -114,7 +114,7 @@ test("a backup that is taken while rows are written has one state of each projec
   const plain = await emptyDatabase();
   try {
     const header = await verifyBackup(path, nobody);
-    const options = { header, held_since: NOW, next_invoices: [], onProgress: nobody };
+    const options = { header, held_since: NOW, next_numbers: [], onProgress: nobody };
     await loadBackup(plain.connection, path, options);
     const [sums] = await onClient(plain.connection, async (client) => {
       const { rows } = await client.query(`

@@ -59,7 +59,7 @@ async function backUp(connection: Connection, name: string): Promise<string> {
 
 async function load(path = file, more: Partial<RestoreOptions> = {}) {
   const header = await verifyBackup(path, nobody);
-  const options = { header, held_since: NOW, next_invoices: [], onProgress: nobody, ...more };
+  const options = { header, held_since: NOW, next_numbers: [], onProgress: nobody, ...more };
   return loadBackup(target.connection, path, options);
 }
 
@@ -118,7 +118,7 @@ test("counters are raised and never lowered, for one project or for all", async 
   const counters = async () => (await readWaiting(target.connection, NOW)).counters;
   const project = app.profile.project_id;
   await load(file, {
-    next_invoices: [{ project: undefined, year: 2026, next: 7, series: "invoices" as const }],
+    next_numbers: [{ project: undefined, year: 2026, next: 7, series: "invoices" as const }],
   });
   expect((await counters()).filter(({ year }) => year === 2026).map(({ last }) => last)).toEqual(
     (await ask("select id from projects")).map(() => 6),
@@ -132,15 +132,15 @@ test("counters are raised and never lowered, for one project or for all", async 
 
 test("counters of credit notes are raised apart from those of invoices", async () => {
   const series = "credit notes" as const;
-  await load(file, { next_invoices: [{ project: "test", year: 2031, next: 9, series }] });
+  await load(file, { next_numbers: [{ project: "test", year: 2031, next: 9, series }] });
   const raised = await ask("select year, last from credit_note_counters where year = 2031");
   expect(raised).toEqual([{ year: 2031, last: 8 }]);
   expect(await ask("select 1 from invoice_counters where year = 2031")).toEqual([]);
 });
 
 test("a project that is not there is named with those that are, and nothing is kept", async () => {
-  const next_invoices = [{ project: "nowhere", year: 2026, next: 7, series: "invoices" as const }];
-  await expect(load(file, { next_invoices })).rejects.toThrow(
+  const next_numbers = [{ project: "nowhere", year: 2026, next: 7, series: "invoices" as const }];
+  await expect(load(file, { next_numbers })).rejects.toThrow(
     "are: acme/main/empty, acme/main/test",
   );
   expect(await isBare()).toBe(true);

@@ -24,7 +24,7 @@ afterEach(() => {
 
 test("each call asks the thread and returns what it answers", async () => {
   const thread = new FakeThread();
-  const read = snapshotsOf(thread as never);
+  const read = snapshotsOf(thread);
   const [first, second] = [read(), read()];
   thread.emit("message", snapshot("a"));
   expect(await Promise.all([first, second])).toEqual([snapshot("a"), snapshot("a")]);
@@ -33,7 +33,7 @@ test("each call asks the thread and returns what it answers", async () => {
 
 test("a thread that does not answer in half a second is shown as it was last", async () => {
   const thread = new FakeThread();
-  const read = snapshotsOf(thread as never);
+  const read = snapshotsOf(thread);
   const early = read();
   await vi.advanceTimersByTimeAsync(500);
   expect(await early).toEqual([]);
