@@ -12,20 +12,22 @@ import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { showLevel } from "./bound.ts";
 import { isLinkGood } from "./portal-links.ts";
-import { networkOf, RateLimit } from "./rate-limit.ts";
+import { networkOf, type Rate, RateLimit } from "./rate-limit.ts";
 import { SingleFlight } from "./single-flight.ts";
 
 const LIFETIME_MS = 30 * DAY_MS;
 /** A page a second; an office behind one address reads in bursts. */
 const PER_ADDRESS = { burst: 1_000, per_minute: 60 };
-/** Refreshes of one customer's view: two a second. */
-const PER_CUSTOMER = { burst: 2, per_minute: 2 * 60 };
-/** Refreshes of all customers: twenty a second. */
-const PER_PROCESS = { burst: 20, per_minute: 20 * 60 };
-/** Pages of one customer, which several people may read at once: two a second, after twenty. */
-const PAGES_PER_CUSTOMER = { burst: 20, per_minute: 2 * 60 };
-/** Pages of all customers: thirty a second. */
-const PAGES_PER_PROCESS = { burst: 60, per_minute: 30 * 60 };
+/** A view computed anew for the API: two a second of one customer, twenty of all. */
+const REFRESHES = {
+  each: { burst: 2, per_minute: 2 * 60 },
+  all: { burst: 20, per_minute: 20 * 60 },
+};
+/** Pages, which several people may read at once: two a second of one customer, thirty of all. */
+const PAGES = {
+  each: { burst: 20, per_minute: 2 * 60 },
+  all: { burst: 60, per_minute: 30 * 60 },
+};
 
 const BOUND = "portal_views";
 
@@ -43,15 +45,34 @@ type Known = portal.Found & { readonly id: string; readonly now: Date };
 export type PortalView = Computed & { readonly cache: "hit" | "miss" };
 export type PortalVisit = PortalShown & { readonly project: ProjectId };
 
+/** Of each customer, and of all in this process, so that one cannot use up what the others have. */
+class CustomerLimit {
+  readonly #each: RateLimit;
+  readonly #all: RateLimit;
+
+  constructor(rates: { readonly each: Rate; readonly all: Rate }) {
+    this.#each = new RateLimit(rates.each);
+    this.#all = new RateLimit(rates.all, BOUND);
+  }
+
+  take(customer_id: string): void {
+    this.#each.take(customer_id);
+    this.#all.take("all");
+  }
+
+  /** Of one customer alone, or of one link to it. */
+  takeEach(key: string): void {
+    this.#each.take(key);
+  }
+}
+
 export class PortalCache {
   readonly #context: Context;
   readonly #computing = new SingleFlight<Computed>();
   readonly #showing = new SingleFlight<PortalVisit>();
-  readonly #perAddress = new RateLimit(PER_ADDRESS);
-  readonly #perCustomer = new RateLimit(PER_CUSTOMER);
-  readonly #perProcess = new RateLimit(PER_PROCESS, BOUND);
-  readonly #pagesPerCustomer = new RateLimit(PAGES_PER_CUSTOMER);
-  readonly #pagesPerProcess = new RateLimit(PAGES_PER_PROCESS, BOUND);
+  readonly #addresses = new RateLimit(PER_ADDRESS);
+  readonly #refreshes = new CustomerLimit(REFRESHES);
+  readonly #pages = new CustomerLimit(PAGES);
 
   constructor(context: Context) {
     this.#context = context;
@@ -60,7 +81,7 @@ export class PortalCache {
 
   /** 429 for an address that asks too often. */
   admit(ip: string): void {
-    this.#perAddress.take(networkOf(ip));
+    this.#addresses.take(networkOf(ip));
   }
 
   /**
@@ -109,8 +130,7 @@ export class PortalCache {
   /** The customer, for a page of whose data is read anew: 429 when that is asked too often. */
   async enter(visit: Visit): Promise<Known> {
     const found = await this.find(visit);
-    this.#pagesPerCustomer.take(found.id);
-    this.#pagesPerProcess.take("all");
+    this.#pages.take(found.id);
     return found;
   }
 
@@ -121,12 +141,11 @@ export class PortalCache {
    */
   async #refresh(visit: Visit): Promise<PortalView> {
     const key = `${visit.customerId} ${visit.access ?? ""}`;
-    const admit = () => this.#perCustomer.take(key);
+    const admit = () => this.#refreshes.takeEach(key);
     const view = await this.#computing.fresh(key, admit, async () => {
       const found = await this.find(visit);
-      this.#perCustomer.take(found.id);
-      // After the customer is found: ids that nobody has must not use up everybody's share.
-      this.#perProcess.take("all");
+      // Only now: ids that nobody has must not use up what all customers have together.
+      this.#refreshes.take(found.id);
       return this.#compute(found);
     });
     return { ...view, cache: "miss" };
