@@ -163,7 +163,9 @@ function watchServer(
 }
 
 /** The server that runs on the cluster, if one does. */
-export async function findRunningServer(data_directory: string): Promise<RunningServer | undefined> {
+export async function findRunningServer(
+  data_directory: string,
+): Promise<RunningServer | undefined> {
   const found = await readPidFile(data_directory);
   if (found === undefined) return undefined;
   const { program, line } = await commandOf(found.pid);

@@ -86,6 +86,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
     });
     return response;
   };
+  // Behind runRoute, which is one of them: the handler of /v1/mcp runs other routes.
   const parts = { context, gate, runRoute };
   return runRoute;
 }

@@ -20,7 +20,15 @@ export function get(db: Queryable, project: ProjectId) {
 }
 
 /** What an invoice says of the seller. */
-const SELLER_FIELDS = ["name", "address", "city", "postal_code", "region", "country", "tax_id"] as const;
+const SELLER_FIELDS = [
+  "name",
+  "address",
+  "city",
+  "postal_code",
+  "region",
+  "country",
+  "tax_id",
+] as const;
 
 /** A field that is absent from `change` keeps its value; only tax_codes can be set to null. */
 export async function patch(tx: Tx, project: ProjectId, change: SettingsPut): Promise<Settings> {
