@@ -1,19 +1,30 @@
 // Taxes, coupons, grants and credit notes on the command line: what is listed, what is done, and
 // what people are told about it.
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Shell, startShell } from "./support.ts";
 
+let server: Shell;
+/** Each test has a project of its own: a server for each would take four times as long. */
 let shell: Shell;
+let slug: string;
+let tests = 0;
+
+beforeAll(async () => {
+  server = await startShell();
+});
+afterAll(() => server.close());
 
 beforeEach(async () => {
-  shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
+  tests += 1;
+  slug = `day-${tests}`;
+  shell = await server.inNewProject(slug, "2026-01-10T00:00:00.000Z");
   const file = shell.file(
     "service.yaml",
     `version: "1"
 org: acme
 workspace: main
-project: test
+project: ${slug}
 settings: {tax_codes: [vat]}
 taxes: [{code: vat, name: VAT, percent: "20", description: Standard}]
 plans: [{code: pro, name: Pro, interval: monthly, amount_cents: 3100, currency: USD}]

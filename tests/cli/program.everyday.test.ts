@@ -2,19 +2,30 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Shell, startShell } from "./support.ts";
 
+let server: Shell;
+/** Each test has a project of its own: a server for each would take four times as long. */
 let shell: Shell;
+let slug: string;
+let tests = 0;
+
+beforeAll(async () => {
+  server = await startShell();
+});
+afterAll(() => server.close());
 
 beforeEach(async () => {
-  shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
+  tests += 1;
+  slug = `day-${tests}`;
+  shell = await server.inNewProject(slug, "2026-01-10T00:00:00.000Z");
   const file = shell.file(
     "service.yaml",
     `version: "1"
 org: acme
 workspace: main
-project: test
+project: ${slug}
 catalog: [{code: seat, name: Seat, amount_cents: 1000}]
 metrics: [{code: calls, name: Calls, aggregation_type: sum, field_name: n}]
 addons: [{code: setup, name: Setup, amount_cents: 5000}]
@@ -257,8 +268,8 @@ test.each([
 });
 
 test("whoami names the project as --project takes it", async () => {
-  expect(await ok("whoami")).toMatch(/^project +main\/test \(sandbox\)$/m);
-  expect((await json("whoami")).project).toMatchObject({ slug: "test", mode: "sandbox" });
+  expect(await ok("whoami")).toMatch(new RegExp(`^project +main/${slug} \\(sandbox\\)$`, "m"));
+  expect((await json("whoami")).project).toMatchObject({ slug, mode: "sandbox" });
 });
 
 test.each(["subscriptions", "invoices", "payments", "grants", "credit-notes"])(
@@ -346,13 +357,13 @@ describe("tokens and profiles", () => {
     const none = await shell.run(["whoami"], { env: bare });
     expect(none.code).toBe(77);
     expect(none.err).toContain("dues login");
-    const args = ["login", "--url", `${shell.url}/`, "--project", "main/test"];
+    const args = ["login", "--url", `${shell.url}/`, "--project", `main/${slug}`];
     const login = await shell.run(args, { env: bare, input: `${shell.app.profile.token}\n` });
     expect(login.code, login.err).toBe(0);
     const file = join(shell.folder, "config", "dues", "profile.json");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ base_url: shell.url });
-    expect((await shell.run(["whoami"], { env: bare })).out).toMatch(/^project +main\/test /m);
+    expect((await shell.run(["whoami"], { env: bare })).out).toContain(` main/${slug} `);
     expect((await shell.run(["logout"], { env: bare })).code).toBe(0);
     expect((await shell.run(["whoami"], { env: bare })).code).toBe(77);
   });

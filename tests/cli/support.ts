@@ -135,6 +135,13 @@ export class Shell {
     return project.id as string;
   }
 
+  /** A new project frozen at `at`, with a folder of its own. Closing it leaves the server open. */
+  async inNewProject(slug: string, at: string): Promise<Shell> {
+    const app = this.app.inProject(await this.project(slug));
+    await app.freeze(at);
+    return new Shell(app, this.url);
+  }
+
   async close(): Promise<void> {
     await this.app.close();
     rmSync(this.folder, { recursive: true, force: true });

@@ -73,6 +73,12 @@ export class App {
     return { status: answer.statusCode, body: parsed, headers: answer.headers };
   }
 
+  /** The same server, called for another project. Closing it leaves the server open. */
+  inProject(project_id: string): App {
+    const profile = { ...this.profile, project_id };
+    return new App({ ...this, profile, close: async () => {} });
+  }
+
   /** A call that must succeed; the body of its answer. */
   async ok(method: string, url: string, body?: unknown, headers: Body = {}): Promise<Json> {
     const answer = await this.call(method, url, body, headers);
