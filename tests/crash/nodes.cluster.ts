@@ -1,7 +1,9 @@
 // One node of a cluster hangs, or is killed: the projects of the other node are served, closed and
-// told as if nothing had happened, its own get 503 in time, and nothing needs a restart. The
-// workers are reached through proxies, so that one of them can fail for this test alone.
+// told as if nothing had happened, its own get 503 in time, nothing that was acknowledged is lost,
+// and nothing needs a restart. Where PostgreSQL can be started here, the node that fails is a
+// server of this test, whose processes get SIGSTOP and SIGKILL; elsewhere a proxy before a worker.
 
+import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { initTenant, type Profile } from "../../src/main.ts";
@@ -15,11 +17,12 @@ import { newDatabase } from "../support/database.ts";
 import { Caller, type ServiceProcess, startService, until } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
 import { SilentProxy } from "../support/silent-proxy.ts";
+import { WorkerServer } from "../support/worker-server.ts";
 
 const PROJECTS_EACH = 3;
 const SHARDS = 4;
 const AWAY_MS = 10_000;
-const TURN_MS = 200;
+const TURN_MS = 100;
 /** What the projects of the node itself may wait for their 503. */
 const HANGING_MS = 5_000;
 const KILLED_MS = 500;
@@ -28,23 +31,32 @@ const OTHERS_MS = 1_000;
 const BACK_MS = 5_000;
 
 const LOOPBACK = /^(127\.|localhost$)/.test(new URL(process.env.CLUSTER_URL ?? "").hostname);
-/** The nodes must reach the proxies, which are where the tests are. */
+/** The nodes must reach the one that fails, which is where the tests are. */
 const here = test.skipIf(!LOOPBACK);
 
-type Project = { readonly node: string; readonly caller: Caller; readonly profile: Profile };
+/** What a project was told is stored: transaction ids of events, and customers that were made. */
+type Acknowledged = { readonly events: string[]; readonly customers: string[] };
+type Project = {
+  readonly node: string;
+  readonly caller: Caller;
+  readonly profile: Profile;
+  readonly acknowledged: Acknowledged;
+};
 type Answer = {
   readonly node: string;
   readonly status: number;
+  /** What was asked and the message, of a refusal. */
+  readonly says: string | undefined;
   readonly at_ms: number;
   readonly took_ms: number;
 };
 
 let connection: Connection;
 let db: Pool;
-let proxy: SilentProxy;
+let worker: WorkerServer | SilentProxy;
 let service: ServiceProcess;
 let receiver: Receiver;
-/** The node behind the proxy that fails. */
+/** The address of the node that fails. */
 let failing: string;
 let projects: Project[] = [];
 const undo: (() => Promise<unknown>)[] = [];
@@ -52,17 +64,21 @@ const undo: (() => Promise<unknown>)[] = [];
 beforeAll(async () => {
   if (!LOOPBACK) return;
   const [first, second] = inject("workers") as [Connection, Connection];
-  const proxies = [await SilentProxy.open(first), await SilentProxy.open(second)] as const;
-  proxy = proxies[1];
-  const database = await newDatabase([inject("server"), first, second], "template0");
-  undo.push(
-    () => database.drop(),
-    () => proxies[0].close(),
-    () => proxies[1].close(),
+  const own = await WorkerServer.start(inject("server"));
+  if (own === undefined) {
+    process.stderr.write(
+      "The cluster's programs are not on this machine: a proxy fails instead.\n",
+    );
+  }
+  worker = own ?? (await SilentProxy.open(second));
+  undo.push(() => worker.close());
+  const database = await newDatabase(
+    [inject("server"), first, own?.connection ?? second],
+    "template0",
   );
+  undo.push(() => database.drop());
   connection = database.connection;
-  const servers = [inject("server"), ...proxies.map((each) => each.connection)];
-  await formCluster(servers, database.name);
+  await formCluster([inject("server"), first, worker.connection], database.name);
   await migrate(connection);
   await distribute(connection, { shards: SHARDS, progress: { starting() {}, done() {} } });
   db = new Pool(connection, {
@@ -72,7 +88,7 @@ beforeAll(async () => {
     application_name: "dues test",
   });
   undo.push(() => db.end());
-  failing = `127.0.0.1:${proxy.port}`;
+  failing = `127.0.0.1:${worker.port}`;
   receiver = await Receiver.start();
   undo.push(() => receiver.close());
   const env = { WEBHOOK_ALLOW_PRIVATE: "1", LOG_LEVEL: "silent" };
@@ -96,7 +112,7 @@ async function makeProjects(): Promise<Project[]> {
     const caller = new Caller(profile);
     undo.push(() => caller.close());
     await fill(caller);
-    made.push({ node, caller, profile });
+    made.push({ node, caller, profile, acknowledged: { events: [], customers: [] } });
   }
   return made;
 }
@@ -113,19 +129,29 @@ async function fill(caller: Caller): Promise<void> {
     amount_currency: "USD",
     charges: [{ type: "standard", metric_ref: "calls", rate: "0.01" }],
   });
-  const named = { external_id: "c", name: "C", email: "c@example.com", currency: "USD" };
-  const { customer } = await post("/v1/customers", named);
-  const started = { external_id: "s", customer_id: customer.id, plan_id: plan.id };
+  const made = await post("/v1/customers", customer("c"));
+  const started = { external_id: "s", customer_id: made.customer.id, plan_id: plan.id };
   await post("/v1/subscriptions", started);
   await post("/v1/webhooks", { url: receiver.url(), events: ["invoice.created"] });
 }
 
-const CALLS: readonly ((n: string) => [string, string, object?])[] = [
-  () => ["GET", "/v1/customers/ext:c"],
-  (n) => ["POST", "/v1/events", event(n)],
-  (n) => ["PATCH", "/v1/customers/ext:c", { name: `C ${n}` }],
-  () => ["GET", "/v1/customers?limit=5"],
+type Call = {
+  readonly asks: readonly [method: string, path: string, body?: object];
+  /** The list that `id` is added to once the call is answered. */
+  readonly stores?: keyof Acknowledged;
+};
+
+const CALLS: readonly ((id: string) => Call)[] = [
+  () => ({ asks: ["GET", "/v1/customers/ext:c"] }),
+  (id) => ({ asks: ["POST", "/v1/events", event(id)], stores: "events" }),
+  (id) => ({ asks: ["PATCH", "/v1/customers/ext:c", { name: `C ${id}` }] }),
+  () => ({ asks: ["GET", "/v1/customers?limit=5"] }),
+  (id) => ({ asks: ["POST", "/v1/customers", customer(id)], stores: "customers" }),
 ];
+
+function customer(external_id: string) {
+  return { external_id, name: "C", email: "c@example.com", currency: "USD" };
+}
 
 function event(transaction_id: string) {
   return { transaction_id, subscription_id: "ext:s", code: "calls", properties: { n: "1" } };
@@ -136,15 +162,20 @@ function load() {
   const answers: Answer[] = [];
   const calls: Promise<void>[] = [];
   const started = performance.now();
-  const call = async ({ node, caller }: Project, n: number) => {
+  const call = async ({ node, caller, acknowledged }: Project, make: (id: string) => Call) => {
     const at = performance.now();
-    const [method, path, body] = CALLS[n % CALLS.length]?.(`${started} ${n}`) ?? ["GET", "/"];
-    const { status } = await caller.call(service, method, path, body);
-    answers.push({ node, status, at_ms: at - started, took_ms: performance.now() - at });
+    const id = randomUUID();
+    const { asks, stores } = make(id);
+    const { status, body } = await caller.call(service, ...asks);
+    if (stores !== undefined && status < 300) acknowledged[stores].push(id);
+    const took_ms = performance.now() - at;
+    const says = body?.error?.message && `${asks[0]} ${asks[1]}: ${body.error.message}`;
+    answers.push({ node, status, says, at_ms: at - started, took_ms });
   };
   let n = 0;
   const timer = setInterval(() => {
-    for (const project of projects) calls.push(call(project, n));
+    const make = CALLS[n % CALLS.length] as (id: string) => Call;
+    for (const project of projects) calls.push(call(project, make));
     n += 1;
   }, TURN_MS);
   return {
@@ -159,7 +190,7 @@ function load() {
 
 function percentile99(answers: readonly Answer[]): number {
   const sorted = answers.map(({ took_ms }) => took_ms).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
+  return Math.round(sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN);
 }
 
 /** Closes a period of a project that is not at the failing node; how long until it was told. */
@@ -195,39 +226,90 @@ async function failAndComeBack(fail: () => unknown, comeBack: () => unknown) {
 
 type Seen = Awaited<ReturnType<typeof failAndComeBack>>;
 
-function expectIsolation({ others, own, away_ms, back_ms, told_ms }: Seen, refused_ms: number) {
+const slowest = (answers: readonly Answer[]) =>
+  Math.round(Math.max(...answers.map(({ took_ms }) => took_ms)));
+
+function expectIsolation(seen: Seen, refused_ms: number) {
+  const { others, own, away_ms, back_ms, told_ms } = seen;
   const meanwhile = others.filter(({ at_ms }) => at_ms >= away_ms && at_ms < back_ms);
+  const refused = own.filter(({ status }) => status === 503);
+  tell({
+    others: `${others.length} answers, ${meanwhile.length} of them meanwhile`,
+    others_p99_ms: percentile99(meanwhile),
+    others_slowest_ms: slowest(meanwhile),
+    closed_and_told_ms: Math.round(told_ms),
+    own: `${own.length} answers, ${refused.length} of them 503`,
+    refused_slowest_ms: slowest(refused),
+    acknowledged: projects.flatMap(({ acknowledged }) => Object.values(acknowledged).flat()).length,
+  });
   expect(others.filter(({ status }) => status >= 300)).toEqual([]);
   expect(meanwhile.length).toBeGreaterThan(100);
   expect(percentile99(meanwhile)).toBeLessThan(OTHERS_MS);
   expect(told_ms).toBeLessThan(BACK_MS);
-  const refused = own.filter(({ status }) => status === 503);
   expect(refused.length).toBeGreaterThan(10);
-  expect(percentile99(refused)).toBeLessThan(refused_ms);
+  expect(slowest(refused)).toBeLessThan(refused_ms);
   expect(own.filter(({ status }) => status >= 300 && status !== 503)).toEqual([]);
   const after = own.filter(({ at_ms }) => at_ms > back_ms + BACK_MS);
   expect(after.length).toBeGreaterThan(0);
   expect(after.filter(({ status }) => status >= 300)).toEqual([]);
 }
 
-here("a node that hangs holds up nobody else", async () => {
+/** The figures that docs/SCALING.md gives. */
+function tell(figures: Record<string, string | number>): void {
+  const title = worker instanceof WorkerServer ? "a server that fails" : "a proxy that fails";
+  process.stdout.write(`${title}: ${JSON.stringify(figures, null, 2)}\n`);
+}
+
+/**
+ * What was acknowledged is there. What was refused may be there too, and none of it is there twice:
+ * sums count each event, and the log each customer, as often as their tables do.
+ */
+async function expectKept({ acknowledged, profile }: Project): Promise<void> {
+  const project = profile.project_id;
+  const kept = await db.one<Record<string, number>>(sql`
+    select (select count(*) from usage_events e
+             where e.project_id = ${project}
+               and e.key = any(${acknowledged.events}::uuid[])) as events_told,
+           (select count(*) from usage_events e where e.project_id = ${project}) as events,
+           (select sum(d.events)::bigint from usage_days d
+             where d.project_id = ${project}) as events_summed,
+           (select count(*) from customers c
+             where c.project_id = ${project}
+               and c.external_id = any(${acknowledged.customers})) as customers_told,
+           (select count(*) from customers c where c.project_id = ${project}) as customers,
+           (select count(*) from billing_events b
+             where b.project_id = ${project}
+               and b.event_type = 'customer.created') as customers_logged`);
+  expect(kept).toMatchObject({
+    events_told: acknowledged.events.length,
+    events_summed: kept.events,
+    customers_told: acknowledged.customers.length,
+    customers_logged: kept.customers,
+  });
+  expect(acknowledged.events.length).toBeGreaterThan(10);
+  expect(acknowledged.customers.length).toBeGreaterThan(10);
+}
+
+here("a node that hangs holds up nobody else, and loses nothing", async () => {
   const seen = await failAndComeBack(
-    () => proxy.hang(),
-    () => proxy.goOn(),
+    () => worker.hang(),
+    () => worker.goOn(),
   );
   expectIsolation(seen, HANGING_MS);
+  for (const project of projects) await expectKept(project);
 });
 
-here("a node that is killed holds up nobody else", async () => {
+here("a node that is killed holds up nobody else, and loses nothing", async () => {
   const seen = await failAndComeBack(
-    () => proxy.die(),
-    () => proxy.comeBack(),
+    () => worker.die(),
+    () => worker.comeBack(),
   );
   expectIsolation(seen, KILLED_MS);
+  for (const project of projects) await expectKept(project);
 });
 
 here("a process starts while a node is away, and serves the projects of the others", async () => {
-  proxy.die();
+  await worker.die();
   try {
     const another = await startService({ connection, role: "api", env: { LOG_LEVEL: "silent" } });
     undo.push(() => another.signal("SIGKILL"));
@@ -236,6 +318,6 @@ here("a process starts while a node is away, and serves the projects of the othe
       expect(status).toBe(node === failing ? 503 : 200);
     }
   } finally {
-    await proxy.comeBack();
+    await worker.comeBack();
   }
 });
