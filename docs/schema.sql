@@ -1161,6 +1161,8 @@ CREATE OR REPLACE FUNCTION public.keep_customer_words()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  found_word text;
 begin
   if tg_op = 'UPDATE' then
     delete from customer_words
@@ -1170,14 +1172,17 @@ begin
                    E'\t\n\r!"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~', repeat(' ', 35)),
          ' '));
   end if;
-  insert into customer_words (project_id, word, seq)
-  select distinct a.project_id, w.word, new.seq
-    from project_anchors a
-    cross join unnest(string_to_array(
-      translate(lower(new.name || ' ' || new.email || ' ' || new.external_id),
-                E'\t\n\r!"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~', repeat(' ', 35)),
-      ' ')) as w (word)
-   where a.project_id = new.project_id and w.word <> '';
+  for found_word in
+    select distinct w.word
+      from unnest(string_to_array(
+        translate(lower(new.name || ' ' || new.email || ' ' || new.external_id),
+                  E'\t\n\r!"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~', repeat(' ', 35)),
+        ' ')) as w (word)
+     where w.word <> ''
+  loop
+    insert into customer_words (project_id, word, seq)
+    values (new.project_id, found_word, new.seq);
+  end loop;
   return null;
 end $function$
 ;

@@ -231,6 +231,11 @@ describe("each check can fail", () => {
 
   test.each<[Law, string]>([
     ["transition", "insert into analytics_deltas (project_id) select project_id from after;"],
+    [
+      "insert",
+      `insert into plans (project_id, id) select a.project_id, new.id from project_anchors a
+        where a.project_id = new.project_id;`,
+    ],
     ["project", "perform 1 from plans where project_id = id;"],
     ["lock", "perform pg_advisory_xact_lock(1);"],
     ["dynamic", "execute 'select 1';"],

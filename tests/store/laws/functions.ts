@@ -50,7 +50,9 @@ export function innerStatements(stored: StoredFunction, catalog: Catalog): Inner
     if (kind !== "PLpgSQL_expr") return;
     const text = asStatement(String(field(node, "query")), Number(field(node, "parseMode") ?? 0));
     const named = PARTS.includes(stored.name) ? tablesNamed(text) : [];
-    found.push({ text, breaches: [...breaches(text, { ...catalog, within }), ...named] });
+    const selected = stored.of_trigger ? rowsSelected(text) : [];
+    const broken = [...breaches(text, { ...catalog, within }), ...named, ...selected];
+    found.push({ text, breaches: broken });
   });
   return found;
 }
@@ -60,6 +62,21 @@ function tablesNamed(text: string): Breach[] {
   walkTree(parseStatement(text), (kind, node) => {
     if (kind !== "RangeVar") return;
     found.push({ law: "table", says: `a part names ${String(field(node, "relname"))}` });
+  });
+  return found;
+}
+
+/**
+ * Citus locks every shard of the table for such an INSERT. A trigger does that on the project's
+ * node in the middle of a transaction, which is then in a ring with any shard that moves.
+ */
+function rowsSelected(text: string): Breach[] {
+  const found: Breach[] = [];
+  walkTree(parseStatement(text), (kind, node) => {
+    if (kind !== "InsertStmt") return;
+    const rows = as("SelectStmt", field(node, "selectStmt"));
+    if (list(rows, "valuesLists").length > 0) return;
+    found.push({ law: "insert", says: "a trigger's INSERT takes VALUES, row by row" });
   });
   return found;
 }
