@@ -1,5 +1,7 @@
-// A grown database moved into a cluster, as docs/SCALING.md says: dumped, restored, distributed and
-// served. Every row and every cent is there afterwards, and who follows the log misses nothing.
+// Measures how long it takes to move a large database from one PostgreSQL to a cluster, step by
+// step as docs/SCALING.md describes it: dump and restore, distribute, serve. Then checks that every
+// row and every sum is the same as before, and that a reader of the log goes on with its old cursor
+// and gets each entry once.
 
 import { strict as assert } from "node:assert";
 import { spawn } from "node:child_process";
