@@ -98,16 +98,18 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`;
 }
 
-function distributionWords(io: Io, made: Distribution): string {
+export function distributionWords(io: Io, made: Distribution): string {
   const { applied, tables, functions, warnings } = made;
   const lines = [
     ...applied.map((name) => `applied ${name}`),
     tables.length + functions.length === 0
       ? "Everything is distributed."
       : `Distributed ${plural(tables.length, "table")} and ${plural(functions.length, "function")}.`,
-    ...warnings.map((warning) => `${styled(io, "yellow", "Warning:")} ${warning}`),
   ];
-  return `${lines.join("\n")}\n`;
+  const told = warnings.map((warning) =>
+    wrapped(`Warning: ${warning}`).replace(/^Warning:/, styled(io, "yellow", "Warning:")),
+  );
+  return `${lines.join("\n")}\n${told.join("")}`;
 }
 
 function statusCommand(io: Io): Command {

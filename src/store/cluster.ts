@@ -28,18 +28,21 @@ export type Distribution = {
   readonly applied: string[];
   readonly tables: DistributedTable[];
   readonly functions: string[];
-  /** What works now and will not later, as sentences. */
+  /** Parts that projects are spread over now, whatever was asked for. */
+  readonly shards: number;
+  /** What was not done as asked, and what works now and will not later, as sentences. */
   readonly warnings: string[];
 };
 
 export type DistributeOptions = {
+  /** Taken when nothing is spread yet; after that their number stays. */
   readonly shards?: number | undefined;
   readonly progress: TableProgress;
 };
 
 export async function distribute(
   connection: Connection,
-  { shards = SHARDS, progress }: DistributeOptions,
+  { shards: asked, progress }: DistributeOptions,
 ): Promise<Distribution> {
   const client = await connect(connection, "dues cluster");
   try {
@@ -50,10 +53,12 @@ export async function distribute(
     await checkNobodyServes(client);
     await allowTriggers(client);
     const applied = await applyMissing(client, await listMigrations());
+    const shards = (await countShards(client)) ?? asked ?? SHARDS;
     await checkLocks(client, shards);
     const made = await distributeAll(client, { shards, progress });
     await releaseLocalRows(client);
-    return { applied, ...made, warnings: await listWarnings(client) };
+    const warnings = [...listIgnored(asked, shards), ...(await listWarnings(client))];
+    return { applied, ...made, shards, warnings };
   } finally {
     await client.end();
   }
@@ -164,6 +169,24 @@ async function checkLocks(client: pg.Client, shards: number): Promise<void> {
       `${short.map(({ address, answer }) => `${answer} on ${address}`).join(", ")}. Raise ` +
       "max_locks_per_transaction in postgresql.conf there and restart, or take fewer shards.",
   );
+}
+
+/** Undefined before the first run. */
+async function countShards(client: pg.Client): Promise<number | undefined> {
+  const { rows } = await client.query<{ count: string }>(
+    "select count(*) from pg_dist_shard where logicalrelid = to_regclass('customers')",
+  );
+  return Number(rows[0]?.count) || undefined;
+}
+
+/** Another number would be a copy of everything, which is what a move to another database is. */
+function listIgnored(asked: number | undefined, present: number): string[] {
+  if (asked === undefined || asked === present) return [];
+  return [
+    `--shards ${asked} was not taken: everything is spread over ${present} shards, and their ` +
+      `number stays. To have ${asked}, run dues backup, then dues cluster distribute --shards ` +
+      `${asked} and dues restore with DATABASE_URL at an empty database of the cluster.`,
+  ];
 }
 
 /** What works today and will not when shards are to move, or a node hangs. */

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
+  distributionWords,
   exitOf,
   MoveProgress,
   rebalanceWords,
@@ -73,6 +74,17 @@ test.each(["0", "1025", "many"])("--shards %s is a usage error", async (shards) 
 test("the help names the number of shards that is taken without the flag", async () => {
   const { out } = await shell.run(["cluster", "distribute", "--help"]);
   expect(out.replace(/\s+/g, " ")).toContain(`(default: ${SHARDS})`);
+});
+
+test("a distribution says what it did, and warns in lines of at most 80 columns", () => {
+  const done = { applied: ["0001_first.sql"], tables: [], functions: [], shards: 16 };
+  const warning = `--shards 32 was not taken: ${"and this is why, ".repeat(10)}and what to do.`;
+  const text = distributionWords(screen(), { ...done, warnings: [warning] });
+  expect(text).toMatch(
+    /^applied 0001_first\.sql\nEverything is distributed\.\nWarning: --shards 32/,
+  );
+  expect(linesOf(text).filter((line) => line.length > 80)).toEqual([]);
+  expect(text.replace(/\s+/g, " ")).toContain(warning);
 });
 
 test.each([
