@@ -172,14 +172,14 @@ export function statusWords(io: Io, status: ClusterStatus): string {
         "how to move to one.",
     );
   }
-  const { nodes, problems, projects_away, can_move_shards } = status;
+  const { nodes, problems, projects_away, planned_moves } = status;
   const found = problems.map(({ says }) =>
     wrapped(`Wrong: ${clean(says)}`).replace(/^Wrong:/, styled(io, "red", "Wrong:")),
   );
   const ends = [
     ...(projects_away.count === 0 ? [] : [awayWords(projects_away)]),
     ...(problems.length === 0 ? ["Everything is distributed.\n"] : []),
-    ...(can_move_shards ? [moveWords(nodes)] : []),
+    ...((planned_moves ?? 0) > 0 ? [moveWords(nodes)] : []),
   ];
   return [plainTable(NODE_COLUMNS, nodes), ...found, ...ends].join("\n");
 }

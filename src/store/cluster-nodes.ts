@@ -6,6 +6,13 @@ import type pg from "pg";
 /** The cluster is not as it must be. The message says what to do. */
 export class ClusterError extends Error {}
 
+/**
+ * Projects differ in size by orders of magnitude, and each stays whole on its node: with as many
+ * shards one node may carry far more than another. Citus counts 100 MB more for each shard, so that
+ * small ones are spread by their number, and leaves nodes alone that differ by less than a tenth.
+ */
+export const STRATEGY = "by_disk_size";
+
 export type Place =
   | { readonly kind: "plain" }
   | { readonly kind: "coordinator"; readonly is_distributed: boolean }

@@ -3,7 +3,7 @@
 // away; that may be the coordinator.
 
 import pg from "pg";
-import { listNodes, type Node, placeOf } from "./cluster-nodes.ts";
+import { listNodes, type Node, placeOf, STRATEGY } from "./cluster-nodes.ts";
 import { reasonOf } from "./connect.ts";
 import type { Connection } from "./db.ts";
 import { listLocalFunctions, listLocalTables } from "./distribution.ts";
@@ -48,6 +48,11 @@ export type Cluster = {
   /** Projects on nodes that are away: how many, and the first by name. */
   readonly projects_away: { readonly count: number; readonly names: readonly string[] };
   readonly can_move_shards: boolean;
+  /**
+   * Parts that `dues cluster rebalance` would move now. Null where that is not known: while shards
+   * cannot move, and at a worker, which has no plan.
+   */
+  readonly planned_moves: number | null;
   readonly problems: readonly Problem[];
 };
 
@@ -95,7 +100,8 @@ async function readCluster(client: pg.Client, connection: Connection): Promise<C
   const facts = { nodes: found, is_distributed, ...local, projects_away: { count, names } };
   const problems = problemsOf(facts);
   const can_move_shards = problems.every(({ code }) => code === "node_disabled");
-  return { kind: "cluster", ...facts, can_move_shards, problems };
+  const planned_moves = can_move_shards ? await countMoves(client) : null;
+  return { kind: "cluster", ...facts, can_move_shards, planned_moves, problems };
 }
 
 async function isDistributed(client: pg.Client): Promise<boolean> {
@@ -103,6 +109,22 @@ async function isDistributed(client: pg.Client): Promise<boolean> {
     "select 1 from pg_dist_partition where logicalrelid = to_regclass('customers')",
   );
   return rows.length > 0;
+}
+
+/** Citus asks every node for sizes, and one may have gone since it answered us. */
+async function countMoves(client: pg.Client): Promise<number | null> {
+  if ((await placeOf(client)).kind === "worker") return null;
+  try {
+    const { rows } = await client.query<{ count: string }>(
+      `select count(*)
+         from get_rebalance_table_shards_plan(rebalance_strategy => $1)
+        where table_name = 'customers'::regclass`,
+      [STRATEGY],
+    );
+    return Number(rows[0]?.count);
+  } catch {
+    return null;
+  }
 }
 
 type Load = { readonly shards: number; readonly projects: number };
@@ -161,7 +183,7 @@ function statusOf(node: Node, health: Health | undefined, load: Load | undefined
   };
 }
 
-type Facts = Omit<Cluster, "kind" | "can_move_shards" | "problems">;
+type Facts = Omit<Cluster, "kind" | "can_move_shards" | "planned_moves" | "problems">;
 
 export function problemsOf(facts: Facts): Problem[] {
   const { nodes, is_distributed, local_tables, local_functions } = facts;

@@ -2,18 +2,11 @@
 // is. The moves are a job of the cluster itself: it goes on without whoever watches it.
 
 import type pg from "pg";
-import { ClusterError, checkCoordinator, listNodes } from "./cluster-nodes.ts";
+import { ClusterError, checkCoordinator, listNodes, STRATEGY } from "./cluster-nodes.ts";
 import { lowWalLevels } from "./cluster-status.ts";
 import { connect } from "./connect.ts";
 import type { Connection } from "./db.ts";
 import { askHealth } from "./node-health.ts";
-
-/**
- * Projects differ in size by orders of magnitude, and each stays whole on its node: with as many
- * shards one node may carry far more than another. Citus counts 100 MB more for each shard, so that
- * small ones are spread by their number, and leaves nodes alone that differ by less than a tenth.
- */
-const STRATEGY = "by_disk_size";
 
 const POLL_MS = 1_000;
 /** What is being copied is asked of the nodes, and one of them may hang. */

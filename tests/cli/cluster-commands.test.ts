@@ -122,6 +122,7 @@ const CLUSTER: Cluster = {
   local_functions: [],
   projects_away: { count: 0, names: [] },
   can_move_shards: true,
+  planned_moves: 0,
   problems: [],
 };
 const BROKEN: Cluster = {
@@ -129,6 +130,7 @@ const BROKEN: Cluster = {
   nodes: [...CLUSTER.nodes, AWAY, { ...NODE, is_active: false }],
   projects_away: { count: 21, names: Array.from({ length: 20 }, (_, i) => `main/p${i}`) },
   can_move_shards: false,
+  planned_moves: null,
   problems: [{ code: "node_away", says: `Node away. ${"It means a lot. ".repeat(20)}` }],
 };
 
@@ -166,9 +168,17 @@ test("a status names the nodes that a rebalance would fill and empty", () => {
     { ...NODE, address: "new:1", shards: 0 },
     { ...NODE, address: "old:2", takes_shards: false },
   ];
-  const text = statusWords(screen(), { ...CLUSTER, nodes }).replace(/\s+/g, " ");
+  const uneven = { ...CLUSTER, nodes, planned_moves: 3 };
+  const text = statusWords(screen(), uneven).replace(/\s+/g, " ");
   expect(text).toContain("new:1 has none yet. old:2 is to give its shards away.");
   expect(statusWords(screen(), CLUSTER)).toContain("Everything is distributed.");
+});
+
+test("a status says that shards can move only where a rebalance would move some", () => {
+  const words = (planned_moves: number | null) =>
+    statusWords(screen(), { ...CLUSTER, planned_moves });
+  expect(words(2)).toContain("Shards can move. dues cluster rebalance moves them.");
+  for (const none of [0, null]) expect(words(none)).not.toContain("rebalance");
 });
 
 test("a node that is away goes before all else that is wrong", () => {

@@ -67,6 +67,21 @@ test("shards, projects and bytes add up over the nodes, whichever is asked", asy
   }
 });
 
+test("moves are planned only where the nodes do not carry alike", async () => {
+  const { hostname, port } = new URL(cluster.workers[1]?.connectionString ?? "");
+  const takesShards = (value: boolean) =>
+    admin(
+      cluster.connection,
+      `select citus_set_node_property('${hostname}', ${port || 5432}, 'shouldhaveshards', ${value})`,
+    );
+  await takesShards(false);
+  await fill();
+  expect(await statusAt()).toMatchObject({ can_move_shards: true, planned_moves: 0 });
+  await takesShards(true);
+  expect(await statusAt()).toMatchObject({ can_move_shards: true, planned_moves: SHARDS / 2 });
+  expect(await statusAt(cluster.workers[0])).toMatchObject({ planned_moves: null });
+});
+
 test("what is not distributed is named", async () => {
   await fill();
   await admin(
@@ -113,7 +128,7 @@ test("a node that is away is told, with its projects; the others go on", async (
   expect(names).toHaveLength(Math.min(count, 20));
   expect(names[0]).toMatch(/^main\/p\d+$/);
   expect(status.problems.map(({ code }) => code)).toContain("node_away");
-  expect(status.can_move_shards).toBe(false);
+  expect(status).toMatchObject({ can_move_shards: false, planned_moves: null });
   expect(status.nodes[2]?.bytes).toBe(before.nodes[2]?.bytes);
 });
 
