@@ -44,10 +44,11 @@ function distributeCommand(io: Io): Command {
     .addHelpText("after", DISTRIBUTE_WORDS)
     .action(async (flags: { shards?: number; json?: boolean }) => {
       const { distributeStore } = await service();
-      const progress = new CopyProgress(io);
+      const progress = new DistributeProgress(io);
       try {
         const { shards } = flags;
-        const made = await distributeStore(readConfig(), { shards, progress });
+        const say = (line: string) => io.err(`${line}\n`);
+        const made = await distributeStore(readConfig(), { shards, progress, say });
         progress.end();
         if (flags.json) printJson(io, made);
         else io.out(distributionWords(io, made));
@@ -66,12 +67,21 @@ again whenever nothing serves; it does what is missing, and says so when nothing
 The number of shards is the most nodes that the cluster can grow to, and stays. Plan 2 to 4 for
 each: statements over all projects take longer with each (8: 3.5 ms, 32: 8.9 ms).`;
 
-/** A bar while a table is copied, on a terminal; a line for each that is done. */
-class CopyProgress implements TableProgress {
+/** A bar on a terminal; and a line for each migration that is applied and table that is copied. */
+export class DistributeProgress implements TableProgress {
   readonly #io: Io;
 
   constructor(io: Io) {
     this.#io = io;
+  }
+
+  migrating(name: string, before: number, total: number): void {
+    if (this.#io.progress) drawLine(this.#io, `${bar(before / total)} ${name}`);
+  }
+
+  migrated(name: string, ms: number): void {
+    this.end();
+    this.#io.err(`applied ${name}, ${seconds(ms)}\n`);
   }
 
   starting({ name, bytes }: { name: string; bytes: number }, before: number, total: number): void {
@@ -101,7 +111,7 @@ function seconds(ms: number): string {
 export function distributionWords(io: Io, made: Distribution): string {
   const { applied, tables, functions, warnings } = made;
   const lines = [
-    ...applied.map((name) => `applied ${name}`),
+    ...(applied.length === 0 ? [] : [`Applied ${plural(applied.length, "migration")}.`]),
     tables.length + functions.length === 0
       ? "Everything is distributed."
       : `Distributed ${plural(tables.length, "table")} and ${plural(functions.length, "function")}.`,

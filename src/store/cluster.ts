@@ -19,7 +19,13 @@ import {
   SHARDS,
   type TableProgress,
 } from "./distribution.ts";
-import { applyMissing, checkServer, listMigrations, lockMigrations } from "./migrate.ts";
+import {
+  applyMissing,
+  checkServer,
+  listMigrations,
+  lockMigrations,
+  type MigrationProgress,
+} from "./migrate.ts";
 
 const SERVING = [API_CONNECTION_NAME, WORKER_CONNECTION_NAME, LISTEN_CONNECTION_NAME];
 
@@ -37,12 +43,14 @@ export type Distribution = {
 export type DistributeOptions = {
   /** Taken when nothing is spread yet; after that their number stays. */
   readonly shards?: number | undefined;
-  readonly progress: TableProgress;
+  readonly progress: TableProgress & MigrationProgress;
+  /** Told when a migration has to wait for others, as a sentence. */
+  readonly say?: (line: string) => void;
 };
 
 export async function distribute(
   connection: Connection,
-  { shards: asked, progress }: DistributeOptions,
+  { shards: asked, progress, say }: DistributeOptions,
 ): Promise<Distribution> {
   const client = await connect(connection, "dues cluster");
   try {
@@ -52,7 +60,8 @@ export async function distribute(
     await lockMigrations(client);
     await checkNobodyServes(client);
     await allowTriggers(client);
-    const applied = await applyMissing(client, await listMigrations());
+    const patience = { progress, ...(say && { say }) };
+    const applied = await applyMissing(client, await listMigrations(), patience);
     const shards = (await countShards(client)) ?? asked ?? SHARDS;
     await checkLocks(client, shards);
     const made = await distributeAll(client, { shards, progress });

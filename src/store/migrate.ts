@@ -41,7 +41,14 @@ export async function schemaVersion(): Promise<number> {
   return (await listMigrations()).at(-1)?.version ?? 0;
 }
 
+export type MigrationProgress = {
+  /** One is being applied; so many of all that are missing came before it. */
+  migrating?(name: string, before: number, total: number): void;
+  migrated?(name: string, ms: number): void;
+};
+
 export type Patience = {
+  readonly progress?: MigrationProgress;
   /** Told when a migration has to wait for others, as a sentence. */
   readonly say?: (line: string) => void;
   readonly patience_ms?: number;
@@ -113,7 +120,12 @@ export async function applyMissing(
   const missing = missingOf(migrations, await listApplied(client));
   const place = await placeOf(client);
   const turn = { client, place, order: new LockOrder(), ...patience };
-  for (const migration of missing) await applyPatiently(turn, migration);
+  for (const [before, migration] of missing.entries()) {
+    const start_ms = performance.now();
+    patience.progress?.migrating?.(migration.name, before, missing.length);
+    await applyPatiently(turn, migration);
+    patience.progress?.migrated?.(migration.name, Math.round(performance.now() - start_ms));
+  }
   if (missing.length > 0 && isDistributed(place)) await releaseLocalRows(client);
   return missing.map(({ name }) => name);
 }

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
+  DistributeProgress,
   distributionWords,
   exitOf,
   MoveProgress,
@@ -80,11 +81,24 @@ test("a distribution says what it did, and warns in lines of at most 80 columns"
   const done = { applied: ["0001_first.sql"], tables: [], functions: [], shards: 16 };
   const warning = `--shards 32 was not taken: ${"and this is why, ".repeat(10)}and what to do.`;
   const text = distributionWords(screen(), { ...done, warnings: [warning] });
-  expect(text).toMatch(
-    /^applied 0001_first\.sql\nEverything is distributed\.\nWarning: --shards 32/,
-  );
+  expect(text).toMatch(/^Applied 1 migration\.\nEverything is distributed\.\nWarning: --shards 32/);
   expect(linesOf(text).filter((line) => line.length > 80)).toEqual([]);
   expect(text.replace(/\s+/g, " ")).toContain(warning);
+});
+
+test("in a pipe a distribution tells each migration that is applied", () => {
+  const io = screen();
+  const progress = new DistributeProgress(io);
+  progress.migrating("0001_first.sql", 0, 2);
+  progress.migrated("0001_first.sql", 1_240);
+  progress.migrating("0002_second.sql", 1, 2);
+  expect(io.text).toBe("applied 0001_first.sql, 1.2 s\n");
+});
+
+test("on a terminal a distribution shows which migration is being applied", () => {
+  const io = screen(true);
+  new DistributeProgress(io).migrating("0002_second.sql", 1, 2);
+  expect(io.text).toBe(`\r\u001b[K[${"#".repeat(12)}${".".repeat(12)}] 0002_second.sql`);
 });
 
 test.each([

@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { distribute } from "../../src/store/cluster.ts";
+import { listMigrations } from "../../src/store/migrate.ts";
 import { emptyCluster } from "../support/cluster.ts";
 
 const SHARDS = 4;
@@ -25,4 +26,19 @@ test("the number of shards stays, and who asks for another is told", async () =>
   for (const same of [undefined, SHARDS]) {
     expect(await asking(same)).toMatchObject({ shards: SHARDS, warnings: [] });
   }
+});
+
+test("each migration is told before and after it is applied", async () => {
+  const told: string[] = [];
+  const { applied } = await distribute(cluster.connection, {
+    shards: SHARDS,
+    progress: {
+      ...NOBODY,
+      migrating: (name, before, total) => told.push(`${before} of ${total}: ${name}`),
+      migrated: (name) => told.push(name),
+    },
+  });
+  const all = (await listMigrations()).map(({ name }) => name);
+  expect(applied).toEqual(all);
+  expect(told).toEqual(all.flatMap((name, n) => [`${n} of ${all.length}: ${name}`, name]));
 });
