@@ -51,7 +51,7 @@ function accountRows(start: Start, account: Account): [string, string][] {
   return [["Organization", organization_id], project, ...tokenRows(start, token)];
 }
 
-/** A log is kept and read by many, and with open key creation the organization's id makes tokens. */
+/** Logs are kept and read by many, and with open key creation an organization's id makes tokens. */
 function keepsSecrets({ config, is_terminal }: Start): boolean {
   return config.database_url !== undefined && !is_terminal;
 }

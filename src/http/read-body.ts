@@ -94,8 +94,8 @@ function whole(message: IncomingMessage, max_bytes: number, room: BodyRoom): Buf
 
 /**
  * One that is still coming. The same; when it fails, it has given the bytes back. What it announces
- * is taken before any of it is read: of 80 bodies of 7 MB at once, those without room then get their
- * answer first.
+ * is taken before any of it is read: of 80 bodies of 7 MB at once, those without room then get
+ * their answer first.
  */
 async function collect(
   message: IncomingMessage,

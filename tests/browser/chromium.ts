@@ -30,7 +30,7 @@ export function launch(): Promise<Browser> {
 
 export const PHONE = { width: 360, height: 740 };
 
-/** What a page is looked at in: every day twice, so that each kind is in one; deep runs have all. */
+/** What a page is looked at in: every day in two, which have each kind once; deep runs have all. */
 export const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
   ["wide", {}],
   ["phone-dark", { viewport: PHONE, colorScheme: "dark" }],
