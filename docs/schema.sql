@@ -1043,7 +1043,7 @@ create table webhook_queue (
   message_id uuid not null,
   attempt integer not null default 0,
   tries integer not null default 0,
-  due_at timestamp with time zone not null,
+  due_at timestamp with time zone not null default statement_timestamp(),
   claim uuid,
   held_until timestamp with time zone,
   constraint webhook_queue_pkey PRIMARY KEY (project_id, message_id, endpoint_id),
@@ -1197,6 +1197,18 @@ begin
   else
     perform pg_advisory_xact_lock_shared(hashtext(project::text), l) from unnest(locks) as l;
   end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION public.place_in_log()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  select h.last + new.position into strict new.position
+    from log_heads h
+   where h.project_id = new.project_id;
+  return new;
 end $function$
 ;
 
@@ -1804,6 +1816,8 @@ begin
 end $function$
 ;
 
+CREATE TRIGGER billing_events_placed BEFORE INSERT ON public.billing_events FOR EACH ROW WHEN ((new."position" <= 0)) EXECUTE FUNCTION place_in_log();
+
 CREATE TRIGGER credit_entries_moved BEFORE INSERT ON public.credit_entries FOR EACH ROW EXECUTE FUNCTION refuse_former_credit();
 
 CREATE TRIGGER credit_notes_made AFTER INSERT ON public.credit_notes REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION record_credit_deltas();
@@ -1863,3 +1877,5 @@ CREATE TRIGGER subscriptions_revised BEFORE UPDATE ON public.subscriptions FOR E
 CREATE TRIGGER wallets_changed AFTER UPDATE ON public.wallets REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_wallet_deltas();
 
 CREATE TRIGGER wallets_made AFTER INSERT ON public.wallets REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_wallet_deltas();
+
+CREATE TRIGGER webhook_messages_placed BEFORE INSERT ON public.webhook_messages FOR EACH ROW WHEN ((new."position" <= 0)) EXECUTE FUNCTION place_in_log();

@@ -3,9 +3,9 @@
 // rollback leaves no gap, so a reader who goes on from a position misses nothing.
 
 import type { BillingEvent } from "../schema/billing-events.ts";
-import { DATABASE_NOW, type Queryable, type Tx } from "./db.ts";
+import type { Queryable, Tx } from "./db.ts";
 import type { PageRequest } from "./page.ts";
-import { columnsOf, namesOf, raw, recordset } from "./rows.ts";
+import { areFew, columnsOf, namesOf, raw, recordset, rowsOf, valuesOf } from "./rows.ts";
 import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
@@ -28,6 +28,7 @@ type NewMessage = Message & { readonly id: string; readonly created_at: Date };
 type Pending = { readonly entries: NewLogEntry[]; readonly messages: NewMessage[] };
 
 const LOG_ENTRY = {
+  position: "bigint",
   id: "uuid",
   resource_type: "text",
   resource_id: "uuid",
@@ -36,7 +37,13 @@ const LOG_ENTRY = {
   payload: "jsonb",
   created_at: "timestamptz",
 };
-const MESSAGE = { id: "uuid", event: "text", body: "text", created_at: "timestamptz" };
+const MESSAGE = {
+  position: "bigint",
+  id: "uuid",
+  event: "text",
+  body: "text",
+  created_at: "timestamptz",
+};
 const QUEUED = { message_id: "uuid", endpoint_id: "uuid" };
 
 const pending = new WeakMap<Tx, Map<ProjectId, Pending>>();
@@ -81,11 +88,10 @@ function statementsOf(projects: ReadonlyMap<ProjectId, Pending>): Sql[] {
   });
 }
 
-/** The head is the last position of this transaction: rows count down from it. */
 function insertLogEntries(project: ProjectId, entries: readonly NewLogEntry[], count: number): Sql {
   return sql`
-    insert into billing_events (position, ${columnsOf(LOG_ENTRY)})
-    ${placed(project, LOG_ENTRY, entries, count)}`;
+    insert into billing_events (${columnsOf(LOG_ENTRY)})
+    ${placed(project, LOG_ENTRY, below(count, entries))}`;
 }
 
 function insertMessages(project: ProjectId, messages: readonly NewMessage[]): Sql[] {
@@ -95,38 +101,42 @@ function insertMessages(project: ProjectId, messages: readonly NewMessage[]): Sq
   const rows = messages.map(({ id, event, body, created_at }) => ({ id, event, body, created_at }));
   return [
     sql`
-    insert into webhook_messages (position, ${columnsOf(MESSAGE)})
-    ${placed(project, MESSAGE, rows, messages.length)}`,
+    insert into webhook_messages (${columnsOf(MESSAGE)})
+    ${placed(project, MESSAGE, below(messages.length, rows))}`,
     ...(queued.length === 0 ? [] : [insertQueued(project, queued)]),
     notification(project),
   ];
 }
 
+/** Due at once. */
+function insertQueued(
+  project: ProjectId,
+  rows: readonly Record<keyof typeof QUEUED, string>[],
+): Sql {
+  return sql`insert into webhook_queue (${columnsOf(QUEUED)}) ${rowsOf(project, QUEUED, rows)}`;
+}
+
+/** The head is the last position of this transaction: rows count up to it, from below. */
+function below<R extends object>(count: number, rows: readonly R[]): (R & { position: number })[] {
+  return rows.map((row, no) => ({ ...row, position: no - (count - 1) }));
+}
+
+/**
+ * Rows whose position is counted from the head: of few a trigger adds the head, of many the
+ * statement, without a call for each row.
+ */
 function placed<C extends Readonly<Record<string, string>>>(
   project: ProjectId,
   columns: C,
   rows: readonly { readonly [name in keyof C]: unknown }[],
-  below: number,
 ): Sql {
-  const table = { no: "integer", ...columns };
-  const numbered = rows.map((row, no) => ({ no, ...row }));
+  if (areFew(rows)) return valuesOf(project, columns, rows);
+  const { position, ...others } = columns;
   return sql`
-    select h.last - ${below - 1} + r.no, h.project_id, ${raw(namesOf(columns, "r."))}
+    select h.project_id, h.last + r.position, ${raw(namesOf(others, "r."))}
       from log_heads h
-     cross join ${recordset("r", table, numbered)}
+     cross join ${recordset("r", columns, rows)}
      where h.project_id = ${project}`;
-}
-
-function insertQueued(
-  project: ProjectId,
-  rows: readonly { message_id: string; endpoint_id: string }[],
-): Sql {
-  return sql`
-    insert into webhook_queue (${columnsOf(QUEUED)}, due_at)
-    select a.project_id, r.message_id, r.endpoint_id, ${DATABASE_NOW}
-      from project_anchors a
-     cross join ${recordset("r", QUEUED, rows)}
-     where a.project_id = ${project}`;
 }
 
 /**

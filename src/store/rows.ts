@@ -14,16 +14,23 @@ export function columnsOf(columns: Columns): Sql {
 }
 
 /**
- * One row as VALUES, whose plan a cluster keeps from call to call; several as a select that starts
- * from the project's anchor.
+ * As many rows as a call has. A cluster keeps the plan of one, and locks the shard of their project
+ * alone; for a select it plans, and locks, every shard, so that a shard that moves holds up all.
  */
+const FEW = 4;
+
+/** None are not: there is no VALUES without a row. */
+export function areFew(rows: readonly unknown[]): boolean {
+  return rows.length > 0 && rows.length <= FEW;
+}
+
+/** A few rows as VALUES; more as a select that starts from the project's anchor. */
 export function rowsOf<C extends Columns>(
   project: ProjectId,
   columns: C,
   rows: readonly Row<C>[],
 ): Sql {
-  const [row] = rows;
-  if (rows.length === 1 && row !== undefined) return oneRow(project, columns, row);
+  if (areFew(rows)) return valuesOf(project, columns, rows);
   return sql`
     select a.project_id, ${raw(namesOf(columns, "r."))}
       from project_anchors a
@@ -62,13 +69,24 @@ export function namesOf(columns: Columns, prefix: string): string {
     .join(", ");
 }
 
+export function valuesOf<C extends Columns>(
+  project: ProjectId,
+  columns: C,
+  rows: readonly Row<C>[],
+): Sql {
+  return sql`values ${join(
+    rows.map((row) => oneRow(project, columns, row)),
+    ", ",
+  )}`;
+}
+
 function oneRow<C extends Columns>(project: ProjectId, columns: C, row: Row<C>): Sql {
   const values = Object.entries(columns).map(([name, type]) => {
     const value = row[name] ?? null;
     const sent = type.startsWith("json") && value !== null ? json(value) : value;
     return sql`${sent}::${raw(type)}`;
   });
-  return sql`values (${project}, ${join(values, ", ")})`;
+  return sql`(${project}::uuid, ${join(values, ", ")})`;
 }
 
 /** Text that is part of the code, never of the data. */
