@@ -23,7 +23,7 @@ const UNSTABLE = [
   ...["customer_prefix", "has_older_customers", "as_of"],
 ];
 /** Written by triggers, or derived from what they wrote. */
-const BY_TRIGGERS = new Set(["analytics_totals", "analytics_deltas"]);
+const BY_TRIGGERS = new Set(["analytics_totals", "analytics_deltas", "customer_words"]);
 /** What must differ between any two organizations, and is no id. */
 const UNIQUE: Readonly<Record<string, string>> = {
   "organizations.slug": "'copy-' || gen_random_uuid()",
