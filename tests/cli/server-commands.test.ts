@@ -8,6 +8,8 @@ import { type App, startApp } from "../support/app.ts";
 import { startService, until } from "../support/processes.ts";
 
 const BODY = "0123456789";
+/** A busy machine takes half a minute to start a service. */
+const TEST_MS = 90_000;
 
 let app: App;
 beforeAll(async () => {
@@ -33,7 +35,7 @@ test("a signal that comes twice at once, as Ctrl-C does under npm, stops in orde
   const exit = service.signal("SIGTERM");
   socket.write(BODY);
   expect(await exit).toEqual({ code: 0, signal: null });
-});
+}, TEST_MS);
 
 test("a later signal leaves at once, though a request is open", async () => {
   const { service, socket } = await serviceWithOpenRequest();
@@ -44,4 +46,4 @@ test("a later signal leaves at once, though a request is open", async () => {
   });
   expect(codes[0]).toBe(1);
   socket.destroy();
-});
+}, TEST_MS);

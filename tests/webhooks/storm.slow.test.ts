@@ -8,8 +8,8 @@ import { Sandbox } from "../support/given.ts";
 import { startService, until } from "../support/processes.ts";
 import { duplicatesIn, killStorm, Storm } from "./storm.ts";
 
-test("300 messages to 3 endpoints all arrive though the worker is killed 6 times", async () => {
-  await killStorm(300, 6);
+test("200 messages to 3 endpoints all arrive though the worker is killed 4 times", async () => {
+  await killStorm(200, 4);
 }, 90_000);
 
 test("a worker that slept past its claim records nothing", async () => {
