@@ -28,22 +28,30 @@ async function serviceWithOpenRequest() {
   return { service, socket };
 }
 
-test("a signal that comes twice at once, as Ctrl-C does under npm, stops in order", async () => {
-  const { service, socket } = await serviceWithOpenRequest();
-  // Two different ones: two of a kind may reach a busy process as one.
-  void service.signal("SIGINT");
-  const exit = service.signal("SIGTERM");
-  socket.write(BODY);
-  expect(await exit).toEqual({ code: 0, signal: null });
-}, TEST_MS);
+test(
+  "a signal that comes twice at once, as Ctrl-C does under npm, stops in order",
+  async () => {
+    const { service, socket } = await serviceWithOpenRequest();
+    // Two different ones: two of a kind may reach a busy process as one.
+    void service.signal("SIGINT");
+    const exit = service.signal("SIGTERM");
+    socket.write(BODY);
+    expect(await exit).toEqual({ code: 0, signal: null });
+  },
+  TEST_MS,
+);
 
-test("a later signal leaves at once, though a request is open", async () => {
-  const { service, socket } = await serviceWithOpenRequest();
-  const codes: unknown[] = [];
-  await until(() => {
-    void service.signal("SIGINT").then(({ code }) => codes.push(code));
-    return codes.length > 0;
-  });
-  expect(codes[0]).toBe(1);
-  socket.destroy();
-}, TEST_MS);
+test(
+  "a later signal leaves at once, though a request is open",
+  async () => {
+    const { service, socket } = await serviceWithOpenRequest();
+    const codes: unknown[] = [];
+    await until(() => {
+      void service.signal("SIGINT").then(({ code }) => codes.push(code));
+      return codes.length > 0;
+    });
+    expect(codes[0]).toBe(1);
+    socket.destroy();
+  },
+  TEST_MS,
+);
