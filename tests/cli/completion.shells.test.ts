@@ -71,6 +71,5 @@ describe.each(["bash", "zsh", "fish"] as const)("%s", (shell) => {
         "ran events import usage-of-may.ndjson",
       ]);
     },
-    60_000,
   );
 });

@@ -71,7 +71,7 @@ test("beside the embedded database all is well, and each fault ends with 1", asy
   const open = await doctor({ HOST: "0.0.0.0" });
   expect(open).toMatchObject({ code: 1, status: "fail" });
   expect(open.found.get("key_creation")?.advice).toContain("KEY_CREATION=bootstrap");
-}, 60_000);
+});
 
 test("after the service has stopped it says so, and ends with 0", async () => {
   const ended = new Promise((end) => service.once("close", end));
@@ -80,7 +80,7 @@ test("after the service has stopped it says so, and ends with 0", async () => {
   const { code, status, found } = await doctor();
   expect(found.get("workers")).toMatchObject({ status: "warn" });
   expect({ code, status }).toEqual({ code: 0, status: "warn" });
-}, 60_000);
+});
 
 test("a database that is away ends with 1", async () => {
   const { code, found } = await doctor({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/nowhere" });

@@ -169,4 +169,4 @@ test("a service that goes away in the middle leaves a line to go on from", async
   expect(ran.err).toContain("--from-line 201");
   const rest = await shell.run(["events", "import", file, "--from-line", "201", "--json"]);
   expect(JSON.parse(rest.out)).toMatchObject({ lines: 300, accepted: 300 });
-}, 60_000);
+});

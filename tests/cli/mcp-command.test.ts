@@ -50,11 +50,11 @@ test("the official client connects, lists the tools and calls them", async () =>
   } finally {
     await client.close();
   }
-}, 30_000);
+});
 
 test("a token that is refused is an error of the protocol", async () => {
   await expect(connected({ DUES_TOKEN: "dues_wrong" })).rejects.toMatchObject({ code: -32010 });
-}, 30_000);
+});
 
 test("what a pipe asks is answered before the program ends, and nothing else is written", async () => {
   const call = { jsonrpc: "2.0", method: "tools/call" };
@@ -77,7 +77,7 @@ test("what a pipe asks is answered before the program ends, and nothing else is 
   expect(byId(7).result.structuredContent.customer).toMatchObject({ external_id: "acme" });
   expect(byId("p").result).toEqual({});
   expect(byId(null).error.code).toBe(-32600);
-}, 30_000);
+});
 
 test("a service that is away is an error of the protocol that says so", async () => {
   const input = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })}\n`;
@@ -87,10 +87,10 @@ test("a service that is away is an error of the protocol that says so", async ()
   expect(answer).toMatchObject({ id: 1, error: { code: -32010 } });
   expect(answer.error.message).toContain("No answer from http://127.0.0.1:9");
   expect(answer.error.data).toMatchObject({ code: "network_error", retryable: true });
-}, 30_000);
+});
 
 test("without a token nothing is written to the output", async () => {
   const env = { DUES_URL: "", DUES_TOKEN: "", DUES_PROJECT: "" };
   const ran = await shell.process(["mcp"], { env });
   expect([ran.code, ran.out]).toEqual([77, ""]);
-}, 30_000);
+});

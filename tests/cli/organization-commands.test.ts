@@ -26,10 +26,10 @@ test("renew-id prints the id that makes tokens from now on, to a service that ru
   const again = await renew("--org", "acme");
   expect(again.out).toMatch(/^organization_id +[0-9a-f-]{36}\n$/);
   expect(again.out).not.toContain(organization_id);
-}, 60_000);
+});
 
 test("a slug that no organization has is told", async () => {
   const ran = await renew("--org", "nobody");
   expect(ran.code).toBe(1);
   expect(ran.err).toBe('dues: No organization has the slug "nobody".\n');
-}, 60_000);
+});

@@ -101,4 +101,4 @@ test("a first start on a taken port says so, and the next one has a token all th
     other.close();
     await rm(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});

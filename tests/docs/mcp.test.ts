@@ -67,4 +67,4 @@ test("with each of its settings a client finds the tools of its table, and can c
     expect(isError).toBe(false);
     await client.close();
   }
-}, 60_000);
+});

@@ -80,7 +80,7 @@ test("two thousand idle connections of one address keep nobody out and close no 
   await expect.poll(() => text).toContain('{"status":"ok"}');
   // Two too many, and one more for the first call of health.
   expect((await shownBound("connections")).refusals).toBeGreaterThanOrEqual(before + 3);
-}, 30_000);
+});
 
 test("requests sent ahead are answered in order, one at a time", async () => {
   const socket = await caller();

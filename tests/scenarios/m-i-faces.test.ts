@@ -175,7 +175,7 @@ describe("a document", () => {
       },
       { timeout: 20_000, interval: 500 },
     );
-  }, 30_000);
+  });
 
   test("M113 also: of a paid invoice is a receipt that lists its payments", async () => {
     const story = await begin("2026-01-01");

@@ -119,4 +119,4 @@ test("no hostile receiver holds an attempt beyond its deadline or fills the memo
   }
   expect(receivers.trespasses).toBe(0);
   expect(worker.errors).toEqual([]);
-}, 60_000);
+});

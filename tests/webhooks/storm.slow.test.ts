@@ -63,7 +63,7 @@ test("a worker that slept past its claim records nothing", async () => {
   } finally {
     await storm.close();
   }
-}, 60_000);
+});
 
 test("a service that dies between an invoice and its webhook sends it after the restart (S20)", async () => {
   const storm = await Storm.start(1);
@@ -105,4 +105,4 @@ test("a service that dies between an invoice and its webhook sends it after the 
   } finally {
     await storm.close();
   }
-}, 60_000);
+});

@@ -74,4 +74,4 @@ test("one that stopped half way says so", async () => {
   };
   const ran = await shell.run(["demo", "--project", id, ...SMALL], { onRequest });
   expect([ran.code, ran.err]).toEqual([1, expect.stringContaining("The demo stopped half way")]);
-}, 60_000);
+});
