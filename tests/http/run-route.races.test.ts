@@ -26,8 +26,9 @@ const JITTER_MS_MAX = 3;
 const app = await startApp();
 const pool = new Pool(app.connection, {
   max: 40,
-  statement_timeout_ms: 20_000,
-  lock_timeout_ms: 10_000,
+  // Two hundred wait for one row here, and a busy machine may take half a minute for them.
+  statement_timeout_ms: 90_000,
+  lock_timeout_ms: 60_000,
   application_name: "races",
 });
 const own = { token: app.profile.token, project: app.profile.project_id };

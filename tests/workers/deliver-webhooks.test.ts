@@ -14,10 +14,14 @@ import { startWorkers } from "../../src/workers/start.ts";
 import { WebhookClient } from "../../src/workers/webhook-client.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { Courier, emitPayments, register } from "../support/courier.ts";
+import { slowness } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
 
 const PACE_MS = 50;
 const P95_MS_MAX = 1_000;
+/** Who is held up waits until an attempt that hangs is given up, which is after 10 s. */
+const HELD_UP_MS = 8_000;
+const p95MsMax = () => Math.min(P95_MS_MAX * slowness(), HELD_UP_MS);
 
 let app: App;
 
@@ -122,8 +126,8 @@ describe("receivers that hang", () => {
       for (const project of projects.slice(0, 7)) {
         await emitPayments(app, 100, 5, "commit", project);
       }
-      expect(await pace(projects[7] ?? "", healthy, 1_000)).toBeLessThan(P95_MS_MAX);
-      expect(await pace(projects[0] ?? "", healthy, 2_000)).toBeLessThan(P95_MS_MAX);
+      expect(await pace(projects[7] ?? "", healthy, 1_000)).toBeLessThan(p95MsMax());
+      expect(await pace(projects[0] ?? "", healthy, 2_000)).toBeLessThan(p95MsMax());
       const at_once = hosts.slice(0, 7).map((host) => host.at_once);
       const all = at_once.reduce((sum, each) => sum + each, 0);
       expect(all, `of the projects: ${at_once}`).toBeLessThanOrEqual(NEW_MAX);
@@ -149,7 +153,7 @@ describe("receivers that hang", () => {
       }
       await vi.waitFor(() => expect(host.hanging).toBe(90), 20_000);
       // Never tried before: it has a place beside the others.
-      expect(await pace(projects[2] ?? "", host, 100)).toBeLessThan(P95_MS_MAX);
+      expect(await pace(projects[2] ?? "", host, 100)).toBeLessThan(p95MsMax());
     } finally {
       host.close();
       await stop();
