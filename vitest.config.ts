@@ -19,6 +19,7 @@ export default defineConfig({
     // on a cluster all nodes share the machine; what must be quick has a limit of its own.
     testTimeout: 120_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: "forks",
     // One more than the cores of a small machine: many tests wait for processes and deadlines.
     maxWorkers: cluster ? 2 : 3,

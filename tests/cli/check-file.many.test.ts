@@ -4,16 +4,20 @@
 import { describe, expect, test } from "vitest";
 import { checkFile } from "../../src/cli/check-file.ts";
 import type { Fault } from "../../src/cli/read-yaml.ts";
+import { slowness } from "../support/processes.ts";
 
 const HEAD = 'version: "1"\norg: a\nworkspace: b\nproject: c\n';
-/** Of the processor, whatever else runs; 20,000 keys took 24 s of it before. */
-const CPU_MS_MAX = 2_000;
+/**
+ * Of the processor; 20,000 keys took 24 s of it before. What a host takes in the middle of it may
+ * be counted as well.
+ */
+const cpuMsMax = () => 2_000 * Math.min(slowness(), 5);
 
 function check(text: string): Fault[] {
   const before = process.cpuUsage();
   const found = checkFile(Buffer.from(HEAD + text));
   const { user, system } = process.cpuUsage(before);
-  expect((user + system) / 1_000).toBeLessThan(CPU_MS_MAX);
+  expect((user + system) / 1_000).toBeLessThan(cpuMsMax());
   if (!Array.isArray(found)) throw new Error("The file was taken for good.");
   return found;
 }

@@ -1,14 +1,18 @@
 // What is remembered of the database's answers, for how long, and what cannot push it out.
 
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { CACHED_MS, KNOWN_MAX, ShortCache, UNKNOWN_MAX } from "../../src/http/short-cache.ts";
 
+/** Time passes when a test says so, however long the machine takes. */
+let now_ms: number;
+beforeEach(() => {
+  now_ms = 1_000;
+  vi.spyOn(performance, "now").mockImplementation(() => now_ms);
+});
 afterEach(() => vi.restoreAllMocks());
 
-/** Moves the clock that is not the machine's. */
 function passTime(ms: number): void {
-  const now = performance.now.bind(performance);
-  vi.spyOn(performance, "now").mockImplementation(() => now() + ms);
+  now_ms += ms;
 }
 
 test("a value is asked for once, and again when its time is over", async () => {

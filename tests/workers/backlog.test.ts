@@ -77,7 +77,8 @@ describe("webhooks", () => {
   test("are counted no further than the limit", async () => {
     await app.context.db.run(sql`
       insert into webhook_messages (project_id, position, id, event, body, created_at)
-      select a.project_id, ${FAR}::bigint + n, gen_random_uuid(), 'payment.succeeded', '{}', statement_timestamp()
+      select a.project_id, ${FAR}::bigint + n, gen_random_uuid(), 'payment.succeeded', '{}',
+             statement_timestamp()
         from project_anchors a
        cross join generate_series(1, ${COUNTED_MAX + 50}::integer) as n
        where a.project_id = ${app.profile.project_id}`);
