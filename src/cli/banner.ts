@@ -59,10 +59,10 @@ function keepsSecrets({ config, is_terminal }: Start): boolean {
 function tokenRows({ running, config, profile_file }: Start, token: string): [string, string][] {
   const kept = `kept in ${shortPath(profile_file)}`;
   if (!running.first) return [["Token", kept]];
-  const isTrial = config.database_url === undefined;
+  const isEmbedded = config.database_url === undefined;
   return [
     ["Token", token],
-    ["", isTrial ? kept : "shown this once: keep it"],
+    ["", isEmbedded ? kept : "shown this once: keep it"],
   ];
 }
 
