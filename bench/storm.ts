@@ -184,7 +184,8 @@ async function largeBatches(site: Site): Promise<Figure[]> {
     amount(`${name}: health, p99`, "ms", await health.stop(), atMost(1_000)),
     amount(`${name}: taken`, "batches", taken.length, null),
     amount(`${name}: one that was taken, at most`, "ms", Math.max(...taken), atMost(5_000)),
-    amount(`${name}: a refusal, at most`, "ms", Math.max(...refused), atMost(5_000)),
+    // With the time in which this one caller writes 200 MB to its 80 connections.
+    amount(`${name}: a refusal, at most`, "ms", Math.max(...refused), atMost(500)),
   ];
 }
 

@@ -1,14 +1,14 @@
 // Room for request bodies: bytes that are coming in, and large bodies that are being worked on.
 
-import { Bound, overloaded } from "./bound.ts";
+import { Bound, overloaded, showLevel } from "./bound.ts";
 
-const RECEIVED_MAX = 48 * 1024 * 1024;
+/** Four of the largest, about what is worked on in 5 s on two cores. */
+const RECEIVED_MAX = 32 * 1024 * 1024;
 /** 7 MB take 65 ms to parse, and their 10,000 events hold about 50 MB until all are stored. */
 const LARGE_BYTES = 1024 * 1024;
 const LARGE_AT_WORK = 2;
-const LARGE_MAX = 6;
 /** Two of 10,000 events each take up to 3 s on a busy machine; no caller is to wait for over 5. */
-const LARGE_WAIT_MS = 1_000;
+const LARGE_WAIT_MS = 2_000;
 const TOO_MANY_LARGE =
   "Too many large bodies are being worked on. Try again in a moment, or send smaller ones.";
 
@@ -18,12 +18,15 @@ export class BodyRoom {
     RECEIVED_MAX,
     "Too much is being sent at once. Try again in a moment.",
   );
-  readonly #large = new Bound("large_bodies", LARGE_MAX, TOO_MANY_LARGE);
   /** Who waits for a turn, in order. */
   readonly #line = new Set<() => void>();
   #atWork = 0;
 
-  /** For bytes that came in; throws 503 when there is no room for them. */
+  constructor() {
+    showLevel({ name: "large_bodies", level: () => this.#atWork + this.#line.size });
+  }
+
+  /** For bytes that are to come in; throws 503 when there is no room for them. */
   take(bytes: number): void {
     this.#received.take(bytes);
   }
@@ -38,7 +41,6 @@ export class BodyRoom {
   }
 
   async #turnOfLarge(): Promise<() => void> {
-    this.#large.take(1);
     if (this.#atWork >= LARGE_AT_WORK) await this.#waitInLine();
     else this.#atWork += 1;
     return () => this.#next();
@@ -52,7 +54,6 @@ export class BodyRoom {
       };
       const leave = () => {
         this.#line.delete(begin);
-        this.#large.give(1);
         reject(overloaded("large_bodies", TOO_MANY_LARGE));
       };
       const timer = setTimeout(leave, LARGE_WAIT_MS);
@@ -61,7 +62,6 @@ export class BodyRoom {
   }
 
   #next(): void {
-    this.#large.give(1);
     const [next] = this.#line;
     if (next === undefined) this.#atWork -= 1;
     else {
