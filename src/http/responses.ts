@@ -41,7 +41,7 @@ export function asRefusal(
 }
 
 /** What the caller can know of; undefined for a failure of ours. */
-export function knownRefusal(error: unknown): Refusal | undefined {
+function knownRefusal(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (error instanceof OutOfRange) {
     return refuse("limit_exceeded", `${error.message} A JSON number cannot show it exactly.`);

@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Static, TSchema } from "typebox";
 import type { Context } from "../context.ts";
-import type { ErrorCode } from "../errors.ts";
+import type { ErrorCode, Refusal } from "../errors.ts";
 import type { RequiredScope } from "../schema/keys.ts";
 import type { Db, Queryable, Tx } from "../store/db.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
@@ -104,11 +104,11 @@ export type PointCall<
 export type Answer = unknown;
 
 /** An answer with a status of its own, headers, or content that is not JSON. */
-export class Reply {
+export class Reply<Body = unknown> {
   readonly status: number;
-  readonly body: unknown;
+  readonly body: Body;
   readonly headers: HeaderFields;
-  constructor(status: number, body?: unknown, headers: HeaderFields = {}) {
+  constructor(status: number, body: Body, headers: HeaderFields = {}) {
     this.status = status;
     this.body = body;
     this.headers = headers;
@@ -151,6 +151,8 @@ type Shape = {
   readonly also?: Readonly<Record<number, TSchema | null>>;
   /** Sent with every answer, refusals included. */
   readonly headers?: HeaderFields;
+  /** Makes a page of every refusal, failures of ours included: people do not read JSON. */
+  readonly refusalPage?: (refusal: Refusal, request: RouteRequest) => Reply<Content>;
   /** What the body of success is where it is no JSON; the first unless another is asked for. */
   readonly produces?: readonly ("text/html" | "application/pdf" | "application/xml")[];
   readonly body_max?: number;

@@ -69,7 +69,7 @@ export function routeRunner(context: Context, gate: Gate): RunRoute {
         error instanceof UnknownOutcome ? refusalOfUnknown(error, route, request, body) : error;
       const refusal = asRefusal(context, failure, request.id, route.path);
       isAnswered = refusal.code !== "unavailable";
-      response = refused(refusal, route, request);
+      response = refusedBy(route, refusal, request);
     } finally {
       if (counted !== undefined) load.end(counted, isAnswered);
       body?.release?.();
@@ -118,13 +118,15 @@ function waitsForConnection({ kind, always }: Route): boolean {
   return (kind === "write" || kind === "read") && !always;
 }
 
+function refusedBy(route: Route, refusal: Refusal, request: RouteRequest): RouteResponse {
+  if (route.refusalPage === undefined) return refused(refusal, request.id, route.headers);
+  const { status, body, headers } = route.refusalPage(refusal, request);
+  return responseOf(status, body, { ...route.headers, ...headers }, request.id);
+}
+
 /** An error in the envelope that all of them share. */
-export function refused(
-  refusal: Refusal,
-  route: Pick<Route, "headers"> | undefined,
-  { id }: Pick<RouteRequest, "id">,
-): RouteResponse {
-  const headers = { ...route?.headers, ...refusal.headers };
+export function refused(refusal: Refusal, id: string, routeHeaders?: HeaderFields): RouteResponse {
+  const headers = { ...routeHeaders, ...refusal.headers };
   return responseOf(refusal.status, new Content(JSON_TYPE, envelope(refusal, id)), headers, id);
 }
 

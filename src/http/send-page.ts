@@ -11,7 +11,7 @@ export const PAGE_HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-export function sendPage(page: Page, status = 200, headers: HeaderFields = {}): Reply {
+export function sendPage(page: Page, status = 200, headers: HeaderFields = {}): Reply<Content> {
   const hash = createHash("sha256").update(page.style).digest("base64");
   const policy = [
     "default-src 'none'",

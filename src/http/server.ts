@@ -233,7 +233,7 @@ function unrouted(context: Context, refusal: Refusal, request: FastifyRequest): 
   const { id, method } = request;
   const answered = { request_id: id, method, route: "unmatched", status: refusal.status, ms: 0 };
   noteAnswer(context, { ...answered, token_id: undefined, project_id: undefined });
-  return refused(refusal, undefined, request);
+  return refused(refusal, id);
 }
 
 function unreachable(): never {

@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Gate } from "../../src/http/auth.ts";
-import { type Route, type RouteRequest, write } from "../../src/http/route.ts";
+import { type Route, type RouteRequest, read, write } from "../../src/http/route.ts";
+import { portalRefusal } from "../../src/http/routes/portal.ts";
 import { routeRunner } from "../../src/http/run-route.ts";
 import { unavailable } from "../../src/store/failures.ts";
 import { sql } from "../../src/store/sql.ts";
@@ -106,4 +107,22 @@ test("when too many wait for the database, a write is refused before its body is
   const answer = await run(route, { ...requestFor(route), readBody });
   expect(answer).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
   expect(isRead).toBe(false);
+});
+
+test("people get a page for whatever goes wrong, and our own failure says nothing of itself", async () => {
+  const wrong = [unavailable("The database is away.", undefined), new Error("a secret")];
+  const answers = wrong.map(async (error) => {
+    const route = read({
+      ...{ ...shape, method: "GET", scope: "public", project: "none" },
+      refusalPage: portalRefusal,
+      handle: () => Promise.reject(error),
+    });
+    const run = routeRunner(app.context, new Gate(app.context));
+    return run(route, { ...requestFor(route), url: "/portal/1?access=a" });
+  });
+  const headers = { "content-type": "text/html; charset=utf-8", "x-request-id": "r" };
+  expect(await Promise.all(answers)).toMatchObject([
+    { status: 503, headers, body: expect.stringContaining('href="/portal/1"') },
+    { status: 500, headers, body: expect.not.stringContaining("secret") },
+  ]);
 });

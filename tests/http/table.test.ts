@@ -102,6 +102,12 @@ function said(answer: Answer): unknown {
 }
 
 describe("what routes declare", () => {
+  test("every page of the portal is a page when it is refused, too", () => {
+    const pages = table.filter(({ path }) => path.startsWith("/portal/"));
+    expect(pages.length).toBeGreaterThan(6);
+    expect(pages.filter(({ refusalPage }) => refusalPage === undefined)).toEqual([]);
+  });
+
   test("no two routes have one id", () => {
     const ids = table.map(({ id }) => id);
     expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);

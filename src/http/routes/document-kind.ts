@@ -12,7 +12,7 @@ import { accessQuery } from "../portal-links.ts";
 import { type Route, read } from "../route.ts";
 import { PaperQuery, type PdfSender, sendHtml, wantsPdf } from "../send-document.ts";
 import { pathId } from "../views.ts";
-import { Access, answeringPeople } from "./portal.ts";
+import { Access, portalRefusal } from "./portal.ts";
 
 const query = Type.Object(PaperQuery);
 const portalQuery = Type.Object({ ...PaperQuery, access: Access });
@@ -98,6 +98,7 @@ function publicRoutes<Row extends { readonly customer_id: string }>(
     params: { customerId: "UUID of the customer.", number: `The ${noun}'s number.` },
     query: portalQuery,
     hidden: true,
+    refusalPage: portalRefusal,
   } as const;
   const find = async (
     db: Db,
@@ -119,13 +120,11 @@ function publicRoutes<Row extends { readonly customer_id: string }>(
     id: `getPortal${name}`,
     summary: `The ${noun} as a page for people`,
     async handle({ db, params, query, request }) {
-      return answeringPeople(request, async () => {
-        views.admit(request.ip);
-        const { found, customer_id } = await find(db, params, query.access);
-        const suffix = accessQuery(query.access);
-        const pdf = `/portal/${customer_id}/${path}/${found.number}/pdf${suffix}`;
-        return sendHtml(found, query, { pdf, back: `/portal/${customer_id}${suffix}` });
-      });
+      views.admit(request.ip);
+      const { found, customer_id } = await find(db, params, query.access);
+      const suffix = accessQuery(query.access);
+      const pdf = `/portal/${customer_id}/${path}/${found.number}/pdf${suffix}`;
+      return sendHtml(found, query, { pdf, back: `/portal/${customer_id}${suffix}` });
     },
   });
 
@@ -135,11 +134,9 @@ function publicRoutes<Row extends { readonly customer_id: string }>(
     id: `getPortal${name}Pdf`,
     summary: `The ${noun} as PDF for people`,
     async handle({ db, params, query, request }) {
-      return answeringPeople(request, async () => {
-        views.admit(request.ip);
-        const { found, customer_id } = await find(db, params, query.access);
-        return pdfs.sendToStranger(found, query, customer_id);
-      });
+      views.admit(request.ip);
+      const { found, customer_id } = await find(db, params, query.access);
+      return pdfs.sendToStranger(found, query, customer_id);
     },
   });
 

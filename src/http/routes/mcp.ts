@@ -64,7 +64,7 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
       const run = (tool: Tool, given: Arguments, alone: boolean) =>
         runTool(call, tool, given, alone);
       const answer = await answerRpc({ tools: tools(), info: INFO, run }, call.bytes);
-      if (answer === undefined) return new Reply(202);
+      if (answer === undefined) return new Reply(202, undefined);
       return new Reply(200, new Content(JSON_TYPE, JSON.stringify(answer)));
     },
   });

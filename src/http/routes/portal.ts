@@ -1,7 +1,7 @@
 // The customer portal: public data by the customer's id alone, the page for people, and purges.
 
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
+import { type Refusal, refuse } from "../../errors.ts";
 import { canonicalUuid } from "../../ids.ts";
 import { emit } from "../../operations/emit.ts";
 import { readPortalList } from "../../operations/read-portal-page.ts";
@@ -16,7 +16,7 @@ import type { ProjectId } from "../../store/tenants.ts";
 import { type Actor, mayReach } from "../auth.ts";
 import type { PortalCache } from "../portal-cache.ts";
 import { ACCESS_CHARS_MAX, accessQuery } from "../portal-links.ts";
-import { JSON_TYPE, knownRefusal } from "../responses.ts";
+import { JSON_TYPE } from "../responses.ts";
 import { Content, Reply, type Route, type RouteRequest, read, write } from "../route.ts";
 import { PAGE_HEADERS, sendPage } from "../send-page.ts";
 import { byCaller } from "../views.ts";
@@ -141,6 +141,7 @@ const shown = {
   reply: [200, null],
   hidden: true,
   errors: ["limit_exceeded", "rate_limited", "unavailable"],
+  refusalPage: portalRefusal,
 } as const;
 
 function portalPage(views: PortalCache): Route {
@@ -153,16 +154,12 @@ function portalPage(views: PortalCache): Route {
     // Links from before the page was always computed anew have refresh=1; it means nothing now.
     query,
     async handle({ db, params, query, request }) {
-      return answeringPeople(request, async () => {
-        views.admit(request.ip);
-        const { access } = query;
-        const { portal, page, project } = await views.show({
-          customerId: params.customerId,
-          access,
-        });
-        const issuer = await settingsStore.get(db, project);
-        return sendPage(renderPortal({ portal, page, issuer, access }));
-      });
+      views.admit(request.ip);
+      const { access } = query;
+      const visit = { customerId: params.customerId, access };
+      const { portal, page, project } = await views.show(visit);
+      const issuer = await settingsStore.get(db, project);
+      return sendPage(renderPortal({ portal, page, issuer, access }));
     },
   });
 }
@@ -185,19 +182,17 @@ function portalList(views: PortalCache, kind: PortalListKind): Route {
       page: Type.Optional(Type.String({ pattern: "^[1-9][0-9]{0,2}$" })),
     }),
     async handle({ db, params, query, request }) {
-      return answeringPeople(request, async () => {
-        views.admit(request.ip);
-        const { access, page = "1" } = query;
-        const number = Number(page);
-        const visit = { customerId: params.customerId, access };
-        const { id, project_id: project } = await views.enter(visit);
-        const list = await db
-          .forProject(project)
-          .snapshot((tx) => readPortalList(tx, project, id, kind, number));
-        if (list === undefined) throw refuse("not_found", "No customer has this id.");
-        const issuer = await settingsStore.get(db, project);
-        return sendPage(renderPortalList({ list, kind, number, issuer, access }));
-      });
+      views.admit(request.ip);
+      const { access, page = "1" } = query;
+      const number = Number(page);
+      const visit = { customerId: params.customerId, access };
+      const { id, project_id: project } = await views.enter(visit);
+      const list = await db
+        .forProject(project)
+        .snapshot((tx) => readPortalList(tx, project, id, kind, number));
+      if (list === undefined) throw refuse("not_found", "No customer has this id.");
+      const issuer = await settingsStore.get(db, project);
+      return sendPage(renderPortalList({ list, kind, number, issuer, access }));
     },
   });
 }
@@ -220,20 +215,12 @@ const portalScript = read({
   },
 });
 
-/** A refusal becomes a page too: people do not read JSON. */
-export async function answeringPeople(
-  request: RouteRequest,
-  work: () => Promise<Reply>,
-): Promise<Reply> {
-  try {
-    return await work();
-  } catch (error) {
-    const refusal = knownRefusal(error);
-    if (refusal === undefined) throw error;
-    const { code, status, headers } = refusal;
-    const [path = ""] = request.url.split("?");
-    const { access } = request.query;
-    const again = path + accessQuery(typeof access === "string" ? access : undefined);
-    return sendPage(renderPortalError(code, again), status, headers);
-  }
+/** A refusal as a page of the portal. */
+export function portalRefusal(
+  { code, status, headers }: Refusal,
+  { url, query }: RouteRequest,
+): Reply<Content> {
+  const [path = ""] = url.split("?");
+  const again = path + accessQuery(typeof query.access === "string" ? query.access : undefined);
+  return sendPage(renderPortalError(code, again), status, headers);
 }

@@ -71,11 +71,14 @@ function footer(issuer: Settings): Html {
   }${contact(issuer)}</footer>`;
 }
 
+const NO_PAGE = [
+  "This page does not exist",
+  "The link may be incomplete. Ask whoever sent it to you for a new one.",
+] as const;
+
 const ERROR_TEXTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
-  not_found: [
-    "This page does not exist",
-    "The link may be incomplete. Ask whoever sent it to you for a new one.",
-  ],
+  not_found: NO_PAGE,
+  validation_error: NO_PAGE,
   limit_exceeded: [
     "This page cannot be shown",
     "An amount in this account is too large. Ask whoever bills you to look at it.",
@@ -84,7 +87,7 @@ const ERROR_TEXTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
 };
 
 /** It stays so until somebody else has acted. */
-const IN_VAIN: readonly ErrorCode[] = ["not_found", "limit_exceeded"];
+const IN_VAIN: readonly ErrorCode[] = ["not_found", "validation_error", "limit_exceeded"];
 
 /** `path` is the page that was asked for. */
 export function renderPortalError(code: ErrorCode, path: string): Page {
