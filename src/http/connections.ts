@@ -16,7 +16,7 @@ type Connection = {
   readonly address: string;
   /** Of the request that was started last. */
   response: ServerResponse | undefined;
-  /** When it was opened or a request was last started. */
+  /** When it was opened, or a request was last started or answered. */
   used_at: number;
   /** Requests that were sent ahead, in order. */
   readonly ahead: Waiting[];
@@ -55,6 +55,12 @@ export class Connections {
     }
   }
 
+  /** From now on it is idle, however long ago its request was started. */
+  end(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection !== undefined) connection.used_at = monotonicMs();
+  }
+
   #countAhead(): number {
     let count = 0;
     for (const { ahead } of this.#open.values()) count += ahead.length;
@@ -74,7 +80,7 @@ export class Connections {
     socket.once("close", () => this.#open.delete(socket));
   }
 
-  /** Of the address that holds most, the one whose last request is longest ago. */
+  /** Of the address that holds most, the one that was used longest ago. */
   #closeIdle(): void {
     const held = new Map<string, number>();
     for (const { address } of this.#open.values()) {

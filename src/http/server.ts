@@ -51,6 +51,7 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
     } catch (error) {
       abandon(context, reply, error);
     } finally {
+      connections.end(request.raw.socket);
       context.api_activity.end();
     }
   };

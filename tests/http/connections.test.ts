@@ -72,6 +72,9 @@ test("two thousand idle connections of one address keep nobody out and close no 
   // The rest of its body: it is answered on the same connection.
   busy.write(`${" ".repeat(98)}}`);
   await expect.poll(() => answer).toMatch(/^HTTP\/1\.1 \d/);
+  // Its request began before all others, but it was idle for the shortest time.
+  await Promise.all(Array.from({ length: 10 }, caller));
+  for (let i = 0; i < 3; i++) expect(await health()).toBeLessThan(servedMs());
   expect(busy.destroyed).toBe(false);
   let text = "";
   alone.on("data", (chunk) => {
