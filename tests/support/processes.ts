@@ -179,6 +179,7 @@ export class Caller {
     method: string,
     path: string,
     body?: Json,
+    headers: Record<string, string> = {},
   ): Promise<HttpAnswer> {
     const answer = await request(`${service.base_url}${path}`, {
       dispatcher: this.#agent,
@@ -187,6 +188,7 @@ export class Caller {
         authorization: `Bearer ${this.#profile.token}`,
         "x-project-id": this.#profile.project_id,
         ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Connection } from "../../src/store/db.ts";
 import { admin, onClient } from "./database.ts";
+import { signalFamily } from "./family.ts";
 import { until } from "./processes.ts";
 
 const run = promisify(execFile);
@@ -108,22 +109,10 @@ export class WorkerServer {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** The postmaster stands still while its children are listed, so that it makes no new ones. */
   async #signal(signal: NodeJS.Signals): Promise<void> {
     const pid = this.#postmaster?.pid;
     if (pid === undefined) throw new Error("The server does not run.");
-    process.kill(pid, "SIGSTOP");
-    const { stdout } = await run("pgrep", ["-P", String(pid)]);
-    for (const each of [...stdout.trim().split("\n").map(Number), pid]) sendTo(each, signal);
-  }
-}
-
-function sendTo(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    // It ended by itself since it was listed.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    await signalFamily(pid, signal);
   }
 }
 
