@@ -2,7 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Answer, type App, type Json, startApp } from "../support/app.ts";
+import { type App, type Json, startApp } from "../support/app.ts";
+import { madeInTheEnd } from "../support/asking-again.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
 let app: App;
@@ -45,14 +46,6 @@ async function billed(on: App): Promise<Billed> {
   const invoice = invoices.find(({ customer_id }) => customer_id === customer.id) as Json;
   const neighbour = invoices.find(({ customer_id }) => customer_id !== customer.id) as Json;
   return { project, invoice, customer, neighbour };
-}
-
-/** Who is told that a PDF is still being made, on a machine with much to do, asks again. */
-async function madeInTheEnd(ask: () => Promise<Answer>): Promise<Answer> {
-  for (;;) {
-    const answer = await ask();
-    if (answer.status !== 503) return answer;
-  }
 }
 
 function document(headers: Record<string, string> = {}, query = "", id = invoice.id) {

@@ -7,6 +7,7 @@ import { renderInvoice } from "../../src/pages/invoice/html.ts";
 import { renderInvoicePdf } from "../../src/pages/invoice/pdf.ts";
 import { renderPage } from "../../src/pages/page.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
+import { madeInTheEnd } from "../support/asking-again.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
 import { note, oneOff, paid, refund, settings, vat } from "../support/money.ts";
 import { linesOf, readPdf } from "./pdf-reader.ts";
@@ -145,7 +146,7 @@ describe("a credit note, through the API", () => {
   afterAll(() => app.close());
 
   const stranger = { authorization: undefined, "x-project-id": undefined };
-  const read = (path: string) => app.call("GET", path, undefined, stranger);
+  const read = (path: string) => madeInTheEnd(() => app.call("GET", path, undefined, stranger));
   const words = (page: string) =>
     page
       .replace(/^[\s\S]*<body>/, "")
@@ -168,7 +169,8 @@ describe("a credit note, through the API", () => {
     ]) {
       expect(words(body)).toContain(part);
     }
-    const pdf = await project.call("GET", url, undefined, { accept: "application/pdf" });
+    const accept = { accept: "application/pdf" };
+    const pdf = await madeInTheEnd(() => project.call("GET", url, undefined, accept));
     expect(pdf.headers["content-disposition"]).toContain(`${made.number}.pdf`);
     const shown = await project.call("GET", `/v1/invoices/${invoice.id}/document`);
     expect(words(shown.body)).toContain(`Credit notes 1 Jan 2026 ${made.number} −$7.20`);

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Clock } from "../../src/clock.ts";
 import { type Answer, type App, type Json, startApp } from "../support/app.ts";
+import { madeInTheEnd } from "../support/asking-again.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
 import { expectError } from "../support/shapes.ts";
 
@@ -35,7 +36,8 @@ afterEach(async () => {
   await project.ok("PUT", "/v1/settings", { portal_access: "open" });
 });
 
-const visit = (path: string): Promise<Answer> => app.call("GET", path, undefined, STRANGER);
+const visit = (path: string): Promise<Answer> =>
+  madeInTheEnd(() => app.call("GET", path, undefined, STRANGER));
 
 /** The page, its data and its documents. */
 const pathsOf = (id: string, number = invoice.number): string[] => [
