@@ -3,6 +3,7 @@
 
 import { strict as assert } from "node:assert";
 import { DAY_MS } from "../src/domain/dates.ts";
+import { newId } from "../src/ids.ts";
 import { createPlan } from "../src/operations/change-plan.ts";
 import { SCHEDULER } from "../src/operations/emit.ts";
 import { startSubscription } from "../src/operations/start-subscription.ts";
@@ -223,15 +224,41 @@ export async function addPayments(db: Pool): Promise<void> {
   );
 }
 
+/** Messages that are due now, to every endpoint of the project. */
+export async function addDue(
+  { db, profile }: Stage,
+  { count, body }: { readonly count: number; readonly body: string },
+): Promise<void> {
+  const ids = Array.from({ length: count }, newId);
+  await db.run(sql`
+    with head as (${headMoved(count)} where project_id = ${profile.project_id} returning *),
+         message as (
+      insert into webhook_messages (project_id, position, id, event, body, created_at)
+      select h.project_id, h.last - ${count} + no, id, 'payment.succeeded', ${body},
+             clock_timestamp()
+        from head h, unnest(${ids}::uuid[]) with ordinality as n (id, no)
+      returning project_id, id)
+    insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
+    select m.project_id, e.id, m.id, clock_timestamp()
+      from message m
+      join webhook_endpoints e on e.project_id = m.project_id`);
+}
+
+/** Makes room in the logs for so many entries, which stand at its new end. */
+function headMoved(count: number): Sql {
+  return sql`update log_heads set last = last + ${count}`;
+}
+
 /** Messages of yesterday, delivered at the first attempt to every endpoint. */
 export async function addDelivered(db: Pool, { from, to }: Range): Promise<void> {
   const at = new Date(Date.now() - DAY_MS);
   const id = orderedId(sql`n`, at.getTime());
   await fill(db, "webhook_messages", () =>
     db.run(sql`
+      with head as (${headMoved(to - from + 1)} returning *)
       insert into webhook_messages (project_id, position, id, event, body, created_at)
-      select p.id, -n, ${id}, 'payment.succeeded', '{"data":{}}', ${at}
-        from projects p, generate_series(${from}::bigint, ${to}::bigint) as n`),
+      select h.project_id, h.last - ${to} + n, ${id}, 'payment.succeeded', '{"data":{}}', ${at}
+        from head h, generate_series(${from}::bigint, ${to}::bigint) as n`),
   );
   await fill(db, "webhook_attempts", () =>
     db.run(sql`

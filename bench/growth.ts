@@ -13,6 +13,7 @@ import { startWorkers } from "../src/workers/start.ts";
 import {
   addDays,
   addDelivered,
+  addDue,
   addEvents,
   addInvoices,
   addSubscriptions,
@@ -199,17 +200,7 @@ async function delivering({ stage, sink }: Site): Promise<number> {
   const rounds: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
     const before = await received(sink);
-    await db.run(sql`
-      with message as (
-        insert into webhook_messages (project_id, position, id, event, body, created_at)
-        select p.id, (select least(min(position), 0) from webhook_messages) - n, gen_random_uuid(),
-               'payment.succeeded', '{"data":{}}', clock_timestamp()
-          from projects p, generate_series(1, ${DELIVERED}::integer) as n
-        returning project_id, id)
-      insert into webhook_queue (project_id, endpoint_id, message_id, due_at)
-      select m.project_id, e.id, m.id, clock_timestamp()
-        from message m
-        join webhook_endpoints e on e.project_id = m.project_id`);
+    await addDue(stage, { count: DELIVERED, body: '{"data":{}}' });
     const start = performance.now();
     const stop = startWorkers(context, stage.connection);
     while ((await received(sink)) - before < DELIVERED) await pause(10);
