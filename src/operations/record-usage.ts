@@ -22,6 +22,7 @@ import * as usageLocks from "../store/usage-locks.ts";
 import * as recording from "../store/usage-recording.ts";
 import { refuseTooMany } from "./known-combinations.ts";
 import { expectedOf, type KnownMeters, lookUpMeters, recallMeters } from "./known-meters.ts";
+import { lookUpRepeats, noteRepeats } from "./known-repeats.ts";
 
 const FUTURE_MAX_MS = DAY_MS;
 
@@ -54,7 +55,7 @@ type Recorded = {
   readonly repeated: recording.StoredEvents;
 };
 
-/** In one statement, or not at all: undefined when something must be looked up. */
+/** All that is new in one statement, or nothing: undefined when something must be looked up. */
 async function recordFromMemory(
   db: Db,
   { id: project }: ProjectSettings,
@@ -68,8 +69,13 @@ async function recordFromMemory(
   const firsts = firstCopies(drafts);
   if (firsts.size === 0) return undefined;
   const rows = [...firsts.values()].map(eventRow);
-  const repeated = await recording.recordIfUnchanged(db, project, rows, expectedOf(known));
-  return repeated && { drafts, firsts, repeated };
+  const before = await lookUpRepeats(db, project, rows);
+  const fresh = before.size === 0 ? rows : rows.filter(({ key }) => !before.has(key));
+  const found = await recording.recordIfUnchanged(db, project, fresh, expectedOf(known));
+  if (found === undefined) return undefined;
+  const repeated = before.size === 0 ? found : new Map([...before, ...found]);
+  noteRepeats(project, rows.length, repeated.size);
+  return { drafts, firsts, repeated };
 }
 
 /**
@@ -152,8 +158,7 @@ async function storedBefore(
 ): Promise<recording.StoredEvents> {
   const refused = drafts.filter(({ key }) => !firsts.has(key)).map(({ key }) => key);
   if (refused.length === 0) return repeated;
-  const rows = await usage.listByKey(db, project, [...new Set(refused)]);
-  return new Map([...repeated, ...rows.map((row) => [row.key, row] as const)]);
+  return new Map([...repeated, ...(await recording.listStored(db, project, refused))]);
 }
 
 function subscriptionsOf(drafts: readonly Draft[]): string[] {

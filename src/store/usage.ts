@@ -9,7 +9,6 @@ import { type PageRequest, page } from "./page.ts";
 import { type Sql, sql } from "./sql.ts";
 import { DUE_AT } from "./subscriptions.ts";
 import type { ProjectId } from "./tenants.ts";
-import type { StoredEvent } from "./usage-recording.ts";
 
 /**
  * A UUID is its own key, which keeps time-ordered ids in order; other text becomes a digest, in the
@@ -88,14 +87,6 @@ export function listSubscriptions(
      where s.project_id = ${project}
        and (s.id = any(${refs.ids}::uuid[]) or s.external_id = any(${refs.external_ids}::text[]))
      order by live, s.id`);
-}
-
-/** What was stored under these keys before. */
-export function listByKey(db: Queryable, project: ProjectId, keys: readonly string[]) {
-  return db.many<StoredEvent>(sql`
-    select key, subscription_id, metric_id, at, value, properties
-      from usage_events
-     where project_id = ${project} and key = any(${keys}::uuid[])`);
 }
 
 export type EventFilter = {
