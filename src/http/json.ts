@@ -1,18 +1,36 @@
 // Reads request bodies: strict JSON whose depth, numbers and text every later part can trust.
 
 import { isUtf8 } from "node:buffer";
+import { setImmediate } from "node:timers/promises";
 import { refuse } from "../errors.ts";
 
 export const JSON_DEPTH_MAX = 32;
 /** A longer number is refused before its digits are compared: no amount needs that many. */
 export const NUMBER_CHARS_MAX = 64;
 const NUMBER_TRUSTED_CHARS = 15;
+/** Takes 15 ms the first time, before V8 has compiled it, and 5 later. */
+const SCANNED_AT_ONCE = 512 * 1024;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 export function parseJson(bytes: Buffer): unknown {
   const text = decode(bytes);
-  const seen = scan(text);
+  return parseScanned(text, scan(text, START, text.length));
+}
+
+/** The same, with others served between its steps: 7 MB take 100 ms in all. */
+export async function parseLargeJson(bytes: Buffer): Promise<unknown> {
+  const text = decode(bytes);
+  let scanned = START;
+  while (scanned.at < text.length) {
+    await setImmediate();
+    scanned = scan(text, scanned, SCANNED_AT_ONCE);
+  }
+  await setImmediate();
+  return parseScanned(text, scanned);
+}
+
+function parseScanned(text: string, { unicodeEscape }: Scanned): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -21,7 +39,7 @@ export function parseJson(bytes: Buffer): unknown {
   }
   // Valid UTF-8 holds no lone surrogates, and raw control characters are no JSON: only an escape
   // can bring U+0000 or half a surrogate pair.
-  if (seen.unicodeEscape) checkText(value);
+  if (unicodeEscape) checkText(value);
   return value;
 }
 
@@ -30,11 +48,22 @@ function decode(bytes: Buffer): string {
   return bytes.toString("utf8");
 }
 
-/** One pass before JSON.parse, which would recurse into any depth and round any number. */
-function scan(text: string): { unicodeEscape: boolean } {
-  let depth = 0;
-  let unicodeEscape = false;
-  for (let i = 0; i < text.length; i++) {
+/** How far a text was looked through, and what was found. */
+type Scanned = {
+  readonly at: number;
+  readonly depth: number;
+  readonly unicodeEscape: boolean;
+};
+const START: Scanned = { at: 0, depth: 0, unicodeEscape: false };
+
+/**
+ * One pass before JSON.parse, which would recurse into any depth and round any number. Reads so
+ * many characters more, and to the end of the text or number that they end in.
+ */
+function scan(text: string, { at, depth, unicodeEscape }: Scanned, count: number): Scanned {
+  const end = Math.min(at + count, text.length);
+  let i = at;
+  for (; i < end; i++) {
     const char = text.charCodeAt(i);
     if (char === QUOTE) {
       for (i++; i < text.length && text.charCodeAt(i) !== QUOTE; i++) {
@@ -54,7 +83,7 @@ function scan(text: string): { unicodeEscape: boolean } {
       checkNumber(text.slice(start, i + 1));
     }
   }
-  return { unicodeEscape };
+  return { at: i, depth, unicodeEscape };
 }
 
 function isDigit(char: number): boolean {

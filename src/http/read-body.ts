@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { allRead } from "../all-read.ts";
 import { refuse } from "../errors.ts";
 import type { BodyRoom } from "./body-room.ts";
-import { parseJson } from "./json.ts";
+import { parseJson, parseLargeJson } from "./json.ts";
 import type { RequestBody, Route } from "./route.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -29,21 +29,24 @@ export async function readBody(
   const bytes = await collect(message, max_bytes, room);
   try {
     const turn = room.turn(bytes.length);
-    const release = turn && (await turn);
-    const body = parsed(route, bytes, release);
-    return release === undefined ? body : { ...body, release };
+    return turn === undefined ? parsed(route, bytes) : await parsedLarge(route, bytes, await turn);
   } finally {
     room.give(bytes.length);
   }
 }
 
-function parsed(route: Route, bytes: Buffer, release?: () => void): RequestBody {
+function parsed(route: Route, bytes: Buffer): RequestBody {
   if (route.unparsed) return { json: undefined, bytes };
-  if (bytes.length === 0) return NO_BODY;
+  return bytes.length === 0 ? NO_BODY : { json: parseJson(bytes) };
+}
+
+/** Its turn ends with its request, or here when it cannot be read. */
+async function parsedLarge(route: Route, bytes: Buffer, release: () => void): Promise<RequestBody> {
+  if (route.unparsed) return { json: undefined, bytes, release };
   try {
-    return { json: parseJson(bytes) };
+    return { json: await parseLargeJson(bytes), release };
   } catch (error) {
-    release?.();
+    release();
     throw error;
   }
 }

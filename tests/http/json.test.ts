@@ -1,7 +1,7 @@
 // Reading bodies: what is long, deep or inexact costs its length at most, and is refused.
 
 import { expect, test } from "vitest";
-import { NUMBER_CHARS_MAX, parseJson } from "../../src/http/json.ts";
+import { NUMBER_CHARS_MAX, parseJson, parseLargeJson } from "../../src/http/json.ts";
 import { slowness } from "../support/processes.ts";
 
 const CHARS = 64 * 1024;
@@ -48,3 +48,27 @@ test.each(["0", "-0.5", "1.50", "100000000000000000000e-10", "9007199254740991",
   "the number %s is read as it is",
   (text) => expect(read(text)).toBe(Number(text)),
 );
+
+test("others are served between the steps of a large body", async () => {
+  const value = { events: Array.from({ length: 10_000 }, (_, i) => ({ id: `e${i}`, n: i })) };
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    if (!isRead) setImmediate(count);
+  };
+  let isRead = false;
+  setImmediate(count);
+  expect(await parseLargeJson(Buffer.from(JSON.stringify(value)))).toEqual(value);
+  isRead = true;
+  expect(turns).toBeGreaterThanOrEqual(2);
+});
+
+test("a large body is refused as a small one is", async () => {
+  const large = (text: string) => parseLargeJson(Buffer.from(text));
+  await expect(large("{")).rejects.toMatchObject({ code: "invalid_json" });
+  await expect(large("[".repeat(40))).rejects.toMatchObject({ code: "validation_error" });
+  await expect(large('["\\u0000"]')).rejects.toMatchObject({ code: "validation_error" });
+  await expect(parseLargeJson(Buffer.from([0xff]))).rejects.toMatchObject({
+    code: "invalid_json",
+  });
+});

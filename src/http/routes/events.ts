@@ -27,8 +27,11 @@ import { checker } from "../validation.ts";
 const tag = "Usage events";
 const EVENT_BYTES_MAX = 64 * 1024;
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
-/** Events per transaction of a batch: larger ones are hardly faster and hold locks for longer. */
-const CHUNK = 2_000;
+/**
+ * Events per transaction of a batch: larger ones are hardly faster, hold locks for longer, and keep
+ * other callers waiting while they are worked out.
+ */
+const CHUNK = 1_000;
 
 /** A function, because each server has a queue of its own. */
 export function eventRoutes(context: Context): Route[] {
