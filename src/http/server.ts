@@ -14,6 +14,7 @@ import { readBody } from "./read-body.ts";
 import { answerBrokenRequest, asRefusal, noteAnswer, requestId } from "./responses.ts";
 import type { Method, RequestBody, Route, RouteRequest, RouteResponse } from "./route.ts";
 import { refused, routeRunner } from "./run-route.ts";
+import { discardRest } from "./unread-body.ts";
 
 const PATH_PARAM_MAX = 1_024;
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -175,6 +176,7 @@ class HttpRequest implements RouteRequest {
 
 function write(raw: ServerResponse, response: RouteResponse, isLast: boolean): void {
   if (raw.destroyed) return;
+  discardRest(raw.req);
   const { status, headers, body } = response;
   raw.writeHead(status, isLast ? { ...headers, connection: "close" } : headers);
   raw.end(body);
