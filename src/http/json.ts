@@ -8,7 +8,7 @@ export const JSON_DEPTH_MAX = 32;
 /** A longer number is refused before its digits are compared: no amount needs that many. */
 export const NUMBER_CHARS_MAX = 64;
 const NUMBER_TRUSTED_CHARS = 15;
-/** Takes 15 ms the first time, before V8 has compiled it, and 5 later. */
+/** Of 7 MB, which took 51 ms in one piece, and 150 the first time, before V8 has compiled it. */
 const SCANNED_AT_ONCE = 512 * 1024;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -7,7 +7,7 @@ import type { Db } from "../store/db.ts";
 import type { ProjectId } from "../store/tenants.ts";
 import { type EventRow, listStored, type StoredEvents } from "../store/usage-recording.ts";
 
-/** In smaller batches the question costs more than it saves. */
+/** Smaller batches take a few ms in either way. */
 const EVENTS_MIN = 100;
 /** Of a batch, from which on the next one is looked up. */
 const SHARE_MIN = 0.1;
