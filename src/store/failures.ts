@@ -36,6 +36,9 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
+/** Other calls hold the lock or the connections that this one needs: no server is away. */
+export class HeldUp extends Refusal {}
+
 export function isUnavailable(error: unknown): error is Refusal {
   return error instanceof Refusal && error.code === "unavailable";
 }
@@ -61,11 +64,14 @@ export function asUnavailable(error: unknown): unknown {
   return refusalFor(error) ?? error;
 }
 
+const SOON = { headers: { "retry-after": "1" } };
+
 export function unavailable(message: string, cause: unknown): Refusal {
-  const refusal = refuse("unavailable", `${message} Try again.`, {
-    headers: { "retry-after": "1" },
-  });
-  return Object.assign(refusal, { cause });
+  return Object.assign(refuse("unavailable", `${message} Try again.`, SOON), { cause });
+}
+
+export function heldUp(message: string, cause?: unknown): HeldUp {
+  return Object.assign(new HeldUp("unavailable", `${message} Try again.`, SOON), { cause });
 }
 
 /**
@@ -87,7 +93,7 @@ export async function retried<T>(attempt: () => Promise<T>): Promise<T> {
       return await attempt();
     } catch (error) {
       if (codeOf(error) === LOCK_TIMEOUT) locked += 1;
-      if (locked >= LOCK_TRIES_MAX) throw unavailable("Another call holds what is needed.", error);
+      if (locked >= LOCK_TRIES_MAX) throw heldUp("Another call holds what is needed.", error);
       if (tries >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
       await backOff();
     }

@@ -29,6 +29,8 @@ export class ByNode {
   readonly #busy = new Map<string, Promise<void>>();
   /** Nodes that failed, or did not answer in time: no longer waited for, until they answer. */
   readonly #away = new Set<string>();
+  /** Projects that failed when it was last their turn: they come last, in case they fail again. */
+  readonly #failed = new Set<string>();
   #apart: NodeJS.Timeout | undefined;
   #stopping = false;
 
@@ -175,7 +177,8 @@ export class ByNode {
   }
 
   async #eachInTurn<P extends OfProject>(projects: readonly P[], run: Run<P>, alone: boolean) {
-    for (const [i, project] of projects.entries()) {
+    const inTurn = this.#failedLast(projects);
+    for (const [i, project] of inTurn.entries()) {
       try {
         if (this.#stopping) {
           run.skipped(project);
@@ -183,9 +186,11 @@ export class ByNode {
         }
         const done = await run.work(project);
         run.done += done;
+        this.#failed.delete(project.id);
       } catch (error) {
+        this.#failed.add(project.id);
         const isAway = isUnavailable(error);
-        if (isAway) for (const rest of projects.slice(i + 1)) run.skipped(rest);
+        if (isAway) for (const rest of inTurn.slice(i + 1)) run.skipped(rest);
         // There is only this server: the whole job failed, which the loop tells and counts.
         if (isAway && alone) throw error;
         jobFailures.inc({ job: this.#job });
@@ -194,6 +199,16 @@ export class ByNode {
         if (isAway) return;
       }
     }
+  }
+
+  /**
+   * What takes longer than a statement may fails as a server that is away does, and ends the turn.
+   * A project in which that happens each time must not keep those behind it from ever being done.
+   */
+  #failedLast<P extends OfProject>(projects: readonly P[]): readonly P[] {
+    const last = projects.filter(({ id }) => this.#failed.has(id));
+    if (last.length === 0) return projects;
+    return [...projects.filter(({ id }) => !this.#failed.has(id)), ...last];
   }
 
   /** At the end of the job: waits for what is under way, and begins nothing more. */

@@ -3,6 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { refuse } from "../../src/errors.ts";
+import { heldUp } from "../../src/store/failures.ts";
 import { NodeLimit, Semaphore } from "../../src/store/node-limits.ts";
 
 const AWAY = { code: "unavailable", status: 503 };
@@ -111,6 +112,14 @@ test("a refusal for another reason says nothing about the node", async () => {
   const { limit, seen } = limitOf(4);
   const conflict = () => Promise.reject(refuse("already_exists", "There is one."));
   await expect(limit.run(conflict)).rejects.toMatchObject({ code: "already_exists" });
+  expect(seen.away).toBe(0);
+  expect(await limit.run(async () => "fine")).toBe("fine");
+});
+
+test("a call that waits in vain for a lock of another says nothing about the node", async () => {
+  const { limit, seen } = limitOf(4);
+  const locked = () => Promise.reject(heldUp("Another call holds what is needed."));
+  await expect(limit.run(locked)).rejects.toMatchObject(AWAY);
   expect(seen.away).toBe(0);
   expect(await limit.run(async () => "fine")).toBe("fine");
 });

@@ -201,6 +201,25 @@ describe("each project", () => {
     expect(skipped).toEqual(["b-1", "b-2"]);
   });
 
+  test.each([
+    ["one server", ONE_NODE],
+    ["a node of a cluster", fakePlacement(1, PROJECTS)],
+  ])("at %s, one that takes too long every time keeps the others waiting once", async (_, at) => {
+    const nodes = byNode(at);
+    const done: string[] = [];
+    const round = async () => {
+      done.length = 0;
+      await nodes
+        .each(ofProjects(PROJECTS), ({ id }) =>
+          id === "a-1" ? Promise.reject(away()) : Promise.resolve(done.push(id)),
+        )
+        .catch(() => {});
+      return [...done];
+    };
+    expect(await round()).toEqual([]);
+    for (let n = 0; n < 3; n++) expect(await round()).toEqual(["a-2", "b-1", "b-2"]);
+  });
+
   test("a node that is away costs one attempt, and the others are handled", async () => {
     const done: string[] = [];
     const skipped: string[] = [];
