@@ -56,8 +56,8 @@ async function askNode(connection: Connection, node: Node): Promise<Health> {
   client.on("error", () => {});
   const warnings: string[] = [];
   client.on("notice", ({ message }) => warnings.push(message ?? ""));
-  await client.connect();
   try {
+    await client.connect();
     await client.query(`set citus.node_connection_timeout = ${CONNECT_MS}`);
     await client.query(`set statement_timeout = ${ANSWER_MS}`);
     return await askThrough(client, node, warnings);

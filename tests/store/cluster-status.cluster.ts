@@ -6,7 +6,7 @@ import { distribute } from "../../src/store/cluster.ts";
 import { type Cluster, readStatus } from "../../src/store/cluster-status.ts";
 import type { Connection } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { emptyCluster } from "../support/cluster.ts";
+import { addressOf, emptyCluster, hostOf } from "../support/cluster.ts";
 import { admin } from "../support/database.ts";
 
 const SHARDS = 4;
@@ -41,8 +41,6 @@ async function statusAt(connection: Connection = cluster.connection): Promise<Cl
   return status;
 }
 
-const hostOf = ({ connectionString = "" }: Connection) => new URL(connectionString).host;
-
 test("shards, projects and bytes add up over the nodes, whichever is asked", async () => {
   await fill();
   const status = await statusAt();
@@ -68,11 +66,11 @@ test("shards, projects and bytes add up over the nodes, whichever is asked", asy
 });
 
 test("moves are planned only where the nodes do not carry alike", async () => {
-  const { hostname, port } = new URL(cluster.workers[1]?.connectionString ?? "");
+  const worker = addressOf(cluster.workers[1] ?? {});
   const takesShards = (value: boolean) =>
     admin(
       cluster.connection,
-      `select citus_set_node_property('${hostname}', ${port || 5432}, 'shouldhaveshards', ${value})`,
+      `select citus_set_node_property(${worker}, 'shouldhaveshards', ${value})`,
     );
   await takesShards(false);
   await fill();

@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { distribute } from "../../src/store/cluster.ts";
 import type { Connection } from "../../src/store/db.ts";
 import { listMigrations, migrate, SchemaError } from "../../src/store/migrate.ts";
-import { emptyCluster } from "../support/cluster.ts";
+import { addressOf, emptyCluster, hostOf } from "../support/cluster.ts";
 import { admin, emptyDatabase } from "../support/database.ts";
 
 const SHARDS = 4;
 const NOBODY = { starting() {}, done() {} };
-const COORDINATOR = new URL(process.env.CLUSTER_URL ?? "").host;
+const COORDINATOR = hostOf({ connectionString: process.env.CLUSTER_URL ?? "" });
 
 let cluster: Awaited<ReturnType<typeof emptyCluster>>;
 beforeEach(async () => {
@@ -284,18 +284,13 @@ describe("refuses", () => {
     await admin(connection, "create extension citus");
     const attempt = () => distribute(connection, { shards: SHARDS, progress: NOBODY });
     await expect(attempt()).rejects.toThrow("citus_set_coordinator_host");
-    const { hostname, port } = new URL(connection.connectionString ?? "");
-    await admin(connection, `select citus_set_coordinator_host('${hostname}', ${port})`);
-    await admin(
-      connection,
-      `select citus_set_node_property('${hostname}', ${port}, 'shouldhaveshards', false)`,
-    );
+    const node = addressOf(connection);
+    await admin(connection, `select citus_set_coordinator_host(${node})`);
+    await admin(connection, `select citus_set_node_property(${node}, 'shouldhaveshards', false)`);
     await expect(attempt()).rejects.toThrow("citus_add_node");
     await drop();
   });
 });
-
-const hostOf = ({ connectionString = "" }: Connection) => new URL(connectionString).host;
 
 test("triggers are allowed in sessions that come later, on every node", async () => {
   await run();

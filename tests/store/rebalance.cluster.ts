@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { distribute } from "../../src/store/cluster.ts";
 import type { Connection } from "../../src/store/db.ts";
 import { type RebalanceProgress, rebalance } from "../../src/store/rebalance.ts";
-import { emptyCluster } from "../support/cluster.ts";
+import { addressOf, emptyCluster, hostOf } from "../support/cluster.ts";
 import { admin } from "../support/database.ts";
 
 const SHARDS = 2;
@@ -21,10 +21,9 @@ const run = (onProgress: (progress: RebalanceProgress) => void = () => {}, signa
   rebalance(cluster.connection, { onProgress, signal });
 
 async function setTakesShards(worker: Connection | undefined, value: boolean): Promise<void> {
-  const { hostname, port } = new URL(worker?.connectionString ?? "");
   await admin(
     cluster.connection,
-    `select citus_set_node_property('${hostname}', ${port || 5432}, 'shouldhaveshards', ${value})`,
+    `select citus_set_node_property(${addressOf(worker ?? {})}, 'shouldhaveshards', ${value})`,
   );
 }
 
@@ -85,8 +84,8 @@ test("is refused before anything is distributed", async () => {
 test("is refused at a worker, which names the coordinator", async () => {
   const [worker = {}] = cluster.workers;
   const refused = rebalance(worker, { onProgress() {}, signal: watching() });
-  const { host } = new URL(cluster.connection.connectionString ?? "");
-  await expect(refused).rejects.toThrow(`Point it at the coordinator, ${host}.`);
+  const coordinator = hostOf(cluster.connection);
+  await expect(refused).rejects.toThrow(`Point it at the coordinator, ${coordinator}.`);
 });
 
 test("is refused while a node is away, which it names", async () => {

@@ -162,6 +162,10 @@ describe("each check can fail", () => {
     ["project", "with p as (select 1 from plans) select 1 from p"],
     ["project", "delete from idempotency_keys where key = $1"],
     ["joined", "select 1 from plans p, charges c where c.plan_id = p.id"],
+    [
+      "part",
+      "select 1 from plans p join charges c on c.project_id = p.project_id where p.project_id = any($1)",
+    ],
     ["row lock", "select 1 from plans for update"],
     ["insert", "insert into plans (project_id, id) select $1, $2"],
     [

@@ -24,10 +24,22 @@ export async function formCluster(servers: readonly Connection[], name: string):
   }
 }
 
-/** Nodes reach one another as we reach them: by the host and port of the URL. */
-function addressOf({ connectionString = "" }: Connection): string {
+/** Nodes reach one another as we reach them: by the host and port of the URL, or PostgreSQL's own. */
+function placeOf({ connectionString = "" }: Connection) {
   const { hostname, port } = new URL(connectionString);
-  return `'${hostname}', ${port === "" ? 5432 : port}`;
+  return { hostname, port: port === "" ? "5432" : port };
+}
+
+/** As Citus' functions take it. */
+export function addressOf(node: Connection): string {
+  const { hostname, port } = placeOf(node);
+  return `'${hostname}', ${port}`;
+}
+
+/** As dues names it. */
+export function hostOf(node: Connection): string {
+  const { hostname, port } = placeOf(node);
+  return `${hostname}:${port}`;
 }
 
 /** Empty databases that are a cluster: the coordinator's, and those of the workers. */

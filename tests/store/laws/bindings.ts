@@ -59,6 +59,12 @@ export function isFree(level: Level, table: Table, setting: Setting): boolean {
   return column !== undefined && boundTo(level, table, column, setting) !== "one";
 }
 
+/** Whether the rows of a table are asked for by a list of projects. */
+export function isForPart(level: Level, table: Table, setting: Setting): boolean {
+  const column = DISTRIBUTED[table.name];
+  return column !== undefined && boundTo(level, table, column, setting) === "several";
+}
+
 export function tableBreaches({ name }: Table, { within }: Setting): Breach[] {
   if (REFERENCE.includes(name) || within?.transitions.has(name)) return [];
   return [{ law: "table", says: `${name} is in no list of tables` }];

@@ -6,6 +6,8 @@ export type Law =
   | "project"
   /** A statement over several projects joins its tables by the project, or Citus refuses it. */
   | "joined"
+  /** One over some projects says of each table which: else it needs the nodes of all. */
+  | "part"
   /** A statement over several projects locks no rows: Citus refuses it. */
   | "row lock"
   /** Rows come from VALUES or from a table of the project; else they are copied and prepared. */

@@ -1,6 +1,6 @@
 // The laws of a Citus cluster for one statement.
 
-import { boundTo, isFree, isProject, tableBreaches } from "./bindings.ts";
+import { boundTo, isForPart, isFree, isProject, tableBreaches } from "./bindings.ts";
 import { insertBreaches } from "./inserts.ts";
 import type { Breach, Setting } from "./laws.ts";
 import {
@@ -60,6 +60,13 @@ function acrossBreaches(levels: readonly Level[], setting: Setting): Breach[] {
   const found: Breach[] = [];
   if (levels.some(({ node }) => list(node, "lockingClause").length > 0)) {
     found.push({ law: "row lock", says: free.map(({ name }) => name).join(", ") });
+  }
+  const partly = levels.flatMap((level) =>
+    level.tables.filter((table) => isForPart(level, table, setting)),
+  );
+  if (partly.length > 0) {
+    const whole = free.filter((table) => !partly.includes(table));
+    found.push(...whole.map(({ name }): Breach => ({ law: "part", says: name })));
   }
   const joined = new Set(levels.flatMap(({ conditions }) => conditions.flatMap(joinedAliases)));
   const apart = free.length === 1 ? [] : free.filter(({ alias }) => !joined.has(alias));
