@@ -22,7 +22,7 @@ import { renewOrganizationId } from "./operations/renew-organization-id.ts";
 import { findTenant, type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
 import { type DistributeOptions, type Distribution, distribute } from "./store/cluster.ts";
-import { ClusterDb, ClusterPointReads } from "./store/cluster-db.ts";
+import { ClusterDb, ClusterPointReads, type LimitOptions } from "./store/cluster-db.ts";
 import { type ClusterStatus, readStatus } from "./store/cluster-status.ts";
 import { API_CONNECTION_NAME } from "./store/connection-names.ts";
 import { type Connection, type Db, type PointReads, Pool } from "./store/db.ts";
@@ -240,7 +240,9 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     for (const warning of readiness.warnings) log.warn(warning);
     if ((await heldSince(pool)) !== null) say(HELD);
     const spread = await isSpread(pool);
-    const { end, ...access } = limitByNode(pool, store.connection, given, spread);
+    const pipeline = () => new Pipeline(store.connection, { ...REQUESTS, max: PIPELINES });
+    const limits = { max: given.pool_max, wait_ms: LOCK_MS };
+    const { end, ...access } = limitByNode(pool, pipeline, limits, spread);
     undo.push(end);
     const api_activity = new ApiActivity();
     const shared = { config: given, clock: systemClock, log, secret_key, api_activity };
@@ -277,18 +279,17 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
 type Access = { readonly db: Db; readonly point: PointReads; readonly placement: Placement };
 
 /** The pool and the shared reads as requests use them: with limits by node on a cluster. */
-function limitByNode(
+export function limitByNode(
   pool: Pool,
-  connection: Connection,
-  { pool_max: max }: Config,
+  open: () => Pipeline,
+  limits: LimitOptions,
   spread: boolean,
 ): Access & { end(): Promise<unknown> } {
-  const open = () => new Pipeline(connection, { ...REQUESTS, max: PIPELINES });
   const shared = open();
   if (!spread) return { db: pool, point: shared, placement: ONE_NODE, end: () => shared.end() };
   const placement = new ClusterPlacement(shared);
   const point = new ClusterPointReads(shared, placement, open);
-  const db = new ClusterDb(pool, placement, { max, wait_ms: LOCK_MS });
+  const db = new ClusterDb(pool, placement, limits);
   return { db, point, placement, end: () => Promise.all([point.end(), shared.end()]) };
 }
 

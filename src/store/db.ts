@@ -6,7 +6,7 @@ import {
   codeOf,
   failedCommit,
   IN_FAILED_TRANSACTION,
-  isUnavailable,
+  isUnreachable,
   retried,
   translated,
 } from "./failures.ts";
@@ -211,7 +211,7 @@ export class Pool implements Db {
         return result;
       } catch (error) {
         // Else closed: it may be silent, and its server ends the transaction alone.
-        if (!isUnavailable(error)) await client.query("rollback").catch(close);
+        if (!isUnreachable(error)) await client.query("rollback").catch(close);
         throw error;
       }
     });
@@ -230,7 +230,7 @@ export class Pool implements Db {
     try {
       return await work(client, onBreak);
     } catch (error) {
-      if (isUnavailable(error)) onBreak(error);
+      if (isUnreachable(error)) onBreak(error);
       this.#writeFault.note(error);
       throw error;
     } finally {
@@ -347,7 +347,7 @@ class Transaction implements Queryable, WriteSettings {
       return await translated(work);
     } catch (error) {
       // Also what was sent behind it: after a cancel, a node that hangs lets no more through.
-      if (isUnavailable(error)) giveUp(streamOf(this.#client));
+      if (isUnreachable(error)) giveUp(streamOf(this.#client));
       this.#cause ??= error;
       throw codeOf(error) === IN_FAILED_TRANSACTION ? this.#cause : error;
     }

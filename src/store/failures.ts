@@ -36,8 +36,13 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** Other calls hold the lock or the connections that this one needs: no server is away. */
-export class HeldUp extends Refusal {}
+/** The database, or the node of it that was asked, does not answer or takes nothing just now. */
+class Unreachable extends Refusal {}
+
+/** Not so when other calls hold what is needed, or when the service itself refuses. */
+export function isUnreachable(error: unknown): error is Refusal {
+  return error instanceof Unreachable || error instanceof UnknownOutcome;
+}
 
 export function isUnavailable(error: unknown): error is Refusal {
   return error instanceof Refusal && error.code === "unavailable";
@@ -59,7 +64,7 @@ export function asUnavailable(error: unknown): unknown {
   const message = error instanceof Error ? error.message : "";
   if (UNAVAILABLE.test(codeOf(error)) || UNAVAILABLE_TEXT.test(message)) {
     const why = WRITE_FAULTS[codeOf(error)] ?? "The database cannot be reached just now.";
-    return unavailable(why, error);
+    return unreachable(why, error);
   }
   return refusalFor(error) ?? error;
 }
@@ -70,8 +75,8 @@ export function unavailable(message: string, cause: unknown): Refusal {
   return Object.assign(refuse("unavailable", `${message} Try again.`, SOON), { cause });
 }
 
-export function heldUp(message: string, cause?: unknown): HeldUp {
-  return Object.assign(new HeldUp("unavailable", `${message} Try again.`, SOON), { cause });
+export function unreachable(message: string, cause?: unknown): Refusal {
+  return Object.assign(new Unreachable("unavailable", `${message} Try again.`, SOON), { cause });
 }
 
 /**
@@ -93,7 +98,7 @@ export async function retried<T>(attempt: () => Promise<T>): Promise<T> {
       return await attempt();
     } catch (error) {
       if (codeOf(error) === LOCK_TIMEOUT) locked += 1;
-      if (locked >= LOCK_TRIES_MAX) throw heldUp("Another call holds what is needed.", error);
+      if (locked >= LOCK_TRIES_MAX) throw unavailable("Another call holds what is needed.", error);
       if (tries >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
       await backOff();
     }

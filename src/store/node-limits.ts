@@ -2,7 +2,7 @@
 // that hangs, or is away, then fails its own projects and nobody else's.
 
 import { refuse } from "../errors.ts";
-import { HeldUp, isUnavailable } from "./failures.ts";
+import { isUnreachable } from "./failures.ts";
 
 /** A node that is away is tried by one caller at a time, and not more often than this. */
 const RETRY_MS = 500;
@@ -97,8 +97,7 @@ export class NodeLimit {
       return result;
     } catch (error) {
       // One slow statement at a node that meanwhile answers others is no reason to refuse them.
-      const isQuiet = this.#succeeded === before;
-      if (isQuiet && isUnavailable(error) && !(error instanceof HeldUp)) this.#rest();
+      if (isUnreachable(error) && this.#succeeded === before) this.#rest();
       throw error;
     }
   }

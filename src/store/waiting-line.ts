@@ -1,9 +1,9 @@
 // Who waits for a connection of a pool: so many, and none behind one that has waited too long.
 
-import { heldUp } from "./failures.ts";
+import { unavailable } from "./failures.ts";
 
 /** Made once: an error notes where it was made, about 24 µs of each refusal by a profile. */
-const TOO_MANY = heldUp("Too many requests wait for the database.");
+const TOO_MANY = unavailable("Too many requests wait for the database.", undefined);
 
 export class WaitingLine {
   readonly #max: number;

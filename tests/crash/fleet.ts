@@ -4,7 +4,7 @@ import { initTenant, type Profile } from "../../src/main.ts";
 import { type Connection, Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
 import type { Json } from "../support/app.ts";
-import { onCluster, testDatabase } from "../support/database.ts";
+import { nodesOf, onCluster, testDatabase } from "../support/database.ts";
 import {
   Caller,
   type HttpAnswer,
@@ -60,12 +60,21 @@ export class Fleet {
     count = 1,
     ahead_ms = 0,
   ): Promise<[ServiceProcess, ...ServiceProcess[]]> {
-    const { connection } = this;
-    const options = { connection, role, ahead_ms };
-    const started = await Promise.all(Array.from({ length: count }, () => spawnService(options)));
+    const started = await Promise.all(
+      Array.from({ length: count }, (_, n) => {
+        const connection = this.#nodeFor(this.#processes.length + n);
+        return spawnService({ connection, role, ahead_ms });
+      }),
+    );
     this.#processes.push(...started);
     await Promise.all(started.map((service) => service.ready()));
     return started as [ServiceProcess, ...ServiceProcess[]];
+  }
+
+  /** On a cluster each process is connected to another node than the one before. */
+  #nodeFor(nth: number): Connection {
+    const nodes = nodesOf(this.connection);
+    return nodes[nth % nodes.length] ?? this.connection;
   }
 
   get errors(): string[] {

@@ -1,12 +1,12 @@
 // Two processes, each connected to another node: one Idempotency-Key has one effect.
 
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { httpServer, testContext } from "../../src/main.ts";
 import { Pool } from "../../src/store/db.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
 import { sql } from "../../src/store/sql.ts";
 import { App, startApp } from "../support/app.ts";
-import { onDatabase } from "../support/database.ts";
+import { nodesOf } from "../support/database.ts";
 
 const PAIRS = 200;
 const AT_ONCE = 10;
@@ -26,10 +26,8 @@ afterAll(async () => {
 
 /** The same service on the same cluster, connected to a worker. */
 async function secondProcess(first: App): Promise<App> {
-  const { pathname } = new URL(first.connection.connectionString ?? "");
-  const [worker] = inject("workers");
-  if (worker === undefined) throw new Error("CLUSTER_WORKERS names no worker.");
-  const connection = onDatabase(worker, pathname.slice(1));
+  const [, connection] = nodesOf(first.connection);
+  if (connection === undefined) throw new Error("CLUSTER_WORKERS names no worker.");
   const db = new Pool(connection, {
     max: 10,
     statement_timeout_ms: 20_000,

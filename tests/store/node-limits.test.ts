@@ -3,7 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { refuse } from "../../src/errors.ts";
-import { heldUp } from "../../src/store/failures.ts";
+import { unavailable, unreachable } from "../../src/store/failures.ts";
 import { NodeLimit, Semaphore } from "../../src/store/node-limits.ts";
 
 const AWAY = { code: "unavailable", status: 503 };
@@ -27,7 +27,7 @@ function held() {
   return { work: () => ended, end };
 }
 
-const away = () => refuse("unavailable", "The database cannot be reached just now. Try again.");
+const away = () => unreachable("The database cannot be reached just now.");
 
 function limitOf(places: number, wait_ms = 1_000) {
   const seen = { away: 0 };
@@ -116,10 +116,12 @@ test("a refusal for another reason says nothing about the node", async () => {
   expect(await limit.run(async () => "fine")).toBe("fine");
 });
 
-test("a call that waits in vain for a lock of another says nothing about the node", async () => {
+test.each([
+  ["a call that waits in vain for a lock", unavailable("Another call holds it.", undefined)],
+  ["what the service itself refuses for now", refuse("unavailable", "dues resume first.")],
+])("%s says nothing about the node", async (_, refusal) => {
   const { limit, seen } = limitOf(4);
-  const locked = () => Promise.reject(heldUp("Another call holds what is needed."));
-  await expect(limit.run(locked)).rejects.toMatchObject(AWAY);
+  await expect(limit.run(() => Promise.reject(refusal))).rejects.toBe(refusal);
   expect(seen.away).toBe(0);
   expect(await limit.run(async () => "fine")).toBe("fine");
 });

@@ -71,11 +71,15 @@ function nameOf({ database = "", connectionString }: Connection): string {
   return connectionString === undefined ? database : new URL(connectionString).pathname.slice(1);
 }
 
+/** The database as each node of the run has it, the coordinator's first. */
+export function nodesOf(connection: Connection): [Connection, ...Connection[]] {
+  return [connection, ...inject("workers").map((node) => onDatabase(node, nameOf(connection)))];
+}
+
 /** A count from every node of the run, added up: pg_locks and the like show those of one server. */
 export async function countOnNodes(connection: Connection, query: Sql): Promise<number> {
-  const workers = inject("workers").map((worker) => onDatabase(worker, nameOf(connection)));
   const counts = await Promise.all(
-    [connection, ...workers].map((node) =>
+    nodesOf(connection).map((node) =>
       onClient(node, (client) => client.query<{ count: string }>(query.text, [...query.values])),
     ),
   );
