@@ -33,10 +33,12 @@ COPY LICENSE CHANGELOG.md service.example.yaml ./
 # By number, so that an orchestrator can see that it is not root. Node's images call it "node".
 RUN ln -s /dues/bin/dues.js /usr/local/bin/dues && install -d -o 1000 -g 1000 -m 0700 /data
 USER 1000:1000
-# Reached from outside of the container, so only tokens make tokens after the first one.
+# Reached from outside of the container, so only tokens make tokens after the first one, and metrics
+# have a port of their own, which is not to be published.
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=8080 \
+    HEALTH_PORT=9090 \
     DUES_DATA=/data \
     KEY_CREATION=bootstrap
 VOLUME /data

@@ -192,9 +192,9 @@ export async function restoreBackup(
   await checkKey(config, file, header);
   return withStore(config, "restore", reporter, async ({ connection }) => {
     const options = { header, held_since: now, next_numbers };
+    const beforeCommit = () => keepKey(config, header);
     const onProgress = await partOf(file, "loading", reporter);
-    const restored = await loadBackup(connection, file, { ...options, onProgress });
-    keepKey(config, header);
+    const restored = await loadBackup(connection, file, { ...options, onProgress, beforeCommit });
     const { created_at, server_version } = header;
     const { counters, credit_note_counters } = await readWaiting(connection, now);
     return { ...restored, created_at, server_version, counters, credit_note_counters };

@@ -166,6 +166,10 @@ function restoredText({ tables, left_out, applied, created_at, ...rest }: Restor
     countersText(rest),
     passedText(rest.passed),
     wrapped(
+      "Access is as it was then: tokens, portal links and webhook secrets that were revoked or " +
+        "renewed since work again. Look at them first: dues keys list",
+    ),
+    wrapped(
       "The service is held: it answers calls, and closes no period, issues no invoice and sends " +
         "no message. Look at what is about to happen and let it go on: dues resume",
     ),

@@ -28,6 +28,8 @@ export type RestoreOptions = {
   readonly held_since: Date | null;
   readonly next_numbers: readonly NextNumber[];
   readonly onProgress: OnBytesRead;
+  /** Called when all is loaded and nothing is committed: without its key a backup is no use. */
+  readonly beforeCommit?: () => void;
 };
 
 export type Restored = {
@@ -52,9 +54,11 @@ export async function loadBackup(
     await lockMigrations(client);
     await client.query("begin");
     const restored = await loadWithin(client, file, options);
+    options.beforeCommit?.();
     await client.query("commit");
-    // Until it has figures about the new rows the server may choose slow ways to them.
-    await client.query("analyze");
+    // Until it has figures about the new rows the server may choose slow ways to them. It makes
+    // them by itself within minutes, so the restore has succeeded without this too.
+    await client.query("analyze").catch(() => {});
     return restored;
   } finally {
     await client.end();

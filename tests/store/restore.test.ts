@@ -63,6 +63,14 @@ async function load(path = file, more: Partial<RestoreOptions> = {}) {
   return loadBackup(target.connection, path, options);
 }
 
+test("its key is kept first, so that no loaded database is without it", async () => {
+  const beforeCommit = () => {
+    throw new Error("the folder cannot be written");
+  };
+  await expect(load(file, { beforeCommit })).rejects.toThrow("the folder cannot be written");
+  expect(await isBare()).toBe(true);
+});
+
 function ask<T>(text: string): Promise<T[]> {
   return onClient(target.connection, async (client) => (await client.query(text)).rows as T[]);
 }

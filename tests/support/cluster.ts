@@ -24,7 +24,7 @@ export async function formCluster(servers: readonly Connection[], name: string):
   }
 }
 
-/** Nodes reach one another as we reach them: by the host and port of the URL, or PostgreSQL's own. */
+/** Nodes reach one another as we reach them: by host and port, which is 5432 unless given. */
 function placeOf({ connectionString = "" }: Connection) {
   const { hostname, port } = new URL(connectionString);
   return { hostname, port: port === "" ? "5432" : port };
