@@ -268,7 +268,7 @@ function entryPoints(): string[] {
     "src/main.ts",
     "src/cli/main.ts",
     "src/workers/thread.ts",
-    "src/http/copy-handle.ts",
+    "src/http/limits/copy-handle.ts",
   ];
   return [...own, ...offered.map(([, name]) => `src/${name}.ts`)];
 }

@@ -7,8 +7,8 @@ import { canonicalUuid, isWellFormedToken, tokenHash } from "../ids.ts";
 import type { RequiredScope, Scope } from "../schema/keys.ts";
 import * as keys from "../store/keys.ts";
 import { getSettings, type ProjectSettings } from "../store/tenants.ts";
+import { networkOf, RateLimit } from "./limits/rate-limit.ts";
 import { failedAuthentications } from "./prometheus.ts";
-import { networkOf, RateLimit } from "./rate-limit.ts";
 import { ShortCache } from "./short-cache.ts";
 
 /** `via` names the way in when it is not plain HTTP. */

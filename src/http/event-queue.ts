@@ -9,7 +9,7 @@ import type { EventAccepted, UsageEventInput } from "../schema/events.ts";
 import type { Db } from "../store/db.ts";
 import type { Placement } from "../store/placement.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
-import { overloaded, showLevel } from "./bound.ts";
+import { overloaded, showLevel } from "./limits/bound.ts";
 
 /** Projects written at once. Two writers of one project would lock the same daily sums in turn. */
 const WRITERS_MAX = 4;

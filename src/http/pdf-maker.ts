@@ -7,7 +7,7 @@ import type { InvoiceDocument } from "../domain/documents.ts";
 import { refuse } from "../errors.ts";
 import type { PdfOptions } from "../pages/invoice/pdf.ts";
 import type { PdfRequest, PdfResult } from "../pages/invoice/pdf-thread.ts";
-import { Bound } from "./bound.ts";
+import { Bound } from "./limits/bound.ts";
 import { within } from "./within.ts";
 
 /** A thread runs what was built, also in tests, where the rest is run from its source. */

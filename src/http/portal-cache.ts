@@ -10,9 +10,9 @@ import { type PortalShown, readPortalPage } from "../operations/read-portal-page
 import { PORTAL_SHAPE } from "../schema/portal.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
-import { showLevel } from "./bound.ts";
+import { showLevel } from "./limits/bound.ts";
+import { networkOf, type Rate, RateLimit } from "./limits/rate-limit.ts";
 import { isLinkGood } from "./portal-links.ts";
-import { networkOf, type Rate, RateLimit } from "./rate-limit.ts";
 import { SingleFlight } from "./single-flight.ts";
 
 const LIFETIME_MS = 30 * DAY_MS;

@@ -3,8 +3,8 @@
 import type { IncomingMessage } from "node:http";
 import { allRead } from "../all-read.ts";
 import { refuse } from "../errors.ts";
-import type { BodyRoom } from "./body-room.ts";
 import { parseJson, parseLargeJson } from "./json.ts";
+import type { BodyRoom } from "./limits/body-room.ts";
 import type { RequestBody, Route } from "./route.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;

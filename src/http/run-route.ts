@@ -9,8 +9,8 @@ import type { Queryable } from "../store/db.ts";
 import { type Actor, type Admission, type Gate, timeOf } from "./auth.ts";
 import { keyOf, once } from "./idempotency.ts";
 import { type FindIgnored, IGNORED_FIELDS, ignoredFinder } from "./ignored-fields.ts";
-import { Load } from "./load.ts";
-import { RateLimit } from "./rate-limit.ts";
+import { Load } from "./limits/load.ts";
+import { RateLimit } from "./limits/rate-limit.ts";
 import { asRefusal, envelope, JSON_TYPE, noteAnswer } from "./responses.ts";
 import {
   type Answer,

@@ -9,8 +9,8 @@ import {
   renderInvoice,
 } from "../pages/invoice/html.ts";
 import { OneOf } from "../schema/common.ts";
+import { RateLimit } from "./limits/rate-limit.ts";
 import type { PdfMaker } from "./pdf-maker.ts";
-import { RateLimit } from "./rate-limit.ts";
 import { Content, Reply } from "./route.ts";
 import { PAGE_HEADERS, sendPage } from "./send-page.ts";
 

@@ -1,7 +1,7 @@
 // Every route of the service, once. Router, OpenAPI, reference page and tests are made from it.
 
 import type { Context } from "../context.ts";
-import { showLevel } from "./bound.ts";
+import { showLevel } from "./limits/bound.ts";
 import { PdfMaker } from "./pdf-maker.ts";
 import { PortalCache } from "./portal-cache.ts";
 import type { Readiness } from "./readiness.ts";

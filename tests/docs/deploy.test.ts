@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { SETTINGS } from "../../src/config.ts";
-import "../../src/http/bound.ts";
+import "../../src/http/limits/bound.ts";
 import "../../src/http/prometheus.ts";
 import { registry } from "../../src/telemetry.ts";
 import { registerWorkerMetrics } from "../../src/workers/prometheus.ts";

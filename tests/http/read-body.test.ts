@@ -4,7 +4,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { BodyRoom } from "../../src/http/body-room.ts";
+import { BodyRoom } from "../../src/http/limits/body-room.ts";
 import { readBody } from "../../src/http/read-body.ts";
 import { own } from "../../src/http/route.ts";
 

@@ -13,7 +13,7 @@ import type { Queryable } from "../../store/db.ts";
 import * as keys from "../../store/keys.ts";
 import { findByKeyCreationId, getOrganization, listProjects } from "../../store/tenants.ts";
 import { type Actor, mayDo } from "../auth.ts";
-import { networkOf, RateLimit } from "../rate-limit.ts";
+import { networkOf, RateLimit } from "../limits/rate-limit.ts";
 import { type Call, own, type Route, read, write } from "../route.ts";
 
 const RATE = { burst: 300, per_minute: 60 };

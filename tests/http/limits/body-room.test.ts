@@ -3,9 +3,9 @@
 import { request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { BodyRoom } from "../../src/http/body-room.ts";
-import { type App, startApp } from "../support/app.ts";
-import { shownBound } from "../support/bounds.ts";
+import { BodyRoom } from "../../../src/http/limits/body-room.ts";
+import { type App, startApp } from "../../support/app.ts";
+import { shownBound } from "../../support/bounds.ts";
 
 const MIB = 1024 * 1024;
 const BUSY = { status: 503, headers: { "retry-after": "1" } };

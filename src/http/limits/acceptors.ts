@@ -7,7 +7,10 @@ import type { Server } from "node:http";
 import { Server as NetServer } from "node:net";
 
 /** A process runs what was built, also in tests, where the rest is run from its source. */
-const BUILT = new URL(import.meta.url.endsWith(".ts") ? "../../dist/http/" : "./", import.meta.url);
+const BUILT = new URL(
+  import.meta.url.endsWith(".ts") ? "../../../dist/http/limits/" : "./",
+  import.meta.url,
+);
 const COPIER = new URL("./copy-handle.js", BUILT);
 const COPIES = 15;
 const COPYING_MS = 10_000;

@@ -1,8 +1,8 @@
 // Rate limits of this process, as token buckets: so many at once, so many a minute after that.
 
 import { isIPv6 } from "node:net";
-import { monotonicMs } from "../clock.ts";
-import { refuse } from "../errors.ts";
+import { monotonicMs } from "../../clock.ts";
+import { refuse } from "../../errors.ts";
 import { countRefusal } from "./bound.ts";
 
 const BUCKETS_MAX = 50_000;

@@ -1,7 +1,7 @@
 // Whom a limit counts as one.
 
 import { expect, test } from "vitest";
-import { networkOf, RateLimit } from "../../src/http/rate-limit.ts";
+import { networkOf, RateLimit } from "../../../src/http/limits/rate-limit.ts";
 
 test("IPv4 addresses count one by one, also when written as IPv6", () => {
   expect(networkOf("192.0.2.7")).toBe("192.0.2.7");

@@ -3,7 +3,7 @@
 
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { monotonicMs } from "../clock.ts";
+import { monotonicMs } from "../../clock.ts";
 import { countRefusal, showLevel } from "./bound.ts";
 
 export const CONNECTIONS_MAX = 2_000;

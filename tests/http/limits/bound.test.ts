@@ -1,9 +1,9 @@
 // Bounds in the metrics: each by its name, from the start, and what is counted elsewhere too.
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { Pool } from "../../src/store/db.ts";
-import { type App, startApp } from "../support/app.ts";
-import { shownBound } from "../support/bounds.ts";
+import type { Pool } from "../../../src/store/db.ts";
+import { type App, startApp } from "../../support/app.ts";
+import { shownBound } from "../../support/bounds.ts";
 
 let app: App;
 beforeAll(async () => {

@@ -2,8 +2,8 @@
 // answered in time. docs/OPERATING.md lists them; each shows its level in the metrics.
 
 import { Counter, Gauge } from "prom-client";
-import { type Refusal, refuse } from "../errors.ts";
-import { registry } from "../telemetry.ts";
+import { type Refusal, refuse } from "../../errors.ts";
+import { registry } from "../../telemetry.ts";
 
 const registers = [registry];
 

@@ -3,7 +3,7 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Acceptors } from "../../src/http/acceptors.ts";
+import { Acceptors } from "../../../src/http/limits/acceptors.ts";
 
 const CALLERS = 64;
 const BACKLOG = 200;

@@ -2,9 +2,9 @@
 
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type App, startApp } from "../support/app.ts";
-import { shownBound } from "../support/bounds.ts";
-import { slowness, until } from "../support/processes.ts";
+import { type App, startApp } from "../../support/app.ts";
+import { shownBound } from "../../support/bounds.ts";
+import { slowness, until } from "../../support/processes.ts";
 
 /** A second on an idle machine. Who is kept out waits for 9 s. */
 const servedMs = () => Math.min(1_000 * slowness(), 5_000);

@@ -1,7 +1,7 @@
 // When requests are refused because those before them wait for too long.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Load } from "../../src/http/load.ts";
+import { Load } from "../../../src/http/limits/load.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["performance"] });

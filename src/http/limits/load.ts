@@ -1,6 +1,6 @@
 // Whether requests wait too long: then new ones are refused at once instead of making all later.
 
-import { monotonicMs } from "../clock.ts";
+import { monotonicMs } from "../../clock.ts";
 import { overloaded, showLevel } from "./bound.ts";
 
 /** How long a request may wait for those before it. */
