@@ -11,6 +11,7 @@ import type { Context } from "./context.ts";
 import { examine } from "./doctor/examine.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { reachEmbedded, startEmbedded } from "./embedded/start.ts";
+import { Bounds } from "./http/limits/bound.ts";
 import { HELD, type Readiness } from "./http/readiness.ts";
 import { healthRoutes } from "./http/routes/system.ts";
 import { buildServer, type HttpServer } from "./http/server.ts";
@@ -38,6 +39,7 @@ import {
   rebalance,
 } from "./store/rebalance.ts";
 import { countOrganizations } from "./store/tenants.ts";
+import { registry } from "./telemetry.ts";
 import { startLoop } from "./workers/loop.ts";
 import { startWorkersWithPool, startWorkerThread } from "./workers/start.ts";
 
@@ -321,7 +323,8 @@ function namePort(port: number): (error: NodeJS.ErrnoException) => never {
 async function listenForHealth(context: Context, readiness: Readiness) {
   const { health_port: port, host } = context.config;
   if (port === undefined) return async () => {};
-  const { fastify } = buildServer(context, healthRoutes(readiness));
+  // Its own bounds are not shown: the figures are of the port where the API is.
+  const { fastify } = buildServer(context, healthRoutes(readiness), new Bounds());
   await fastify.listen({ port, host }).catch(namePort(port));
   return () => fastify.close();
 }
@@ -329,8 +332,10 @@ async function listenForHealth(context: Context, readiness: Readiness) {
 /** The HTTP server before it listens, as tests use it. A worker has no routes of the API. */
 export function httpServer(context: Context, readiness: Readiness, role: Role): HttpServer {
   const hidden = role === "worker" ? /^\/(v1|portal)\b/ : /^$/;
-  const routes = routeTable(context, readiness).filter(({ path }) => !hidden.test(path));
-  return buildServer(context, routes);
+  const bounds = new Bounds();
+  bounds.showIn(registry);
+  const routes = routeTable(context, readiness, bounds).filter(({ path }) => !hidden.test(path));
+  return buildServer(context, routes, bounds);
 }
 
 export function testContext(parts: {

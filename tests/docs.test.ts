@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { TSchema } from "typebox";
 import { afterAll, describe, expect, test } from "vitest";
 import { SETTINGS } from "../src/config.ts";
+import { Bounds } from "../src/http/limits/bound.ts";
 import { openApi } from "../src/http/openapi/document.ts";
 import "../src/http/prometheus.ts";
 import { checker } from "../src/http/validation.ts";
@@ -78,6 +79,7 @@ describe("committed documents", () => {
 
   test("docs/OPERATING.md lists every metric of ours, and no other", () => {
     registerWorkerMetrics();
+    new Bounds().showIn(registry);
     const text = readFileSync(fileOf("docs/OPERATING.md"), "utf8");
     const [, section = ""] = /^## Metrics\n([\s\S]*?)^## /m.exec(text) ?? [];
     const listed = [...section.matchAll(/^\| `(\w+)`/gm)].map(([, name = ""]) => name);

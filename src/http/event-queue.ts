@@ -9,7 +9,7 @@ import type { EventAccepted, UsageEventInput } from "../schema/events.ts";
 import type { Db } from "../store/db.ts";
 import type { Placement } from "../store/placement.ts";
 import type { ProjectSettings } from "../store/tenants.ts";
-import { overloaded, showLevel } from "./limits/bound.ts";
+import type { Bounds } from "./limits/bound.ts";
 
 /** Projects written at once. Two writers of one project would lock the same daily sums in turn. */
 const WRITERS_MAX = 4;
@@ -50,6 +50,7 @@ type Writing = { readonly node: string | undefined; readonly batch: readonly Wai
 export class EventQueue {
   readonly #db: Db;
   readonly #placement: Placement;
+  readonly #bounds: Bounds;
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #writing = new Map<string, Writing>();
   readonly #resting = new Map<string, Rest>();
@@ -58,10 +59,11 @@ export class EventQueue {
   #looks = 0;
   #looking: NodeJS.Timeout | undefined;
 
-  constructor(db: Db, placement: Placement) {
+  constructor(db: Db, placement: Placement, bounds: Bounds) {
     this.#db = db;
     this.#placement = placement;
-    showLevel({ name: "events", level: () => this.#count });
+    this.#bounds = bounds;
+    bounds.addLevel({ name: "events", level: () => this.#count });
   }
 
   /** Resolves after the commit, with what became of this one event; rejects when it is refused. */
@@ -71,7 +73,7 @@ export class EventQueue {
     received_at: Date,
   ): Promise<EventAccepted> {
     if (this.#count >= WAITING_MAX || this.#waitsLong(settings.id)) {
-      throw overloaded("events", "Too many events are waiting. Try again.");
+      throw this.#bounds.overloaded("events", "Too many events are waiting. Try again.");
     }
     return new Promise((resolve, reject) => {
       const arrival = nextArrivals();

@@ -7,7 +7,7 @@ import type { InvoiceDocument } from "../domain/documents.ts";
 import { refuse } from "../errors.ts";
 import type { PdfOptions } from "../pages/invoice/pdf.ts";
 import type { PdfRequest, PdfResult } from "../pages/invoice/pdf-thread.ts";
-import { Bound } from "./limits/bound.ts";
+import { Bound, type Bounds } from "./limits/bound.ts";
 import { within } from "./within.ts";
 
 /** A thread runs what was built, also in tests, where the rest is run from its source. */
@@ -32,15 +32,16 @@ type Job = {
 type Thread = { readonly worker: Worker; job: Job | undefined; timer: NodeJS.Timeout | undefined };
 
 export class PdfMaker {
-  readonly #limit = new Bound(
-    "pdfs",
-    WAITING_MAX,
-    "Too many PDFs are being made. Try again in a moment.",
-  );
+  readonly #limit: Bound;
   readonly #waiting: Job[] = [];
   readonly #making = new Map<string, Promise<Buffer>>();
   readonly #kept = new KeptBytes();
   #thread: Thread | undefined;
+
+  constructor(bounds: Bounds) {
+    const message = "Too many PDFs are being made. Try again in a moment.";
+    this.#limit = new Bound(bounds, "pdfs", WAITING_MAX, message);
+  }
 
   /** `admit` may refuse by throwing; it is asked only when the document has to be made. */
   async make(

@@ -10,7 +10,7 @@ import { type PortalShown, readPortalPage } from "../operations/read-portal-page
 import { PORTAL_SHAPE } from "../schema/portal.ts";
 import * as portal from "../store/portal.ts";
 import type { ProjectId } from "../store/tenants.ts";
-import { showLevel } from "./limits/bound.ts";
+import type { Bounds } from "./limits/bound.ts";
 import { networkOf, type Rate, RateLimit } from "./limits/rate-limit.ts";
 import { isLinkGood } from "./portal-links.ts";
 import { SingleFlight } from "./single-flight.ts";
@@ -50,9 +50,9 @@ class CustomerLimit {
   readonly #each: RateLimit;
   readonly #all: RateLimit;
 
-  constructor(rates: { readonly each: Rate; readonly all: Rate }) {
+  constructor(rates: { readonly each: Rate; readonly all: Rate }, countRefusal: () => void) {
     this.#each = new RateLimit(rates.each);
-    this.#all = new RateLimit(rates.all, BOUND);
+    this.#all = new RateLimit(rates.all, countRefusal);
   }
 
   take(customer_id: string): void {
@@ -71,12 +71,15 @@ export class PortalCache {
   readonly #computing = new SingleFlight<Computed>();
   readonly #showing = new SingleFlight<PortalVisit>();
   readonly #addresses = new RateLimit(PER_ADDRESS);
-  readonly #refreshes = new CustomerLimit(REFRESHES);
-  readonly #pages = new CustomerLimit(PAGES);
+  readonly #refreshes: CustomerLimit;
+  readonly #pages: CustomerLimit;
 
-  constructor(context: Context) {
+  constructor(context: Context, bounds: Bounds) {
+    const countRefusal = () => bounds.countRefusal(BOUND);
     this.#context = context;
-    showLevel({ name: BOUND, level: () => this.#computing.count + this.#showing.count });
+    this.#refreshes = new CustomerLimit(REFRESHES, countRefusal);
+    this.#pages = new CustomerLimit(PAGES, countRefusal);
+    bounds.addLevel({ name: BOUND, level: () => this.#computing.count + this.#showing.count });
   }
 
   /** 429 for an address that asks too often. */

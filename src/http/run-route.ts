@@ -9,6 +9,7 @@ import type { Queryable } from "../store/db.ts";
 import { type Actor, type Admission, type Gate, timeOf } from "./auth.ts";
 import { keyOf, once } from "./idempotency.ts";
 import { type FindIgnored, IGNORED_FIELDS, ignoredFinder } from "./ignored-fields.ts";
+import type { Bounds } from "./limits/bound.ts";
 import { Load } from "./limits/load.ts";
 import { RateLimit } from "./limits/rate-limit.ts";
 import { asRefusal, envelope, JSON_TYPE, noteAnswer } from "./responses.ts";
@@ -37,9 +38,9 @@ type Prepared = {
   readonly serializers: ReadonlyMap<number, Serialize>;
 };
 
-export function routeRunner(context: Context, gate: Gate): RunRoute {
+export function routeRunner(context: Context, gate: Gate, bounds: Bounds): RunRoute {
   const prepare = preparer(context);
-  const load = new Load();
+  const load = new Load(bounds);
   const runRoute: RunRoute = async (route, request) => {
     const started = monotonicMs();
     let caller: Admission | undefined;

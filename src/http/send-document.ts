@@ -9,6 +9,7 @@ import {
   renderInvoice,
 } from "../pages/invoice/html.ts";
 import { OneOf } from "../schema/common.ts";
+import type { Bounds } from "./limits/bound.ts";
 import { RateLimit } from "./limits/rate-limit.ts";
 import type { PdfMaker } from "./pdf-maker.ts";
 import { Content, Reply } from "./route.ts";
@@ -27,10 +28,11 @@ const NOTHING_RUNS = { ...PAGE_HEADERS, "content-security-policy": "default-src 
 export class PdfSender {
   readonly #pdfs: PdfMaker;
   readonly #perCustomer = new RateLimit(PUBLIC_PER_CUSTOMER);
-  readonly #all = new RateLimit(PUBLIC, "pdfs");
+  readonly #all: RateLimit;
 
-  constructor(pdfs: PdfMaker) {
+  constructor(pdfs: PdfMaker, bounds: Bounds) {
     this.#pdfs = pdfs;
+    this.#all = new RateLimit(PUBLIC, () => bounds.countRefusal("pdfs"));
   }
 
   async send(found: InvoiceDocument, { size = "a4" }: Asked): Promise<Reply> {

@@ -9,6 +9,7 @@ import { type Refusal, refuse } from "../errors.ts";
 import { Gate } from "./auth.ts";
 import { Acceptors } from "./limits/acceptors.ts";
 import { BodyRoom } from "./limits/body-room.ts";
+import type { Bounds } from "./limits/bound.ts";
 import { CONNECTIONS_MAX, Connections } from "./limits/connections.ts";
 import { readBody } from "./read-body.ts";
 import { answerBrokenRequest, asRefusal, noteAnswer, requestId } from "./responses.ts";
@@ -30,6 +31,7 @@ const AUTHORIZATION = "authorization";
 export type HttpServer = {
   readonly fastify: FastifyInstance;
   readonly gate: Gate;
+  readonly bounds: Bounds;
   /** Returns its address. */
   listen(at: { readonly port: number; readonly host: string }): Promise<string>;
   /** All that are open, whichever socket accepted them. */
@@ -38,9 +40,14 @@ export type HttpServer = {
   stopListening(): void;
 };
 
-export function buildServer(context: Context, routes: readonly Route[]): HttpServer {
+/** `bounds` are those of the routes too, where they have any. */
+export function buildServer(
+  context: Context,
+  routes: readonly Route[],
+  bounds: Bounds,
+): HttpServer {
   const gate = new Gate(context);
-  const runRoute = routeRunner(context, gate);
+  const runRoute = routeRunner(context, gate, bounds);
   let draining = false;
   const send = (reply: FastifyReply, response: RouteResponse) => {
     write(reply.raw, response, draining);
@@ -57,8 +64,8 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
     }
   };
   const app = makeFastify(context, send);
-  const connections = new Connections(app.server);
-  const room = new BodyRoom();
+  const connections = new Connections(app.server, bounds);
+  const room = new BodyRoom(bounds);
   app.addHook("onRequest", (request, reply, done) => {
     const start = () => {
       const refusal = refusalBeforeRoute(request, routes);
@@ -82,15 +89,6 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
     });
   }
   const acceptors = new Acceptors(app.server, CONNECTIONS_MAX);
-  const listen = async ({ port, host }: { port: number; host: string }) => {
-    // Node's backlog of 511 fills in 0.2 s; connections after that wait 1 to 3 s for a retry.
-    const address = await app.listen({ port, host, backlog: CONNECTIONS_MAX });
-    // Not awaited: one at a time will do until then.
-    acceptors.add().catch((error: unknown) => {
-      context.log.warn({ err: error }, "connections are accepted one at a time");
-    });
-    return address;
-  };
   const stopListening = () => {
     draining = true;
     acceptors.close();
@@ -100,10 +98,27 @@ export function buildServer(context: Context, routes: readonly Route[]): HttpSer
   return {
     fastify: app,
     gate,
-    listen,
+    bounds,
+    listen: (at) => listen(context, app, acceptors, at),
     countConnections: () => connections.count,
     stopListening,
   };
+}
+
+/** Returns its address. */
+async function listen(
+  context: Context,
+  app: FastifyInstance,
+  acceptors: Acceptors,
+  { port, host }: { readonly port: number; readonly host: string },
+): Promise<string> {
+  // Node's backlog of 511 fills in 0.2 s; connections after that wait 1 to 3 s for a retry.
+  const address = await app.listen({ port, host, backlog: CONNECTIONS_MAX });
+  // Not awaited: one at a time will do until then.
+  acceptors.add().catch((error: unknown) => {
+    context.log.warn({ err: error }, "connections are accepted one at a time");
+  });
+  return address;
 }
 
 type Send = (reply: FastifyReply, response: RouteResponse) => void;

@@ -1,7 +1,7 @@
 // Every route of the service, once. Router, OpenAPI, reference page and tests are made from it.
 
 import type { Context } from "../context.ts";
-import { showLevel } from "./limits/bound.ts";
+import type { Bounds } from "./limits/bound.ts";
 import { PdfMaker } from "./pdf-maker.ts";
 import { PortalCache } from "./portal-cache.ts";
 import type { Readiness } from "./readiness.ts";
@@ -36,16 +36,19 @@ import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { PdfSender } from "./send-document.ts";
 
-export function routeTable(context: Context, readiness: Readiness): readonly Route[] {
-  // Here and not where routes are run: the port of health has its own runner and the same pool.
+export function routeTable(
+  context: Context,
+  readiness: Readiness,
+  bounds: Bounds,
+): readonly Route[] {
   const { db } = context;
-  showLevel({
+  bounds.addLevel({
     name: "database",
     level: () => db.stats?.waiting ?? 0,
     refusals: () => db.stats?.refused ?? 0,
   });
-  const views = new PortalCache(context);
-  const pdfs = new PdfSender(new PdfMaker());
+  const views = new PortalCache(context, bounds);
+  const pdfs = new PdfSender(new PdfMaker(bounds), bounds);
   const hasHealthPort = context.config.health_port !== undefined;
   const table: Route[] = [
     ...keyRoutes(),
@@ -56,7 +59,7 @@ export function routeTable(context: Context, readiness: Readiness): readonly Rou
     ...planRoutes,
     ...addOnRoutes,
     ...subscriptionRoutes,
-    ...eventRoutes(context),
+    ...eventRoutes(context, bounds),
     ...invoiceRoutes,
     ...paymentRoutes,
     ...creditNoteRoutes,

@@ -5,11 +5,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { clientFiles } from "../../scripts/client/generate.ts";
 import type { Context } from "../../src/context.ts";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { routeTable } from "../../src/http/table.ts";
 
 const readiness = { draining: false, schema_version: 0, warnings: [] };
 // Describing the routes asks nothing of the context.
-const routes = routeTable({ db: {}, config: {} } as Context, readiness);
+const routes = routeTable({ db: {}, config: {} } as Context, readiness, new Bounds());
 const files = clientFiles(routes);
 const client = new URL("../../src/client/", import.meta.url);
 

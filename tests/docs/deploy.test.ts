@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { SETTINGS } from "../../src/config.ts";
-import "../../src/http/limits/bound.ts";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import "../../src/http/prometheus.ts";
 import { registry } from "../../src/telemetry.ts";
 import { registerWorkerMetrics } from "../../src/workers/prometheus.ts";
@@ -29,6 +29,7 @@ const OF_PROMETHEUS = ["up"];
 /** The names that a scrape has, for histograms those of their series. */
 function exportedNames(): Set<string> {
   registerWorkerMetrics();
+  new Bounds().showIn(registry);
   const names = registry.getMetricsAsArray().flatMap(({ name }) => {
     const isHistogram = registry.getSingleMetric(name)?.constructor.name === "Histogram";
     return isHistogram ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
@@ -60,6 +61,7 @@ describe("metrics", () => {
 
   test("what the workers report can be seen, every one of it", () => {
     registerWorkerMetrics();
+    new Bounds().showIn(registry);
     const all = registry.getMetricsAsArray().map(({ name }) => name);
     const ours = all.filter((name) => name.startsWith("dues_"));
     const seen = shown.join("\n");

@@ -4,6 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { InvoiceDocument } from "../../src/domain/documents.ts";
 import { Refusal } from "../../src/errors.ts";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { PdfMaker } from "../../src/http/pdf-maker.ts";
 import { slowness } from "../support/processes.ts";
 
@@ -50,7 +51,7 @@ async function made(pdfs: PdfMaker, ...asked: Parameters<PdfMaker["make"]>): Pro
 
 describe("the thread of PDFs", () => {
   // One for all: a new thread reads its fonts first, which takes seconds on a busy machine.
-  const pdfs = new PdfMaker();
+  const pdfs = new PdfMaker(new Bounds());
 
   test("leaves this thread free while forty are asked for at once", async () => {
     await made(pdfs, documentOf("warm"), A4);

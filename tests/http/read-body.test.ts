@@ -5,6 +5,7 @@ import { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { BodyRoom } from "../../src/http/limits/body-room.ts";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { readBody } from "../../src/http/read-body.ts";
 import { own } from "../../src/http/route.ts";
 
@@ -33,7 +34,7 @@ function arriving(headers: Record<string, string> = { "transfer-encoding": "chun
     message.push(null);
     message.complete = true;
   };
-  return { message, end, read: () => readBody(route, message, new BodyRoom()) };
+  return { message, end, read: () => readBody(route, message, new BodyRoom(new Bounds())) };
 }
 
 test("one that came with its headers is read as a whole", async () => {

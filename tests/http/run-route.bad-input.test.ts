@@ -4,6 +4,7 @@
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import type { Route } from "../../src/http/route.ts";
 import { routeTable } from "../../src/http/table.ts";
 import { type Answer, type App, type Body, startApp } from "../support/app.ts";
@@ -26,7 +27,11 @@ let table: readonly Route[];
 
 beforeAll(async () => {
   app = await startApp({ at: "2026-01-10T09:00:00.000Z" });
-  table = routeTable(app.context, { draining: false, schema_version: 0, warnings: [] });
+  table = routeTable(
+    app.context,
+    { draining: false, schema_version: 0, warnings: [] },
+    new Bounds(),
+  );
 });
 
 afterEach(async () => {

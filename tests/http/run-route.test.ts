@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Gate } from "../../src/http/auth.ts";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { type Route, type RouteRequest, read, write } from "../../src/http/route.ts";
 import { portalRefusal } from "../../src/http/routes/portal.ts";
 import { routeRunner } from "../../src/http/run-route.ts";
@@ -58,7 +59,7 @@ test("what is to happen after a commit happens once it can be seen by others", a
       });
     },
   });
-  const run = routeRunner(app.context, new Gate(app.context));
+  const run = routeRunner(app.context, new Gate(app.context), new Bounds());
   expect((await run(route, requestFor(route))).status).toBe(204);
   expect(await Promise.all(seen)).toEqual([{ name }]);
 });
@@ -74,7 +75,7 @@ test("after a rollback nothing of it happens", async () => {
       throw new Error("no");
     },
   });
-  const run = routeRunner(app.context, new Gate(app.context));
+  const run = routeRunner(app.context, new Gate(app.context), new Bounds());
   expect((await run(route, requestFor(route))).status).toBe(500);
   expect(happened).toBe(false);
 });
@@ -97,7 +98,7 @@ test("when too many wait for the database, a write is refused before its body is
   };
   const db = { ...jittery(app.context.db, 0), admit: full };
   const context = { ...app.context, db };
-  const run = routeRunner(context, new Gate(context));
+  const run = routeRunner(context, new Gate(context), new Bounds());
   const route = write({ ...shape, handle: async () => ({ done: true }) });
   let isRead = false;
   const readBody = async () => {
@@ -117,7 +118,7 @@ test("people get a page for whatever goes wrong, and our own failure says nothin
       refusalPage: portalRefusal,
       handle: () => Promise.reject(error),
     });
-    const run = routeRunner(app.context, new Gate(app.context));
+    const run = routeRunner(app.context, new Gate(app.context), new Bounds());
     return run(route, { ...requestFor(route), url: "/portal/1?access=a" });
   });
   const headers = { "content-type": "text/html; charset=utf-8", "x-request-id": "r" };

@@ -4,6 +4,7 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { routeTable } from "../../src/http/table.ts";
 import { sql } from "../../src/store/sql.ts";
 import { REFERENCE } from "../store/laws/tables.ts";
@@ -87,7 +88,11 @@ test("each call is answered by one node, without a prepared transaction", async 
   }
   expect(wrong).toEqual([]);
   expect(preparing).toEqual(WRITES_COPIES);
-  const table = routeTable(app.context, { draining: false, schema_version: 0, warnings: [] });
+  const table = routeTable(
+    app.context,
+    { draining: false, schema_version: 0, warnings: [] },
+    new Bounds(),
+  );
   expect(called).toEqual(new Set(table.map(({ method, path }) => `${method} ${path}`)));
 });
 

@@ -3,6 +3,7 @@
 
 import type { TSchema } from "typebox";
 import { afterAll, expect, test } from "vitest";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { routeTable } from "../../src/http/table.ts";
 import { type Json, startApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";
@@ -12,7 +13,11 @@ import { makeItem } from "../support/records.ts";
 const app = await startApp({ at: "2026-01-10T09:00:00.000Z" });
 afterAll(() => app.close());
 
-const table = routeTable(app.context, { draining: false, schema_version: 0, warnings: [] });
+const table = routeTable(
+  app.context,
+  { draining: false, schema_version: 0, warnings: [] },
+  new Bounds(),
+);
 
 /** Not filters, or an empty one has a meaning of its own. */
 const OTHERS = ["cursor", "search"];

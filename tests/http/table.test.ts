@@ -4,6 +4,7 @@
 import { Ajv } from "ajv";
 import type { TSchema } from "typebox";
 import { afterAll, describe, expect, test } from "vitest";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { errorsByShape } from "../../src/http/openapi/errors.ts";
 import type { Route } from "../../src/http/route.ts";
 import { routeTable } from "../../src/http/table.ts";
@@ -32,7 +33,11 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const app = await startApp({ at: "2026-01-10T09:00:00.000Z" });
 afterAll(() => app.close());
 
-const table = routeTable(app.context, { draining: false, schema_version: 0, warnings: [] });
+const table = routeTable(
+  app.context,
+  { draining: false, schema_version: 0, warnings: [] },
+  new Bounds(),
+);
 const named = (routes: readonly Route[]) =>
   routes.map((route) => [`${route.method} ${route.path}`, route] as const);
 const guarded = table.filter((route) => route.scope !== "public");

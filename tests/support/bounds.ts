@@ -1,10 +1,13 @@
 // What the metrics show of a bound.
 
-import { registry } from "../../src/telemetry.ts";
+import { Registry } from "prom-client";
+import type { Bounds } from "../../src/http/limits/bound.ts";
 
 export type Shown = { readonly level: number | undefined; readonly refusals: number | undefined };
 
-export async function shownBound(bound: string): Promise<Shown> {
+export async function shownBound(bounds: Bounds, bound: string): Promise<Shown> {
+  const registry = new Registry();
+  bounds.showIn(registry);
   const [level, refusals] = await Promise.all(
     ["dues_bound_level", "dues_bound_refusals_total"].map(async (name) => {
       const { values } = (await registry.getSingleMetric(name)?.get()) ?? { values: [] };

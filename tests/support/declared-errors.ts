@@ -2,6 +2,7 @@
 // suite shows whether the lists of errors in src/http/routes are complete.
 
 import type { Context } from "../../src/context.ts";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { errorsOf } from "../../src/http/openapi/errors.ts";
 import type { Route } from "../../src/http/route.ts";
 import { routeTable } from "../../src/http/table.ts";
@@ -9,11 +10,11 @@ import { routeTable } from "../../src/http/table.ts";
 type Declared = { readonly route: Route; readonly parts: readonly string[] };
 
 // Describing the routes asks nothing of the context.
-const routes = routeTable({ db: {}, config: {} } as Context, {
-  draining: false,
-  schema_version: 0,
-  warnings: [],
-});
+const routes = routeTable(
+  { db: {}, config: {} } as Context,
+  { draining: false, schema_version: 0, warnings: [] },
+  new Bounds(),
+);
 /** Plain paths first, as the router has it: `/v1/keys/me` is not `/v1/keys/:id`. */
 const table: readonly Declared[] = routes
   .map((route) => ({ route, parts: route.path.split("/") }))

@@ -1,6 +1,7 @@
 // The OpenAPI document of all routes, as the service answers it.
 
 import type { Context } from "../../src/context.ts";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { openApi } from "../../src/http/openapi/document.ts";
 import { routeTable } from "../../src/http/table.ts";
 import type { OpenApiDocument, Operation, SchemaObject } from "../../src/schema/openapi.ts";
@@ -8,11 +9,11 @@ import type { OpenApiDocument, Operation, SchemaObject } from "../../src/schema/
 export const BASE_URL = "http://127.0.0.1:8080";
 
 // Describing the routes asks nothing of the context.
-export const routes = routeTable({ db: {}, config: {} } as Context, {
-  draining: false,
-  schema_version: 0,
-  warnings: [],
-});
+export const routes = routeTable(
+  { db: {}, config: {} } as Context,
+  { draining: false, schema_version: 0, warnings: [] },
+  new Bounds(),
+);
 export const document: OpenApiDocument = openApi(routes, BASE_URL);
 
 export const operations: readonly [path: string, method: string, operation: Operation][] =

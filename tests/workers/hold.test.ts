@@ -2,6 +2,7 @@
 
 import pino from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { healthRoutes } from "../../src/http/routes/system.ts";
 import { buildServer } from "../../src/http/server.ts";
 import { checkSecretKey } from "../../src/main.ts";
@@ -60,7 +61,11 @@ describe("while it is held", () => {
     expect([status, body.status, body.warnings]).toEqual([200, "held", [warning]]);
     const own = { draining: false, schema_version: 1, warnings: ["mind the gap"] };
     const fault = "the disk is full";
-    const { fastify } = buildServer(app.context, healthRoutes({ ...own, writeFault: () => fault }));
+    const { fastify } = buildServer(
+      app.context,
+      healthRoutes({ ...own, writeFault: () => fault }),
+      new Bounds(),
+    );
     const asked = async () => (await fastify.inject({ url: "/readyz" })).json();
     expect(await asked()).toMatchObject({
       status: "writes_fail",

@@ -1,6 +1,6 @@
 // Room for request bodies: bytes that are coming in, and large bodies that are being worked on.
 
-import { Bound, overloaded, showLevel } from "./bound.ts";
+import { Bound, type Bounds } from "./bound.ts";
 
 /** Four of the largest, about what is worked on in 5 s on two cores. */
 const RECEIVED_MAX = 32 * 1024 * 1024;
@@ -13,17 +13,17 @@ const TOO_MANY_LARGE =
   "Too many large bodies are being worked on. Try again in a moment, or send smaller ones.";
 
 export class BodyRoom {
-  readonly #received = new Bound(
-    "body_bytes",
-    RECEIVED_MAX,
-    "Too much is being sent at once. Try again in a moment.",
-  );
+  readonly #bounds: Bounds;
+  readonly #received: Bound;
   /** Who waits for a turn, in order. */
   readonly #line = new Set<() => void>();
   #atWork = 0;
 
-  constructor() {
-    showLevel({ name: "large_bodies", level: () => this.#atWork + this.#line.size });
+  constructor(bounds: Bounds) {
+    const message = "Too much is being sent at once. Try again in a moment.";
+    this.#bounds = bounds;
+    this.#received = new Bound(bounds, "body_bytes", RECEIVED_MAX, message);
+    bounds.addLevel({ name: "large_bodies", level: () => this.#atWork + this.#line.size });
   }
 
   /** For bytes that are to come in; throws 503 when there is no room for them. */
@@ -54,7 +54,7 @@ export class BodyRoom {
       };
       const leave = () => {
         this.#line.delete(begin);
-        reject(overloaded("large_bodies", TOO_MANY_LARGE));
+        reject(this.#bounds.overloaded("large_bodies", TOO_MANY_LARGE));
       };
       const timer = setTimeout(leave, LARGE_WAIT_MS);
       this.#line.add(begin);

@@ -4,7 +4,7 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { monotonicMs } from "../../clock.ts";
-import { countRefusal, showLevel } from "./bound.ts";
+import type { Bounds } from "./bound.ts";
 
 export const CONNECTIONS_MAX = 2_000;
 /** Requests that a client may send ahead, without waiting for the answers. */
@@ -23,12 +23,14 @@ type Connection = {
 };
 
 export class Connections {
+  readonly #bounds: Bounds;
   readonly #open = new Map<Socket, Connection>();
 
-  constructor(server: Server) {
+  constructor(server: Server, bounds: Bounds) {
+    this.#bounds = bounds;
     server.on("connection", (socket) => this.#add(socket));
-    showLevel({ name: "connections", level: () => this.#open.size });
-    showLevel({ name: "sent_ahead", level: () => this.#countAhead() });
+    bounds.addLevel({ name: "connections", level: () => this.#open.size });
+    bounds.addLevel({ name: "sent_ahead", level: () => this.#countAhead() });
   }
 
   get count(): number {
@@ -46,7 +48,7 @@ export class Connections {
     else if (!isBusy(connection)) start(connection, request);
     else if (connection.ahead.length >= AHEAD_MAX) {
       // What is behind it in the same piece comes here too.
-      if (!socket.destroyed) countRefusal("sent_ahead");
+      if (!socket.destroyed) this.#bounds.countRefusal("sent_ahead");
       socket.destroy();
     } else {
       const isFirst = connection.ahead.push(request) === 1;
@@ -70,7 +72,7 @@ export class Connections {
   #add(socket: Socket): void {
     if (this.#open.size >= CONNECTIONS_MAX) this.#closeIdle();
     if (this.#open.size >= CONNECTIONS_MAX) {
-      countRefusal("connections");
+      this.#bounds.countRefusal("connections");
       socket.destroy();
       return;
     }
@@ -96,7 +98,7 @@ export class Connections {
       }
     }
     if (found === undefined) return;
-    countRefusal("connections");
+    this.#bounds.countRefusal("connections");
     this.#open.delete(found.socket);
     found.socket.destroy();
 

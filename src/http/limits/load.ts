@@ -1,7 +1,7 @@
 // Whether requests wait too long: then new ones are refused at once instead of making all later.
 
 import { monotonicMs } from "../../clock.ts";
-import { overloaded, showLevel } from "./bound.ts";
+import type { Bounds } from "./bound.ts";
 
 /** How long a request may wait for those before it. */
 const WAIT_MS = 500;
@@ -20,6 +20,7 @@ type Started = { readonly at: number; running: number };
  * the old part of its heap: 66 bytes a request, a quarter of all that made it clean up there.
  */
 export class Load {
+  readonly #bounds: Bounds;
   /** In the order in which they were started. */
   #started: Started[] = [];
   #running = 0;
@@ -27,8 +28,9 @@ export class Load {
   #counted_since = 0;
   #per_ms = 0;
 
-  constructor() {
-    showLevel({ name: "requests", level: () => this.#running });
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+    bounds.addLevel({ name: "requests", level: () => this.#running });
   }
 
   /**
@@ -41,7 +43,8 @@ export class Load {
     if (this.#running < this.#rate(now) * WAIT_MS) return;
     const oldest = this.#started.find(({ running }) => running > 0);
     if (oldest === undefined || now - oldest.at < WAIT_MS) return;
-    throw overloaded("requests", "The service has more requests than it can answer. Try again.");
+    const message = "The service has more requests than it can answer. Try again.";
+    throw this.#bounds.overloaded("requests", message);
   }
 
   start(): Started {

@@ -3,7 +3,6 @@
 import { isIPv6 } from "node:net";
 import { monotonicMs } from "../../clock.ts";
 import { refuse } from "../../errors.ts";
-import { countRefusal } from "./bound.ts";
 
 const BUCKETS_MAX = 50_000;
 const MINUTE_MS = 60_000;
@@ -25,13 +24,13 @@ export function networkOf(ip: string): string {
 
 export class RateLimit {
   readonly #rate: Rate;
-  readonly #bound: string | undefined;
+  readonly #countRefusal: (() => void) | undefined;
   readonly #buckets = new Map<string, { left: number; at: number }>();
 
-  /** `bound` is the one that it stands for, when all callers together share it. */
-  constructor(rate: Rate, bound?: string) {
+  /** `countRefusal` is for one that all callers together share, which stands for a bound. */
+  constructor(rate: Rate, countRefusal?: () => void) {
     this.#rate = rate;
-    this.#bound = bound;
+    this.#countRefusal = countRefusal;
   }
 
   /** Takes one, or throws 429 saying when the next one is there. */
@@ -41,7 +40,7 @@ export class RateLimit {
     const refilled = bucket.left + ((now_ms - bucket.at) * per_minute) / MINUTE_MS;
     const left = Math.min(burst, refilled);
     if (left < 1) {
-      if (this.#bound !== undefined) countRefusal(this.#bound);
+      this.#countRefusal?.();
       const wait_s = Math.max(1, Math.ceil(((1 - left) * 60) / per_minute));
       throw refuse("rate_limited", `Too many requests. Try again in ${wait_s} s.`, {
         headers: { "retry-after": String(wait_s) },

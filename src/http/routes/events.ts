@@ -20,6 +20,7 @@ import * as subscriptions from "../../store/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants.ts";
 import * as usage from "../../store/usage.ts";
 import { EventQueue } from "../event-queue.ts";
+import type { Bounds } from "../limits/bound.ts";
 import { Cursors } from "../paging.ts";
 import { own, point, type Route, read } from "../route.ts";
 import { checker } from "../validation.ts";
@@ -34,8 +35,8 @@ const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 const CHUNK = 1_000;
 
 /** A function, because each server has a queue of its own. */
-export function eventRoutes(context: Context): Route[] {
-  const queue = new EventQueue(context.db, context.placement);
+export function eventRoutes(context: Context, bounds: Bounds): Route[] {
+  const queue = new EventQueue(context.db, context.placement, bounds);
 
   const post = own({
     method: "POST",

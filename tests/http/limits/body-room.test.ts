@@ -4,6 +4,7 @@ import { request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { BodyRoom } from "../../../src/http/limits/body-room.ts";
+import { Bounds } from "../../../src/http/limits/bound.ts";
 import { type App, startApp } from "../../support/app.ts";
 import { shownBound } from "../../support/bounds.ts";
 
@@ -12,7 +13,7 @@ const BUSY = { status: 503, headers: { "retry-after": "1" } };
 
 describe("the room", () => {
   test("is 32 MiB for what comes in", () => {
-    const room = new BodyRoom();
+    const room = new BodyRoom(new Bounds());
     room.take(32 * MIB);
     expect(() => room.take(1)).toThrow(expect.objectContaining(BUSY));
     room.give(1);
@@ -20,7 +21,7 @@ describe("the room", () => {
   });
 
   test("lets small bodies pass and works on two large ones at a time", async () => {
-    const room = new BodyRoom();
+    const room = new BodyRoom(new Bounds());
     expect(await room.turn(MIB)).toBeUndefined();
     const first = await room.turn(2 * MIB);
     const second = await room.turn(2 * MIB);
@@ -44,17 +45,17 @@ describe("the line of large bodies", () => {
   });
 
   test("is left with 503 after two seconds, and the place is free again", async () => {
-    // Rooms of other tests are shown with it.
-    const { level: other = 0 } = await shownBound("large_bodies");
-    const room = new BodyRoom();
+    const bounds = new Bounds();
+    const shown = () => shownBound(bounds, "large_bodies");
+    const room = new BodyRoom(bounds);
     const ends = [await room.turn(2 * MIB), await room.turn(2 * MIB)];
     const waiting = Array.from({ length: 4 }, () => room.turn(2 * MIB));
     const left = Promise.all(waiting.map((turn) => expect(turn).rejects.toMatchObject(BUSY)));
     await vi.advanceTimersByTimeAsync(1_999);
-    expect(await shownBound("large_bodies")).toMatchObject({ level: other + 6 });
+    expect(await shown()).toMatchObject({ level: 6 });
     await vi.advanceTimersByTimeAsync(1);
     await left;
-    expect(await shownBound("large_bodies")).toMatchObject({ level: other + 2 });
+    expect(await shown()).toMatchObject({ level: 2 });
     const next = room.turn(2 * MIB);
     // Those who left get no turn, so it is the next one's.
     ends[0]?.();
@@ -62,7 +63,7 @@ describe("the line of large bodies", () => {
     ends[1]?.();
     (await next)?.();
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(await shownBound("large_bodies")).toMatchObject({ level: other });
+    expect(await shown()).toMatchObject({ level: 0 });
   });
 });
 
@@ -112,7 +113,6 @@ describe("through HTTP", () => {
 
   test("a body that announces more than there is room for is refused before it is sent, a small one not", async () => {
     const { port } = app.server.fastify.server.address() as AddressInfo;
-    const { level: before = 0 } = await shownBound("body_bytes");
     const announced = 8 * MIB;
     const begin = () => {
       const headers = { ...headersOf(), "content-length": announced };
@@ -121,8 +121,8 @@ describe("through HTTP", () => {
       return sent;
     };
     const held = Array.from({ length: 4 }, begin);
-    const level = async () => (await shownBound("body_bytes")).level;
-    await expect.poll(level).toBe(before + 4 * announced);
+    const level = async () => (await shownBound(app.server.bounds, "body_bytes")).level;
+    await expect.poll(level).toBe(4 * announced);
     const refused = begin();
     const status = await new Promise((resolve) => {
       refused.on("response", (answer) => resolve(answer.resume().statusCode));
@@ -131,7 +131,7 @@ describe("through HTTP", () => {
     // One that needs no room is not kept out.
     expect(await post(BATCH, 2 * 1024)).toBe(200);
     for (const sent of [...held, refused]) sent.destroy();
-    await expect.poll(level).toBe(before);
+    await expect.poll(level).toBe(0);
   });
 
   test("a stranger's body is refused beyond 4 KiB", async () => {

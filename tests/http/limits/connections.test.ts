@@ -65,7 +65,7 @@ test("two thousand idle connections of one address keep nobody out and close no 
   );
   // The only one of its address, and idle for longer than all that come after it.
   const alone = await callerFrom("127.0.0.2");
-  const { refusals: before = 0 } = await shownBound("connections");
+  const { refusals: before = 0 } = await shownBound(app.server.bounds, "connections");
   for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 100 }, caller));
   for (let i = 0; i < 10; i++) expect(await health()).toBeLessThan(servedMs());
   expect(answer).toBe("");
@@ -83,7 +83,7 @@ test("two thousand idle connections of one address keep nobody out and close no 
   alone.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
   await expect.poll(() => text).toContain('{"status":"ok"}');
   // Two too many, and one more for the connection that health is asked on.
-  const closed = async () => (await shownBound("connections")).refusals;
+  const closed = async () => (await shownBound(app.server.bounds, "connections")).refusals;
   await expect.poll(closed).toBeGreaterThanOrEqual(before + 3);
 });
 
@@ -99,7 +99,7 @@ test("requests sent ahead are answered in order, one at a time", async () => {
   );
   await expect.poll(() => [...text.matchAll(/HTTP\/1\.1 401/g)].length).toBe(60);
   expect([...text.matchAll(/x-request-id: (\S+)/gi)].map(([, id]) => id)).toEqual(ids);
-  expect((await shownBound("sent_ahead")).level).toBe(0);
+  expect((await shownBound(app.server.bounds, "sent_ahead")).level).toBe(0);
   // And the connection can be used again.
   socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
   await expect.poll(() => text.includes('{"status":"ok"}')).toBe(true);
@@ -120,9 +120,9 @@ test("who sends thousands ahead and reads nothing is cut off, and others do not 
 });
 
 test("who is cut off is counted once, however much was sent behind the cut", async () => {
-  const { refusals: before = 0 } = await shownBound("sent_ahead");
+  const { refusals: before = 0 } = await shownBound(app.server.bounds, "sent_ahead");
   const socket = await caller();
   socket.resume().write("GET /v1/customers HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1_500));
   await expect.poll(() => socket.closed).toBe(true);
-  expect((await shownBound("sent_ahead")).refusals).toBe(before + 1);
+  expect((await shownBound(app.server.bounds, "sent_ahead")).refusals).toBe(before + 1);
 });

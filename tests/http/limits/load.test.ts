@@ -1,6 +1,7 @@
 // When requests are refused because those before them wait for too long.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Bounds } from "../../../src/http/limits/bound.ts";
 import { Load } from "../../../src/http/limits/load.ts";
 
 beforeEach(() => {
@@ -21,7 +22,7 @@ function isRefused(load: Load): boolean {
 }
 
 test("a burst after a pause is taken whole", () => {
-  const load = new Load();
+  const load = new Load(new Bounds());
   vi.advanceTimersByTime(60_000);
   for (let i = 0; i < 1_500; i++) {
     expect(isRefused(load)).toBe(false);
@@ -30,7 +31,7 @@ test("a burst after a pause is taken whole", () => {
 });
 
 test("when none of many is answered within half a second, no more are taken", () => {
-  const load = new Load();
+  const load = new Load(new Bounds());
   const running = Array.from({ length: 300 }, () => load.start());
   vi.advanceTimersByTime(499);
   expect(isRefused(load)).toBe(false);
@@ -41,14 +42,14 @@ test("when none of many is answered within half a second, no more are taken", ()
 });
 
 test("slow calls are no reason while few are running", () => {
-  const load = new Load();
+  const load = new Load(new Bounds());
   for (let i = 0; i < 200; i++) load.start();
   vi.advanceTimersByTime(60_000);
   expect(isRefused(load)).toBe(false);
 });
 
 test("many at once are fine as long as as many are answered in half a second", () => {
-  const load = new Load();
+  const load = new Load(new Bounds());
   const slow = load.start();
   const running: ReturnType<Load["start"]>[] = [];
   let refused = 0;
@@ -66,7 +67,7 @@ test("many at once are fine as long as as many are answered in half a second", (
 });
 
 test("what is refused later on is no answer, and lets no more in", () => {
-  const load = new Load();
+  const load = new Load(new Bounds());
   const waiting = Array.from({ length: 300 }, () => load.start());
   for (let ms = 0; ms < 1_000; ms++) {
     vi.advanceTimersByTime(1);

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
+import { Bounds } from "../../../src/http/limits/bound.ts";
 import { healthRoutes } from "../../../src/http/routes/system.ts";
 import { buildServer } from "../../../src/http/server.ts";
 import { makeLog } from "../../../src/log.ts";
@@ -65,7 +66,7 @@ describe("health", () => {
     const warnings = ["mind the gap"];
     const schema_version = await schemaVersion();
     const routes = healthRoutes({ draining: false, schema_version, warnings });
-    const server = buildServer(app.context, routes);
+    const server = buildServer(app.context, routes, new Bounds());
     expect((await statusOf(server, "/readyz")).body).toEqual({
       status: "ok",
       schema_version,
@@ -120,7 +121,7 @@ describe("health", () => {
 describe("HEALTH_PORT without a database", () => {
   const readyOn = async (point: PointReads) => {
     const own = { draining: false, schema_version: 1, warnings: [] };
-    const server = buildServer({ ...app.context, point }, healthRoutes(own));
+    const server = buildServer({ ...app.context, point }, healthRoutes(own), new Bounds());
     const answer = await statusOf(server, "/readyz");
     await server.fastify.close();
     expectError(answer, 503, "unavailable");
