@@ -5,6 +5,7 @@
 import { nextArrivals } from "../clock.ts";
 import { Refusal, refuse } from "../errors.ts";
 import { type Arrived, recordUsage } from "../operations/record-usage.ts";
+import type { UsageMemory } from "../operations/usage-memory.ts";
 import type { EventAccepted, UsageEventInput } from "../schema/events.ts";
 import type { Db } from "../store/db.ts";
 import type { Placement } from "../store/placement.ts";
@@ -50,6 +51,7 @@ type Writing = { readonly node: string | undefined; readonly batch: readonly Wai
 export class EventQueue {
   readonly #db: Db;
   readonly #placement: Placement;
+  readonly #memory: UsageMemory;
   readonly #bounds: Bounds;
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #writing = new Map<string, Writing>();
@@ -59,9 +61,10 @@ export class EventQueue {
   #looks = 0;
   #looking: NodeJS.Timeout | undefined;
 
-  constructor(db: Db, placement: Placement, bounds: Bounds) {
+  constructor(db: Db, placement: Placement, memory: UsageMemory, bounds: Bounds) {
     this.#db = db;
     this.#placement = placement;
+    this.#memory = memory;
     this.#bounds = bounds;
     bounds.addLevel({ name: "events", level: () => this.#count });
   }
@@ -192,7 +195,8 @@ export class EventQueue {
     const settings = batch.at(-1)?.settings;
     if (settings === undefined) return;
     try {
-      const outcomes = await recordUsage(this.#db.forProject(settings.id), settings, batch);
+      const db = this.#db.forProject(settings.id);
+      const outcomes = await recordUsage(db, this.#memory, settings, batch);
       batch.forEach((event, i) => {
         const outcome = outcomes[i] ?? refuse("internal_error", "The event has no outcome.");
         if (outcome instanceof Refusal) event.reject(outcome);

@@ -19,11 +19,28 @@ type Combined = {
 
 /** Periods whose combinations are remembered; beyond it all are forgotten. */
 const REMEMBERED_MAX = 10_000;
-const known = new Map<string, Set<string>>();
+
+export class CombinationMemory {
+  readonly #known = new Map<string, Set<string>>();
+
+  of(key: string): ReadonlySet<string> | undefined {
+    return this.#known.get(key);
+  }
+
+  makeRoomFor(periods: number): void {
+    if (this.#known.size + periods > REMEMBERED_MAX) this.#known.clear();
+  }
+
+  add(key: string, combination: string): void {
+    const found = this.#known.get(key) ?? new Set();
+    this.#known.set(key, found.add(combination));
+  }
+}
 
 /** Refuses the events that would open one combination too many. At most one question. */
 export async function refuseTooMany(
   db: Queryable,
+  known: CombinationMemory,
   project: ProjectId,
   events: readonly Combined[],
 ): Promise<void> {
@@ -34,29 +51,24 @@ export async function refuseTooMany(
     if (subscription === undefined || metric === undefined) return [];
     const period = { subscription_id: subscription.id, metric_id: metric.id, period_no };
     const key = keyOf(project, period);
-    return known.get(key)?.has(combination) ? [] : [{ event, combination, period, key }];
+    return known.of(key)?.has(combination) ? [] : [{ event, combination, period, key }];
   });
   if (unknown.length === 0) return;
   const periods = [...new Map(unknown.map(({ key, period }) => [key, period])).values()];
-  if (known.size + periods.length > REMEMBERED_MAX) known.clear();
+  known.makeRoomFor(periods.length);
   for (const row of await usageSums.listCombinations(db, project, periods)) {
-    remember(keyOf(project, row), row.combination);
+    known.add(keyOf(project, row), row.combination);
   }
   for (const { event, combination, key } of unknown) {
-    const found = known.get(key);
+    const found = known.of(key);
     if (found?.has(combination)) continue;
     if (found !== undefined && found.size >= COMBINATIONS_MAX) event.refusal = tooMany();
-    else remember(key, combination);
+    else known.add(key, combination);
   }
 }
 
 function keyOf(project: ProjectId, period: usageSums.MetricPeriod): string {
   return `${project} ${period.subscription_id} ${period.metric_id} ${period.period_no}`;
-}
-
-function remember(key: string, combination: string): void {
-  const found = known.get(key) ?? new Set();
-  known.set(key, found.add(combination));
 }
 
 function tooMany(): Refusal {

@@ -24,23 +24,44 @@ export type KnownMeters = {
  * What is remembered of a project. Only live subscriptions and metrics: while one is live no other
  * can take its name, so a row that has not changed is still the one that the name means.
  */
-class Memory {
+class ProjectMemory {
   readonly subscriptions = new Map<string, usage.UsageSubscription>();
   readonly metrics = new Map<string, usage.UsageMetric>();
   closing_until: Date | null = null;
 }
 
-const memories = new Map<string, Memory>();
 /** Subscriptions and metrics of all projects together; beyond it everything is forgotten. */
 const REMEMBERED_MAX = 100_000;
-let remembered = 0;
+
+export class MeterMemory {
+  readonly #projects = new Map<ProjectId, ProjectMemory>();
+  #remembered = 0;
+
+  of(project: ProjectId): ProjectMemory | undefined {
+    return this.#projects.get(project);
+  }
+
+  keep(project: ProjectId, { byRef, byCode, closing_until }: KnownMeters): void {
+    if (this.#remembered > REMEMBERED_MAX) {
+      this.#projects.clear();
+      this.#remembered = 0;
+    }
+    const memory = this.#projects.get(project) ?? new ProjectMemory();
+    this.#projects.set(project, memory);
+    memory.closing_until = closing_until;
+    for (const [ref, row] of byRef) if (row.live) memory.subscriptions.set(ref, row);
+    for (const [code, row] of byCode) memory.metrics.set(code, row);
+    this.#remembered += byRef.size + byCode.size;
+  }
+}
 
 /** From memory; undefined unless everything that the events name is remembered. */
 export function recallMeters(
+  meters: MeterMemory,
   project: ProjectId,
   events: readonly Naming[],
 ): KnownMeters | undefined {
-  const memory = memories.get(project);
+  const memory = meters.of(project);
   if (memory === undefined) return undefined;
   const byRef = new Map<string, usage.UsageSubscription>();
   const byCode = new Map<string, usage.UsageMetric>();
@@ -54,25 +75,13 @@ export function recallMeters(
   return { byRef, byCode, closing_until: memory.closing_until };
 }
 
-function remember(project: ProjectId, { byRef, byCode, closing_until }: KnownMeters): void {
-  if (remembered > REMEMBERED_MAX) {
-    memories.clear();
-    remembered = 0;
-  }
-  const memory = memories.get(project) ?? new Memory();
-  memories.set(project, memory);
-  memory.closing_until = closing_until;
-  for (const [ref, row] of byRef) if (row.live) memory.subscriptions.set(ref, row);
-  for (const [code, row] of byCode) memory.metrics.set(code, row);
-  remembered += byRef.size + byCode.size;
-}
-
 /**
  * From the database, under the usage locks. Which locks are needed is only known from the rows, so
  * rows that were read before their lock was held are read again.
  */
 export async function lookUpMeters(
   tx: Tx,
+  meters: MeterMemory,
   project: ProjectId,
   events: readonly Naming[],
 ): Promise<KnownMeters> {
@@ -80,7 +89,7 @@ export async function lookUpMeters(
   const external_ids = refs.filter((ref) => ref.startsWith("ext:")).map((ref) => ref.slice(4));
   const ids = refs.flatMap((ref) => (ref.startsWith("ext:") ? [] : (canonicalUuid(ref) ?? [])));
   const codes = [...new Set(events.map(({ input }) => input.code))];
-  const held = new Set([usageLocks.CUTOFF_LOCK, ...locksNeededBefore(project, refs)]);
+  const held = new Set([usageLocks.CUTOFF_LOCK, ...locksNeededBefore(meters.of(project), refs)]);
   let [, closing_until, rows, known] = await Promise.all([
     usageLocks.lockUsage(tx, project, [...held], "shared"),
     usageLocks.closingUntil(tx, project),
@@ -101,15 +110,14 @@ export async function lookUpMeters(
     ]);
   }
   const found = { byRef: byWrittenRef(refs, rows), byCode: byCodeOf(known), closing_until };
-  remember(project, found);
+  meters.keep(project, found);
   return found;
 }
 
 /** The locks that these names needed last time. A guess: when it is right it saves a round trip. */
-function locksNeededBefore(project: ProjectId, refs: readonly string[]): number[] {
-  const subscriptions = memories.get(project)?.subscriptions;
+function locksNeededBefore(memory: ProjectMemory | undefined, refs: readonly string[]): number[] {
   return refs.flatMap((ref) => {
-    const known = subscriptions?.get(ref);
+    const known = memory?.subscriptions.get(ref);
     return known === undefined ? [] : usageLocks.usageLock(known.id);
   });
 }

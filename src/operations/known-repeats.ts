@@ -14,26 +14,34 @@ const SHARE_MIN = 0.1;
 /** Projects; beyond it all are forgotten. */
 const REMEMBERED_MAX = 10_000;
 
-const repeating = new Set<ProjectId>();
+export class RepeatMemory {
+  readonly #repeating = new Set<ProjectId>();
+
+  expects(project: ProjectId): boolean {
+    return this.#repeating.has(project);
+  }
+
+  /** How many of a batch's events were repeats decides what is done with the next one. */
+  note(project: ProjectId, events: number, repeats: number): void {
+    if (events < EVENTS_MIN) return;
+    if (repeats < SHARE_MIN * events) this.#repeating.delete(project);
+    else {
+      if (this.#repeating.size >= REMEMBERED_MAX) this.#repeating.clear();
+      this.#repeating.add(project);
+    }
+  }
+}
+
 const NONE: StoredEvents = new Map();
 
 /** Those of the events that are known to be repeats, as they were stored. */
 export async function lookUpRepeats(
   db: Db,
+  memory: RepeatMemory,
   project: ProjectId,
   events: readonly EventRow[],
 ): Promise<StoredEvents> {
-  if (events.length < EVENTS_MIN || !repeating.has(project)) return NONE;
+  if (events.length < EVENTS_MIN || !memory.expects(project)) return NONE;
   const keys = events.map(({ key }) => key);
   return listStored(db, project, keys);
-}
-
-/** How many of a batch's events were repeats decides what is done with the next one. */
-export function noteRepeats(project: ProjectId, events: number, repeats: number): void {
-  if (events < EVENTS_MIN) return;
-  if (repeats < SHARE_MIN * events) repeating.delete(project);
-  else {
-    if (repeating.size >= REMEMBERED_MAX) repeating.clear();
-    repeating.add(project);
-  }
 }

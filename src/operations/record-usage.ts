@@ -22,7 +22,8 @@ import * as usageLocks from "../store/usage-locks.ts";
 import * as recording from "../store/usage-recording.ts";
 import { refuseTooMany } from "./known-combinations.ts";
 import { expectedOf, type KnownMeters, lookUpMeters, recallMeters } from "./known-meters.ts";
-import { lookUpRepeats, noteRepeats } from "./known-repeats.ts";
+import { lookUpRepeats } from "./known-repeats.ts";
+import type { UsageMemory } from "./usage-memory.ts";
 
 const FUTURE_MAX_MS = DAY_MS;
 
@@ -40,11 +41,13 @@ export type Outcome = EventAccepted | Refusal;
  */
 export async function recordUsage(
   db: Db,
+  memory: UsageMemory,
   settings: ProjectSettings,
   events: readonly Arrived[],
 ): Promise<Outcome[]> {
   const recorded =
-    (await recordFromMemory(db, settings, events)) ?? (await recordLookedUp(db, settings, events));
+    (await recordFromMemory(db, memory, settings, events)) ??
+    (await recordLookedUp(db, memory, settings, events));
   return outcomes(db, settings, recorded);
 }
 
@@ -58,23 +61,24 @@ type Recorded = {
 /** All that is new in one statement, or nothing: undefined when something must be looked up. */
 async function recordFromMemory(
   db: Db,
+  memory: UsageMemory,
   { id: project }: ProjectSettings,
   events: readonly Arrived[],
 ): Promise<Recorded | undefined> {
-  const known = recallMeters(project, events);
+  const known = recallMeters(memory.meters, project, events);
   if (known === undefined) return undefined;
   const drafts = events.map((event) => draft(event, known));
   if (drafts.some((one) => one.late || one.closing)) return undefined;
-  await refuseTooMany(db, project, drafts);
+  await refuseTooMany(db, memory.combinations, project, drafts);
   const firsts = firstCopies(drafts);
   if (firsts.size === 0) return undefined;
   const rows = [...firsts.values()].map(eventRow);
-  const before = await lookUpRepeats(db, project, rows);
+  const before = await lookUpRepeats(db, memory.repeats, project, rows);
   const fresh = before.size === 0 ? rows : rows.filter(({ key }) => !before.has(key));
   const found = await recording.recordIfUnchanged(db, project, fresh, expectedOf(known));
   if (found === undefined) return undefined;
   const repeated = before.size === 0 ? found : new Map([...before, ...found]);
-  noteRepeats(project, rows.length, repeated.size);
+  memory.repeats.note(project, rows.length, repeated.size);
   return { drafts, firsts, repeated };
 }
 
@@ -84,12 +88,13 @@ async function recordFromMemory(
  */
 async function recordLookedUp(
   db: Db,
+  memory: UsageMemory,
   settings: ProjectSettings,
   events: readonly Arrived[],
 ): Promise<Recorded> {
   const rows = new Set<string>();
   for (;;) {
-    const recorded = await db.tx((tx) => recordWithRows(tx, settings, events, rows));
+    const recorded = await db.tx((tx) => recordWithRows(tx, memory, settings, events, rows));
     if ("repeated" in recorded) return recorded;
     for (const id of recorded.closing) rows.add(id);
   }
@@ -97,17 +102,18 @@ async function recordLookedUp(
 
 async function recordWithRows(
   tx: Tx,
+  memory: UsageMemory,
   settings: ProjectSettings,
   events: readonly Arrived[],
   rows: ReadonlySet<string>,
 ): Promise<Recorded | { closing: string[] }> {
   await usageLocks.lockRows(tx, settings.id, [...rows]);
-  const known = await lookUpMeters(tx, settings.id, events);
+  const known = await lookUpMeters(tx, memory.meters, settings.id, events);
   const drafts = events.map((event) => draft(event, known));
   const closing = drafts.flatMap((one) => (one.closing ? (one.subscription?.id ?? []) : []));
   if (closing.some((id) => !rows.has(id))) return { closing };
   await placeLate(tx, settings, drafts);
-  await refuseTooMany(tx, settings.id, drafts);
+  await refuseTooMany(tx, memory.combinations, settings.id, drafts);
   const firsts = firstCopies(drafts);
   const repeated = await recording.record(tx, settings.id, [...firsts.values()].map(eventRow));
   await markLate(

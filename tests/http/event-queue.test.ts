@@ -5,6 +5,7 @@ import { setTimeout as delay, setImmediate as turn } from "node:timers/promises"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { EventQueue } from "../../src/http/event-queue.ts";
 import { Bounds } from "../../src/http/limits/bound.ts";
+import { UsageMemory } from "../../src/operations/usage-memory.ts";
 import type { Db } from "../../src/store/db.ts";
 import { ONE_NODE } from "../../src/store/placement.ts";
 import type { Sql } from "../../src/store/sql.ts";
@@ -63,7 +64,7 @@ async function timed(work: Promise<unknown>): Promise<number> {
 }
 
 test("events of a write that hangs, and those behind it, are answered within 5 s", async () => {
-  const queue = new EventQueue(halfHanging(), ONE_NODE, new Bounds());
+  const queue = new EventQueue(halfHanging(), ONE_NODE, new UsageMemory(), new Bounds());
   const projects = Array.from({ length: 8 }, (_, n) => `hangs-${n}`);
   const asked = projects.flatMap((project) =>
     ["1", "2"].map((n) =>
@@ -74,7 +75,7 @@ test("events of a write that hangs, and those behind it, are answered within 5 s
 });
 
 test("a node that hangs leaves writers to the others", async () => {
-  const queue = new EventQueue(halfHanging(), fakePlacement(2), new Bounds());
+  const queue = new EventQueue(halfHanging(), fakePlacement(2), new UsageMemory(), new Bounds());
   const hanging = Array.from({ length: 6 }, (_, n) =>
     expect(queue.push(of(`hangs-${n}`), event("1"), NOW)).rejects.toMatchObject(AWAY),
   );
@@ -90,6 +91,8 @@ test("a node that hangs leaves writers to the others", async () => {
 
 describe("when a write takes long", () => {
   const TOOK_MS = 20;
+  /** Filled by the first event, so that those after it are written without being looked up. */
+  const memory = new UsageMemory();
   /** How many events each write had. */
   let writes: number[];
   let queue: EventQueue;
@@ -105,12 +108,12 @@ describe("when a write takes long", () => {
       const named = { subscription_id: subscription.id, code: metric.code, properties: {} };
       return queue.push(settings, { transaction_id, ...named }, app.context.clock.now());
     };
-    queue = new EventQueue(app.context.db, ONE_NODE, new Bounds());
+    queue = new EventQueue(app.context.db, ONE_NODE, memory, new Bounds());
     await send();
   });
   beforeEach(() => {
     writes = [];
-    queue = new EventQueue(slow(), fakePlacement(2), new Bounds());
+    queue = new EventQueue(slow(), fakePlacement(2), memory, new Bounds());
   });
 
   function slow(): Db {
@@ -158,7 +161,7 @@ describe("when a write takes long", () => {
   });
 
   test("on one PostgreSQL those who waited are written while the others send", async () => {
-    queue = new EventQueue(slow(), ONE_NODE, new Bounds());
+    queue = new EventQueue(slow(), ONE_NODE, memory, new Bounds());
     await inTwoHalves();
     expect(Math.max(...writes)).toBeLessThan(8);
   });

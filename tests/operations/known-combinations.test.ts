@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { COMBINATIONS_MAX } from "../../src/domain/dimensions.ts";
-import { refuseTooMany } from "../../src/operations/known-combinations.ts";
+import { CombinationMemory, refuseTooMany } from "../../src/operations/known-combinations.ts";
 import type { Queryable } from "../../src/store/db.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 
@@ -19,8 +19,7 @@ class Asked {
   }
 }
 
-let projects = 0;
-const freshProject = () => `project-${projects++}` as ProjectId;
+const PROJECT = "project" as ProjectId;
 const event = (subscription: string, combination: string | null) => ({
   combination,
   subscription: { id: subscription },
@@ -32,18 +31,26 @@ const event = (subscription: string, combination: string | null) => ({
 
 test("a batch asks once for all that is new, and never again", async () => {
   const asked = new Asked();
-  const project = freshProject();
+  const memory = new CombinationMemory();
   const batch = ["a", "b", "c"].flatMap((id) => [event(id, '["x"]'), event(id, '["y"]')]);
-  await refuseTooMany(asked.db, project, batch);
+  await refuseTooMany(asked.db, memory, PROJECT, batch);
   expect(asked.questions).toBe(1);
-  await refuseTooMany(asked.db, project, batch);
+  await refuseTooMany(asked.db, memory, PROJECT, batch);
   expect(asked.questions).toBe(1);
   expect(batch.every(({ refusal }) => refusal === undefined)).toBe(true);
 });
 
+test("what one server remembers, another one asks for", async () => {
+  const asked = new Asked();
+  for (const memory of [new CombinationMemory(), new CombinationMemory()]) {
+    await refuseTooMany(asked.db, memory, PROJECT, [event("a", '["x"]')]);
+  }
+  expect(asked.questions).toBe(2);
+});
+
 test("metrics without dimensions ask nothing", async () => {
   const asked = new Asked();
-  await refuseTooMany(asked.db, freshProject(), [event("a", null)]);
+  await refuseTooMany(asked.db, new CombinationMemory(), PROJECT, [event("a", null)]);
   expect(asked.questions).toBe(0);
 });
 
@@ -55,7 +62,7 @@ test("what the database has counts, within a batch too", async () => {
     combination: `["${i}"]`,
   }));
   const batch = [event("a", '["0"]'), event("a", '["new"]'), event("a", '["one more"]')];
-  await refuseTooMany(new Asked(has).db, freshProject(), batch);
+  await refuseTooMany(new Asked(has).db, new CombinationMemory(), PROJECT, batch);
   expect(batch.map(({ refusal }) => (refusal as { code?: string } | undefined)?.code)).toEqual([
     undefined,
     undefined,

@@ -2,7 +2,7 @@
 // such batches, with the same answers and the same sums as when the write finds the repeats.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { lookUpRepeats, noteRepeats } from "../../src/operations/known-repeats.ts";
+import { lookUpRepeats, RepeatMemory } from "../../src/operations/known-repeats.ts";
 import type { Db } from "../../src/store/db.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import type { EventRow } from "../../src/store/usage-recording.ts";
@@ -13,7 +13,7 @@ import { closeSound } from "../support/pricing.ts";
 const BATCH = 100;
 
 describe("a project is asked about", () => {
-  let projects = 0;
+  const project = "project" as ProjectId;
   const rows = Array.from({ length: BATCH }, (_, i) => ({ key: `${i}` }) as EventRow);
 
   /** How often the database is asked about a batch that comes after the given ones. */
@@ -26,9 +26,9 @@ describe("a project is asked about", () => {
       asked += 1;
       return Promise.resolve({ repeated: null });
     };
-    const project = `project-${projects++}` as ProjectId;
-    for (const [events, repeats] of before) noteRepeats(project, events, repeats);
-    await lookUpRepeats({ one } as unknown as Db, project, batch);
+    const memory = new RepeatMemory();
+    for (const [events, repeats] of before) memory.note(project, events, repeats);
+    await lookUpRepeats({ one } as unknown as Db, memory, project, batch);
     return asked;
   }
 

@@ -13,6 +13,7 @@ import {
 import { add, decimal, formatDecimal, integer, multiply, ZERO } from "../../src/domain/decimal.ts";
 import { formatFraction } from "../../src/domain/fraction.ts";
 import { recordUsage } from "../../src/operations/record-usage.ts";
+import { UsageMemory } from "../../src/operations/usage-memory.ts";
 import type { UsageEventInput } from "../../src/schema/events.ts";
 import { getSettingsById, type ProjectId, type ProjectSettings } from "../../src/store/tenants.ts";
 import * as usageSums from "../../src/store/usage-sums.ts";
@@ -98,6 +99,7 @@ function inputOf(one: Sent, subscription: string, run: string): UsageEventInput 
 }
 
 let made = 0;
+const memory = new UsageMemory();
 
 /** A subscription that started long ago and has its periods closed up to now. */
 async function freshSubscription(): Promise<{ id: string; settings: ProjectSettings }> {
@@ -121,7 +123,7 @@ async function send(
       received_at: NOW,
       arrival: arrivals.get(input.transaction_id) ?? 0,
     }));
-    await recordUsage(app.context.db, settings, batch);
+    await recordUsage(app.context.db, memory, settings, batch);
     start += size;
   }
 }

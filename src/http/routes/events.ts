@@ -6,6 +6,7 @@ import type { Context } from "../../context.ts";
 import { parseTimestamp } from "../../domain/dates.ts";
 import { Refusal, refuse, refuseField } from "../../errors.ts";
 import { type Arrived, type Outcome, recordUsage } from "../../operations/record-usage.ts";
+import { UsageMemory } from "../../operations/usage-memory.ts";
 import { CursorPage, CursorQuery, OneOf, TimestampInput, Wrapped } from "../../schema/common.ts";
 import {
   EventAccepted,
@@ -34,9 +35,10 @@ const BATCH_BYTES_MAX = 8 * 1024 * 1024;
  */
 const CHUNK = 1_000;
 
-/** A function, because each server has a queue of its own. */
+/** A function, because each server has a queue and a memory of its own. */
 export function eventRoutes(context: Context, bounds: Bounds): Route[] {
-  const queue = new EventQueue(context.db, context.placement, bounds);
+  const memory = new UsageMemory();
+  const queue = new EventQueue(context.db, context.placement, memory, bounds);
 
   const post = own({
     method: "POST",
@@ -66,45 +68,49 @@ export function eventRoutes(context: Context, bounds: Bounds): Route[] {
     },
   });
 
-  return [post, postBatch, list, get];
+  return [post, postBatch(memory), list, get];
 }
 
 const checkEvent = checker(UsageEventInput, "body");
 
-const postBatch = own({
-  method: "POST",
-  path: "/v1/events/batch",
-  once_by: "events",
-  id: "sendEventBatch",
-  tag,
-  summary: "Send up to 10,000 usage events",
-  description: "Answers for each event by its index; good ones are stored whatever the others are.",
-  scope: "events",
-  project: "required",
-  body: EventBatch,
-  body_fields: Type.Object({ events: Type.Array(UsageEventInput) }),
-  body_max: BATCH_BYTES_MAX,
-  reply: [200, EventBatchResult],
-  async handle({ db, settings, body, now }) {
-    const outcomes = await recordBatch(db, settings, body.events, now);
-    const results = outcomes.map((outcome, index) =>
-      outcome instanceof Refusal
-        ? {
-            index,
-            accepted: false,
-            duplicate: false,
-            error: { code: outcome.code, message: outcome.message, retryable: outcome.retryable },
-          }
-        : { index, ...outcome },
-    );
-    const refused = outcomes.filter((outcome) => outcome instanceof Refusal).length;
-    const duplicates = results.filter((result) => result.duplicate).length;
-    return { accepted: results.length - refused - duplicates, duplicates, refused, results };
-  },
-});
+function postBatch(memory: UsageMemory): Route {
+  return own({
+    method: "POST",
+    path: "/v1/events/batch",
+    once_by: "events",
+    id: "sendEventBatch",
+    tag,
+    summary: "Send up to 10,000 usage events",
+    description:
+      "Answers for each event by its index; good ones are stored whatever the others are.",
+    scope: "events",
+    project: "required",
+    body: EventBatch,
+    body_fields: Type.Object({ events: Type.Array(UsageEventInput) }),
+    body_max: BATCH_BYTES_MAX,
+    reply: [200, EventBatchResult],
+    async handle({ db, settings, body, now }) {
+      const outcomes = await recordBatch(db, memory, settings, body.events, now);
+      const results = outcomes.map((outcome, index) =>
+        outcome instanceof Refusal
+          ? {
+              index,
+              accepted: false,
+              duplicate: false,
+              error: { code: outcome.code, message: outcome.message, retryable: outcome.retryable },
+            }
+          : { index, ...outcome },
+      );
+      const refused = outcomes.filter((outcome) => outcome instanceof Refusal).length;
+      const duplicates = results.filter((result) => result.duplicate).length;
+      return { accepted: results.length - refused - duplicates, duplicates, refused, results };
+    },
+  });
+}
 
 async function recordBatch(
   db: Db,
+  memory: UsageMemory,
   settings: ProjectSettings,
   events: readonly unknown[],
   received_at: Date,
@@ -123,7 +129,7 @@ async function recordBatch(
       }
     });
     const good = checked.filter((event): event is Arrived => !(event instanceof Refusal));
-    const recorded = good.length === 0 ? [] : await recordUsage(db, settings, good);
+    const recorded = good.length === 0 ? [] : await recordUsage(db, memory, settings, good);
     let next = 0;
     for (const event of checked) {
       const outcome = event instanceof Refusal ? event : recorded[next++];
