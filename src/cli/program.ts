@@ -1,9 +1,9 @@
 // The whole command line: all commands, and how failures become messages and exit codes.
 
-import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
 import { DuesError } from "../client/error.ts";
 import { CLIENT_SETTINGS } from "../config.ts";
+import { VERSION } from "../version.ts";
 import {
   addOnActions,
   invoiceActions,
@@ -41,10 +41,6 @@ import { projectCommands } from "./project-commands.ts";
 import { settingsCommand } from "./settings-commands.ts";
 import { visible } from "./visible.ts";
 import { webhookCommands } from "./webhook-commands.ts";
-
-const { version: VERSION } = createRequire(import.meta.url)("../../package.json") as {
-  version: string;
-};
 
 /** `server` are the commands that run the service or work on its database. */
 export function buildProgram(io: Io, server: readonly Command[]): Command {

@@ -5,11 +5,11 @@ import { renderHome } from "../../pages/home.ts";
 import { ICON_ICO, ICON_SVG } from "../../pages/icon.ts";
 import { ICON_PATH } from "../../pages/page.ts";
 import type { Queryable } from "../../store/db.ts";
+import { VERSION } from "../../version.ts";
 import { checkReady, type Readiness } from "../readiness.ts";
 import { JSON_TYPE } from "../responses.ts";
 import { Content, point, Reply, type Route, read } from "../route.ts";
 import { sendPage } from "../send-page.ts";
-import { VERSION } from "../version.ts";
 
 const common = {
   method: "GET",

@@ -5,6 +5,7 @@ import { Refusal, refuse } from "../../errors.ts";
 import { recordPayment } from "../../operations/record-payment.ts";
 import { McpInfo, RpcAnswer, RpcRequest } from "../../schema/mcp.ts";
 import { type Payment, PaymentCreate } from "../../schema/payments.ts";
+import { VERSION } from "../../version.ts";
 import { mayDo } from "../auth.ts";
 import { answerRpc, METHODS, PROTOCOL_VERSIONS } from "../mcp/protocol.ts";
 import { checkArguments } from "../mcp/tool-schemas.ts";
@@ -12,7 +13,6 @@ import { type Arguments, callRoutes, type RestAnswer, type Tool, toolsOf } from 
 import { JSON_TYPE } from "../responses.ts";
 import { type Call, Content, own, Reply, type Route, type RouteRequest, read } from "../route.ts";
 import { checker } from "../validation.ts";
-import { VERSION } from "../version.ts";
 import { byCaller } from "../views.ts";
 
 const tag = "Tools";

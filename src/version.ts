@@ -2,6 +2,6 @@
 
 import { createRequire } from "node:module";
 
-const read = createRequire(import.meta.url)("../../package.json") as { readonly version: string };
+const read = createRequire(import.meta.url)("../package.json") as { readonly version: string };
 
 export const VERSION = read.version;
