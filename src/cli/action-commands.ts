@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { Dues } from "../client/dues.ts";
 import type { Invoice, PreviewInvoiceReply, SubscriptionUsage } from "../client/types.ts";
-import { BILLING_TIMES, CHANGE_TIMES, TRIAL_DAYS_MAX } from "../schema/words.ts";
+import { BILLING_TIMES, CHANGE_TIMES, TRIAL_DAYS_MAX } from "../schema/enums.ts";
 import {
   calendarDate,
   type Example,

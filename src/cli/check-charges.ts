@@ -5,7 +5,7 @@ import { checkDimensions, PRICE_WORDS } from "../domain/charge-words.ts";
 import { draftCharge } from "../domain/charges.ts";
 import { checkMeasure } from "../domain/metrics.ts";
 import { Refusal } from "../errors.ts";
-import { fieldName } from "../schema/fault-words.ts";
+import { fieldName } from "../schema/fault-messages.ts";
 import type { FileCharge, FileMetric } from "../schema/service-file.ts";
 import type { Path } from "./read-yaml.ts";
 

@@ -4,14 +4,14 @@
 import { Ajv, type ErrorObject } from "ajv";
 import { parseTimestamp } from "../domain/dates.ts";
 import { CURRENCIES } from "../schema/currencies.ts";
-import { fieldName, knownFields, pointerSteps } from "../schema/fault-words.ts";
+import { fieldName, knownFields, pointerSteps } from "../schema/fault-messages.ts";
 import { nearest } from "../schema/nearest.ts";
 import { type FileCharge, type FileMetric, ServiceFile } from "../schema/service-file.ts";
 import type { FileCoupon, FileSettings } from "../schema/service-file-money.ts";
 import { parsedUrl } from "../schema/urls.ts";
 import { checkCharge, checkMetric, checkPrices, type Tell } from "./check-charges.ts";
 import { checkCoupon, checkSettings } from "./check-money.ts";
-import { hintFor, messageFor } from "./fault-words.ts";
+import { hintFor, messageFor } from "./fault-messages.ts";
 import { type Fault, type Parsed, type Path, readYaml } from "./read-yaml.ts";
 
 export type CheckedFile = { readonly file: ServiceFile; readonly source: Parsed };

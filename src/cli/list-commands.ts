@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import type { Dues } from "../client/dues.ts";
 import type { Customer, Invoice, Payment, Subscription } from "../client/types.ts";
-import { INVOICE_STATUSES, PAYMENT_STATUSES, SUBSCRIPTION_STATUSES } from "../schema/words.ts";
+import { INVOICE_STATUSES, PAYMENT_STATUSES, SUBSCRIPTION_STATUSES } from "../schema/enums.ts";
 import { type Example, remote, wholeNumber, withConnection } from "./command.ts";
 import { type Io, printJson } from "./io.ts";
 import { fields, money } from "./output.ts";

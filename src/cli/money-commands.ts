@@ -11,7 +11,7 @@ import type {
   InvoiceWithFees,
   Tax,
 } from "../client/types.ts";
-import { GRANT_STATUSES } from "../schema/words.ts";
+import { GRANT_STATUSES } from "../schema/enums.ts";
 import { instant, remote, wholeNumber, withConnection } from "./command.ts";
 import { CliError, type Io, printJson } from "./io.ts";
 import { CUSTOMER, day, getCommand, listCommand, recordText } from "./list-commands.ts";

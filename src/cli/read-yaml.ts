@@ -70,7 +70,7 @@ export function readYaml(bytes: Uint8Array): Parsed | Fault[] {
   });
   const faults = [...document.errors, ...document.warnings].slice(0, FAULTS_MAX).map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
-    return { line, column: col, field: "", ...wordsFor(error.code, error.message) };
+    return { line, column: col, field: "", ...faultMessage(error.code, error.message) };
   });
   if (faults.length > 0) return faults;
   const index = new KeyIndex();
@@ -124,7 +124,7 @@ function repeatedKeys(whole: Node | null, index: KeyIndex): Scalar[] {
   return found.toSorted((a, b) => (a.range?.[0] ?? 0) - (b.range?.[0] ?? 0));
 }
 
-function wordsFor(code: string, message: string): { message: string; hint?: string } {
+function faultMessage(code: string, message: string): { message: string; hint?: string } {
   if (code === "MULTIPLE_DOCS") return { message: "The file holds more than one document." };
   if (code === "TAG_RESOLVE_FAILED") {
     return { message: "Tags of one's own are not read here.", hint: "Write the value without it." };

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import type { Dues } from "../client/dues.ts";
 import { DuesError } from "../client/error.ts";
-import { fieldName } from "../schema/fault-words.ts";
+import { fieldName } from "../schema/fault-messages.ts";
 import { type CheckedFile, checkFile } from "./check-file.ts";
 import { AlreadyReported, CliError, EXIT, type Io, printJson } from "./io.ts";
 import { plural, styled } from "./output.ts";

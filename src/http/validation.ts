@@ -1,12 +1,12 @@
-// Checks requests against their schemas and refuses them field by field; the words are those of
-// schema/fault-words.ts.
+// Checks requests against their schemas and refuses them field by field; the messages are those of
+// schema/fault-messages.ts.
 
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 import { parseTimestamp } from "../domain/dates.ts";
 import { type ErrorDetail, refuse } from "../errors.ts";
 import { CURRENCIES } from "../schema/currencies.ts";
-import { fieldName, pointerSteps, wordsFor } from "../schema/fault-words.ts";
+import { faultMessage, fieldName, pointerSteps } from "../schema/fault-messages.ts";
 import { nearest } from "../schema/nearest.ts";
 import { isPlainText } from "./json.ts";
 
@@ -21,7 +21,7 @@ const PARTS_MAX = 2_000;
 const [firstFault, allFaults] = [makeAjv(false), makeAjv(true)];
 
 function makeAjv(allErrors: boolean): Ajv {
-  // Verbose, so that a fault knows the schema it comes from: the words are made of it.
+  // Verbose, so that a fault knows the schema it comes from: the message is made of it.
   const ajv = new Ajv({
     verbose: true,
     allErrors,
@@ -167,7 +167,7 @@ function detailOf(error: ErrorObject): ErrorDetail {
   const params = error.params as Record<string, unknown>;
   const missing = error.keyword === "required" ? [String(params.missingProperty)] : [];
   const field = fieldName([...pointerSteps(error.instancePath), ...missing], isDigits);
-  return { field, code: codeOf(error), message: `${field || "The body"} ${wordsFor(error)}.` };
+  return { field, code: codeOf(error), message: `${field || "The body"} ${faultMessage(error)}.` };
 }
 
 function isDigits(step: string | number): boolean {

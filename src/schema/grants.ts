@@ -11,7 +11,7 @@ import {
   TimestampInput,
   Uuid,
 } from "./common.ts";
-import { GRANT_STATUSES } from "./words.ts";
+import { GRANT_STATUSES } from "./enums.ts";
 
 export const GRANT_KINDS = [
   "free",

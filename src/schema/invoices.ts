@@ -17,10 +17,10 @@ import {
   Uuid,
 } from "./common.ts";
 import { TaxLine } from "./credit-notes.ts";
+import { INVOICE_STATUSES, PAYMENT_STATUSES } from "./enums.ts";
 import { GRANT_KINDS } from "./grants.ts";
 import { NullableOverrides } from "./subscriptions.ts";
 import { TaxCodes } from "./taxes.ts";
-import { INVOICE_STATUSES, PAYMENT_STATUSES } from "./words.ts";
 
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];

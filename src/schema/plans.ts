@@ -14,8 +14,8 @@ import {
   Timestamp,
   Uuid,
 } from "./common.ts";
+import { TRIAL_DAYS_MAX } from "./enums.ts";
 import { TaxCodes } from "./taxes.ts";
-import { TRIAL_DAYS_MAX } from "./words.ts";
 
 export const INTERVALS = ["weekly", "monthly", "quarterly", "semiannual", "yearly"] as const;
 export type Interval = (typeof INTERVALS)[number];

@@ -12,10 +12,10 @@ import {
   Uuid,
 } from "./common.ts";
 import { CreditNote } from "./credit-notes.ts";
+import { INVOICE_STATUSES, PAYMENT_STATUSES, SUBSCRIPTION_STATUSES } from "./enums.ts";
 import { Wallet } from "./grants.ts";
 import { INVOICE_TYPES } from "./invoices.ts";
 import { INTERVALS } from "./plans.ts";
-import { INVOICE_STATUSES, PAYMENT_STATUSES, SUBSCRIPTION_STATUSES } from "./words.ts";
 
 const PortalSubscription = Type.Object({
   id: Uuid,

@@ -15,6 +15,7 @@ import {
   Text,
 } from "./common.ts";
 import { DUNNING_EVENTS } from "./dunning.ts";
+import { TRIAL_DAYS_MAX } from "./enums.ts";
 import { AGGREGATIONS, DIMENSIONS_MAX, Dimension, WEIGHTS } from "./metrics.ts";
 import {
   BASE_TIMINGS,
@@ -31,7 +32,6 @@ import {
 import { FileCoupon, FileSettings, FileTax, FileTaxCodes } from "./service-file-money.ts";
 import { Slug } from "./tenants.ts";
 import { ENDPOINTS_MAX, WEBHOOK_EVENTS } from "./webhooks.ts";
-import { TRIAL_DAYS_MAX } from "./words.ts";
 
 /** An unknown key is most likely a typing mistake, so it is refused and not ignored. */
 const STRICT = { additionalProperties: false };

@@ -15,14 +15,14 @@ import {
   TimestampInput,
   Uuid,
 } from "./common.ts";
-import { CHARGE_MODELS, CHARGES_MAX, ChargeInput } from "./plans.ts";
 import {
   ASKED_STATUSES,
   BILLING_TIMES,
   CHANGE_TIMES,
   SUBSCRIPTION_STATUSES,
   TRIAL_DAYS_MAX,
-} from "./words.ts";
+} from "./enums.ts";
+import { CHARGE_MODELS, CHARGES_MAX, ChargeInput } from "./plans.ts";
 
 export type AskedStatus = (typeof ASKED_STATUSES)[number];
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];

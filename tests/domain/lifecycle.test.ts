@@ -7,7 +7,7 @@ import {
   type SubscriptionStatus,
   transition,
 } from "../../src/domain/lifecycle.ts";
-import { ASKED_STATUSES, SUBSCRIPTION_STATUSES } from "../../src/schema/words.ts";
+import { ASKED_STATUSES, SUBSCRIPTION_STATUSES } from "../../src/schema/enums.ts";
 
 describe("what a wanted status does", () => {
   test.each<[SubscriptionStatus, AskedStatus, object]>([

@@ -16,6 +16,7 @@ import {
   Uuid,
   Wrapped,
 } from "../../schema/common.ts";
+import { INVOICE_STATUSES, PAYMENT_STATUSES } from "../../schema/enums.ts";
 import {
   Invoice,
   InvoiceCreate,
@@ -25,7 +26,6 @@ import {
   InvoicePreviews,
   InvoiceWithFees,
 } from "../../schema/invoices.ts";
-import { INVOICE_STATUSES, PAYMENT_STATUSES } from "../../schema/words.ts";
 import { matchesCustomer } from "../../store/customers.ts";
 import type { Tx } from "../../store/db.ts";
 import * as invoices from "../../store/invoices.ts";

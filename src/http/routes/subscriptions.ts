@@ -6,6 +6,7 @@ import { moveSubscription, patchSubscription } from "../../operations/change-sub
 import { readUsage } from "../../operations/read-usage.ts";
 import { startSubscription } from "../../operations/start-subscription.ts";
 import { CustomerRef, OneOf, Page, PageQuery, Uuid, Wrapped } from "../../schema/common.ts";
+import { SUBSCRIPTION_STATUSES } from "../../schema/enums.ts";
 import {
   Subscription,
   SubscriptionCreate,
@@ -13,7 +14,6 @@ import {
   SubscriptionUsage,
   Terminate,
 } from "../../schema/subscriptions.ts";
-import { SUBSCRIPTION_STATUSES } from "../../schema/words.ts";
 import { matchesCustomer } from "../../store/customers.ts";
 import * as subscriptions from "../../store/subscriptions.ts";
 import { pageOf } from "../paging.ts";

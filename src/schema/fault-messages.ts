@@ -1,5 +1,5 @@
-// The words for what is wrong with a value that does not fit its schema: one sentence part per
-// keyword. A caller that says some keywords otherwise hands in its own words for those.
+// What is wrong with a value that does not fit its schema: one sentence part per keyword. A caller
+// that says some keywords otherwise hands in its own messages for those.
 
 /** What is read of an error of Ajv, which must run with `verbose` for the last three. */
 export type SchemaFault = {
@@ -11,12 +11,12 @@ export type SchemaFault = {
   readonly data?: unknown;
 };
 
-export type FaultWords = Readonly<Record<string, (fault: SchemaFault) => string>>;
+export type FaultMessages = Readonly<Record<string, (fault: SchemaFault) => string>>;
 
 /** Goes on from the name of the field: "must be at least 1". */
-export function wordsFor(fault: SchemaFault, own: FaultWords = {}): string {
-  const words = own[fault.keyword] ?? WORDS[fault.keyword];
-  return words?.(fault) ?? fault.message ?? "is not valid";
+export function faultMessage(fault: SchemaFault, own: FaultMessages = {}): string {
+  const message = own[fault.keyword] ?? MESSAGES[fault.keyword];
+  return message?.(fault) ?? fault.message ?? "is not valid";
 }
 
 /** The steps of a JSON pointer: `/a~1b/0` → `a/b`, `0` */
@@ -41,7 +41,7 @@ function isNumber(step: string | number): boolean {
   return typeof step === "number";
 }
 
-const WORDS: FaultWords = {
+const MESSAGES: FaultMessages = {
   required: () => "is required",
   type: ({ params }) => `must be ${typeNames(params.type)}`,
   enum: ({ params }) => `must be one of ${(params.allowedValues as unknown[]).join(", ")}`,
@@ -55,8 +55,8 @@ const WORDS: FaultWords = {
   uniqueItems: () => "must not repeat an entry",
   "x-at-least-one": (fault) => `needs at least one of ${knownFields(fault).join(", ")}`,
   "x-max-bytes": ({ schema }) => `must be at most ${schema} bytes of JSON`,
-  pattern: patternWords,
-  format: ({ params }) => formatWords(String(params.format)),
+  pattern: patternMessage,
+  format: ({ params }) => formatMessage(String(params.format)),
 };
 
 /** The fields that the schema of the object at fault names. */
@@ -73,17 +73,17 @@ function typeNames(type: unknown): string {
 }
 
 /** A pattern itself says nothing to most readers. */
-function patternWords({ params, parentSchema }: SchemaFault): string {
+function patternMessage({ params, parentSchema }: SchemaFault): string {
   const { format, "x-must": must } = (parentSchema ?? {}) as { format?: string; "x-must"?: string };
   if (must !== undefined) return `must ${must}`;
-  if (format !== undefined) return formatWords(format);
+  if (format !== undefined) return formatMessage(format);
   if (String(params.pattern).includes("\\d{1,15}")) {
     return "must be a plain decimal string such as 12.50, with at most 15 digits before and 12 after the point";
   }
   return "is not of the right form";
 }
 
-function formatWords(format: string): string {
+function formatMessage(format: string): string {
   switch (format) {
     case "uuid":
       return "must be a UUID";

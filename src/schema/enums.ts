@@ -1,5 +1,5 @@
-// The words that fields of records can have, where the command line offers them too. No schemas
-// here: a command that only knows these words need not load what makes schemas.
+// The values that fields of records can have, where the command line offers them too. No schemas
+// here: a command that only knows these values need not load what makes schemas.
 
 /** What a caller can ask for; one that is to start later is `pending` until then. */
 export const ASKED_STATUSES = ["active", "suspended", "terminated", "canceled"] as const;

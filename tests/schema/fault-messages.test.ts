@@ -1,10 +1,10 @@
-// One set of words for what is wrong, and the few that a reader of files gets instead.
+// One set of messages for what is wrong, and the few that a reader of files gets instead.
 
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { messageFor } from "../../src/cli/fault-words.ts";
+import { messageFor } from "../../src/cli/fault-messages.ts";
 import { Email, PageQuery, Uuid } from "../../src/schema/common.ts";
-import { fieldName, pointerSteps, wordsFor } from "../../src/schema/fault-words.ts";
+import { faultMessage, fieldName, pointerSteps } from "../../src/schema/fault-messages.ts";
 
 test.each([
   ["maxLength", { limit: 3 }, "must have at most 3 characters"],
@@ -13,7 +13,7 @@ test.each([
   ["maxItems", { limit: 2 }, "must have at most 2 entries"],
   ["multipleOf", { multipleOf: 2 }, "is not valid"],
 ])("%s is told alike to callers and in files", (keyword, params, words) => {
-  expect(wordsFor({ keyword, params })).toBe(words);
+  expect(faultMessage({ keyword, params })).toBe(words);
   expect(messageFor({ keyword, params })).toBe(words);
 });
 
@@ -23,7 +23,7 @@ test.each([
   ["minItems", { limit: 1 }, "must have at least 1 entries"],
   ["format", { format: "date" }, "must be a date such as 2026-01-31"],
 ])("%s is told to callers without what they sent", (keyword, params, words) => {
-  expect(wordsFor({ keyword, params, data: "secret" })).toBe(words);
+  expect(faultMessage({ keyword, params, data: "secret" })).toBe(words);
 });
 
 test.each([
@@ -60,7 +60,9 @@ test("no pattern is shown to whoever did not meet it", async () => {
   expect(found.length).toBeGreaterThan(20);
   const unsaid = found.filter((parentSchema) => {
     const { pattern } = parentSchema;
-    return wordsFor({ keyword: "pattern", params: { pattern }, parentSchema }).startsWith("is not");
+    return faultMessage({ keyword: "pattern", params: { pattern }, parentSchema }).startsWith(
+      "is not",
+    );
   });
   expect(unsaid).toEqual([]);
 });
@@ -72,5 +74,5 @@ test.each([
 ])("%j is told in words", (schema, words) => {
   const { pattern } = schema as object as { pattern: string };
   const fault = { keyword: "pattern", params: { pattern }, parentSchema: schema };
-  expect(wordsFor(fault)).toBe(words);
+  expect(faultMessage(fault)).toBe(words);
 });

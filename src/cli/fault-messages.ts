@@ -1,12 +1,12 @@
 // Messages for the faults that the schema finds in a file, where they differ from those of the API,
 // and hints at what was meant.
 
-import { type FaultWords, type SchemaFault, wordsFor } from "../schema/fault-words.ts";
+import { type FaultMessages, faultMessage, type SchemaFault } from "../schema/fault-messages.ts";
 import { nearest } from "../schema/nearest.ts";
 import type { Path } from "./read-yaml.ts";
 
-/** Where a file's author needs other words than a caller of the API: these show what is written. */
-const OF_FILES: FaultWords = {
+/** A file's author is told more than a caller of the API: these show what is written. */
+const OF_FILES: FaultMessages = {
   type: ({ params, data }) => `must be ${kinds(params.type)}, not ${kindOf(data)}`,
   enum: ({ params, data }) =>
     `must be ${oneOf(params.allowedValues as readonly unknown[])}, not ${shown(data)}`,
@@ -21,7 +21,7 @@ const OF_FILES: FaultWords = {
 };
 
 export function messageFor(fault: SchemaFault): string {
-  return wordsFor(fault, OF_FILES);
+  return faultMessage(fault, OF_FILES);
 }
 
 const CENTS = "Write a whole number of the smallest currency unit: 4900 is 49.00.";
