@@ -1,7 +1,7 @@
 // What goes together on a metric and on a charge of a service.yaml. What is true of a request too
 // is decided by the same rules, and told at its place in the file.
 
-import { checkDimensions, PRICE_WORDS } from "../domain/charge-words.ts";
+import { checkDimensions, PRICE_PROPERTIES } from "../domain/charge-properties.ts";
 import { draftCharge } from "../domain/charges.ts";
 import { checkMeasure } from "../domain/metrics.ts";
 import { Refusal } from "../errors.ts";
@@ -25,9 +25,9 @@ const OF_FLAT_FEES = ["catalog_ref", "amount_override_cents", "quantity_from"] a
 /** True when the charge is good as far as the file tells. */
 export function checkCharge(charge: FileCharge, at: Path, tell: Tell): boolean {
   let isGood = true;
-  const fault: Tell = (...words) => {
+  const fault: Tell = (...about) => {
     isGood = false;
-    tell(...words);
+    tell(...about);
   };
   const { type } = charge;
   const isUsage = type !== "flat_fee";
@@ -35,12 +35,12 @@ export function checkCharge(charge: FileCharge, at: Path, tell: Tell): boolean {
     if (charge[field] === undefined) continue;
     fault([...at, field], `${field} does not belong on a ${type} charge.`, undefined, "key");
   }
-  refuseWordsOfApi(charge, at, fault);
+  refuseApiProperties(charge, at, fault);
   if (isUsage) checkUsage(charge, at, fault);
   else if (charge.catalog_ref === undefined && charge.amount_override_cents === undefined) {
     fault(at, "A flat fee needs a price: catalog_ref or amount_override_cents.");
   }
-  // The rest are the price words, which are read only where all else is right.
+  // The rest is the price, whose properties are read only where all else is right.
   if (isGood) held(charge, at, fault, (place) => draftCharge(charge, place));
   return isGood;
 }
@@ -55,14 +55,14 @@ function checkUsage(charge: FileCharge, at: Path, tell: Tell): void {
   }
 }
 
-/** In the file price words stand on the charge, where the API has them under `properties`. */
-function refuseWordsOfApi({ type, properties = {} }: FileCharge, at: Path, tell: Tell): void {
-  for (const word of PRICE_WORDS) {
+/** In the file a price stands on the charge itself, where the API has it under `properties`. */
+function refuseApiProperties({ type, properties = {} }: FileCharge, at: Path, tell: Tell): void {
+  for (const name of PRICE_PROPERTIES) {
     // `amount` has always been kept among a flat fee's own properties.
-    if (!Object.hasOwn(properties, word) || (type === "flat_fee" && word === "amount")) continue;
-    const own = word === "amount" ? "rate" : word;
+    if (!Object.hasOwn(properties, name) || (type === "flat_fee" && name === "amount")) continue;
+    const own = name === "amount" ? "rate" : name;
     const hint = `In the file it stands on the charge itself, as ${own}.`;
-    tell([...at, "properties", word], `${word} is not known here.`, hint, "key");
+    tell([...at, "properties", name], `${name} is not known here.`, hint, "key");
   }
 }
 

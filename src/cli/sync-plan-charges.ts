@@ -1,9 +1,13 @@
 // Charges of the file and of the API in one form, so that they can be compared, shown and written
-// in the other's words.
+// as the other.
 
 import type { Charge, ChargeInput } from "../client/types.ts";
 import type { Price } from "../domain/charge-models.ts";
-import { type ChargePrice, comparablePrice, PRICE_WORDS } from "../domain/charge-words.ts";
+import {
+  type ChargePrice,
+  comparablePrice,
+  PRICE_PROPERTIES,
+} from "../domain/charge-properties.ts";
 import { draftCharge } from "../domain/charges.ts";
 import { decimal, formatDecimal } from "../domain/decimal.ts";
 import { Refusal } from "../errors.ts";
@@ -53,8 +57,8 @@ function ofApi(charge: Charge): Terms {
     return termsOf(own);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    // Before these words had a meaning they could be anything, and they still have none there.
-    const meaningless = PRICE_WORDS.filter((word) => word !== "amount");
+    // Before these properties had a meaning they could be anything, and they still have none there.
+    const meaningless = PRICE_PROPERTIES.filter((name) => name !== "amount");
     return termsOf({ ...own, properties: without(charge.properties, meaningless) });
   }
 }
@@ -152,7 +156,7 @@ function plain(text: string): string {
   return formatDecimal(decimal(text));
 }
 
-/** What is sent for a charge of the file: the API takes the file's price words too. */
+/** What is sent for a charge of the file: the API takes the price as the file writes it, too. */
 export function chargeInput(charge: FileCharge): ChargeInput {
   const { type, metric_ref, catalog_ref, ...rest } = charge;
   return {
@@ -167,12 +171,12 @@ export function chargeInput(charge: FileCharge): ChargeInput {
 export function fileCharge(charge: Charge): FileCharge {
   const terms = ofApi(charge);
   const { prices, minimum_cents, quantity_mode, ...price } = terms.price;
-  const matched = prices?.map(({ match, ...own }) => ({ match, ...fileWords(own) }));
+  const matched = prices?.map(({ match, ...own }) => ({ match, ...filePrice(own) }));
   return {
     type: terms.type,
     ...(terms.name !== null && { name: terms.name }),
     ...(terms.metric !== null && { metric_ref: terms.metric }),
-    ...fileWords(price),
+    ...filePrice(price),
     ...(matched !== undefined && { prices: matched }),
     ...(minimum_cents !== undefined && { minimum_cents }),
     ...(terms.item !== null && { catalog_ref: terms.item }),
@@ -186,7 +190,7 @@ export function fileCharge(charge: Charge): FileCharge {
 }
 
 /** The file calls an amount `rate`. */
-function fileWords({ amount, tiers, ...rest }: Price) {
+function filePrice({ amount, tiers, ...rest }: Price) {
   const own = tiers?.map(({ up_to, amount: rate, ...more }) => ({ up_to, rate, ...more }));
   return {
     ...(amount !== undefined && { rate: amount }),

@@ -10,7 +10,7 @@ import {
   ownProperties,
   quantityModePath,
   usagePrice,
-} from "./charge-words.ts";
+} from "./charge-properties.ts";
 
 /** A charge with one name for each field. References are not yet looked up. */
 export type ChargeDraft = {

@@ -1,7 +1,7 @@
 // Combinations of a metric's dimensions: usage is kept apart by them, and each can have its price.
 // A combination is written as the JSON list of its values, in the order of the metric's dimensions.
 
-import type { MatchedPrice } from "./charge-words.ts";
+import type { MatchedPrice } from "./charge-properties.ts";
 import { numberText } from "./decimal.ts";
 
 /** Of one subscription, metric and period. */

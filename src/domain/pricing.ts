@@ -2,7 +2,7 @@
 // fees. Which list prices a period is handed in.
 import type { Aggregation } from "./aggregation.ts";
 import type { UsageModel } from "./charge-models.ts";
-import type { ChargePrice } from "./charge-words.ts";
+import type { ChargePrice } from "./charge-properties.ts";
 import {
   add,
   type Decimal,
@@ -36,7 +36,7 @@ export type PricedCharge = {
   readonly catalog_item_code: string | null;
   readonly unit_cents: number | null;
   readonly quantity_from: string | null;
-  /** Without the price words; of lists from before those, as they were sent. */
+  /** Without what makes the price; of lists from before those, as they were sent. */
   readonly properties: Properties;
   // What follows is absent on lists from before it.
   readonly name?: string | null;

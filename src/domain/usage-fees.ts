@@ -129,7 +129,7 @@ function usageLine(
       amount_cents: checkAmount(toCents(roundFraction(precise))),
       properties: {
         ...charge.properties,
-        ...wordsUsed(part.price),
+        ...propertiesUsed(part.price),
         ...rated.explanation,
         name: names.ofCharge(charge),
         charge_model: model,
@@ -158,7 +158,7 @@ function unitsIn(charge: PricedCharge, part: Part, metered: Metered) {
   return weightedUnits(part.usage, part.level, metered, per_ms);
 }
 
-const SHOWN_WORDS = [
+const SHOWN_PROPERTIES = [
   "amount",
   "free_units",
   "package_size",
@@ -167,9 +167,9 @@ const SHOWN_WORDS = [
   "free_events",
 ] as const;
 
-function wordsUsed(price: Price): Record<string, unknown> {
+function propertiesUsed(price: Price): Record<string, unknown> {
   const used: Record<string, unknown> = {};
-  for (const word of SHOWN_WORDS) if (price[word] !== undefined) used[word] = price[word];
+  for (const name of SHOWN_PROPERTIES) if (price[name] !== undefined) used[name] = price[name];
   return used;
 }
 

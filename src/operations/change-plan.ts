@@ -1,7 +1,7 @@
 // Makes and changes plans: resolves what their charges refer to, keeps unchanged charges, and
 // writes a new price list when the price changed.
 
-import { comparablePrice, PRICE_WORDS } from "../domain/charge-words.ts";
+import { comparablePrice, PRICE_PROPERTIES } from "../domain/charge-properties.ts";
 import { refuse } from "../errors.ts";
 import type { ChargeInput, PlanCreate, PlanPatch } from "../schema/plans.ts";
 import type { Tx } from "../store/db.ts";
@@ -170,7 +170,7 @@ function termsKey(terms: Comparable): string {
   const { amount_override_cents, quantity_from, properties, rate } = terms;
   const isUsage = charge_model !== "flat_fee";
   const own = Object.entries(properties)
-    .filter(([word]) => !PRICE_WORDS.includes(word) || (word === "amount" && !isUsage))
+    .filter(([key]) => !PRICE_PROPERTIES.includes(key) || (key === "amount" && !isUsage))
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const price = comparablePrice({ ...(rate === null ? {} : { amount: rate }), ...terms.price });
   return JSON.stringify([

@@ -1,7 +1,7 @@
 // Looks up what charges refer to, for plans and for prices of one subscription's own, and turns
 // them into the entries of a price list.
 
-import { checkDimensions, highestRate, ownProperties } from "../domain/charge-words.ts";
+import { checkDimensions, highestRate, ownProperties } from "../domain/charge-properties.ts";
 import { type ChargeDraft, draftCharge } from "../domain/charges.ts";
 import type { PricedCharge } from "../domain/pricing.ts";
 import { refuse } from "../errors.ts";

@@ -67,7 +67,7 @@ export type Charge = Static<typeof Charge>;
 
 /**
  * One of the fields that make up a price. The schema lets any value through: which of them a model
- * takes, and what is wrong with a value, is said by domain/charge-words.ts.
+ * takes, and what is wrong with a value, is said by domain/charge-properties.ts.
  */
 const priceField = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
 

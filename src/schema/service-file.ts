@@ -138,7 +138,7 @@ export const FileTier = Type.Object(
 );
 
 /** Which of them go together, and which must be there, depends on the charge's type. */
-const priceWords = {
+const priceFields = {
   rate: price('standard: price per unit; package: price of a package. Quoted: "0.05".'),
   tiers: Type.Optional(
     Type.Array(FileTier, {
@@ -169,7 +169,7 @@ export const FilePrice = Type.Object(
       additionalProperties: { type: "string" },
       description: "Dimensions of the metric and the values that they must have.",
     }),
-    ...priceWords,
+    ...priceFields,
   },
   STRICT,
 );
@@ -188,7 +188,7 @@ export const FileCharge = Type.Object(
       }),
     ),
     metric_ref: Type.Optional(Type.String({ ...Text, description: "Usage: code of the metric." })),
-    ...priceWords,
+    ...priceFields,
     prices: Type.Optional(
       Type.Array(FilePrice, {
         minItems: 1,

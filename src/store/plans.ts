@@ -1,6 +1,6 @@
 // Plans, their charges as callers see them, and the price lists that periods are billed by.
 
-import type { ChargePrice } from "../domain/charge-words.ts";
+import type { ChargePrice } from "../domain/charge-properties.ts";
 import type { PlanVersion, PricedCharge } from "../domain/pricing.ts";
 import { newId } from "../ids.ts";
 import type { Charge, Plan, PlanCreate } from "../schema/plans.ts";

@@ -63,7 +63,7 @@ const tiers = fc.uniqueArray(fc.integer({ min: 1, max: 1000 }), { maxLength: 3 }
   return fc.tuple(...all);
 });
 
-/** The price words of each model. */
+/** The properties of a price of each model. */
 const PRICES: Readonly<Record<string, fc.Arbitrary<object>>> = {
   standard: fc.record({ rate, free_units: few }, { requiredKeys: ["rate"] }),
   graduated: fc.record({ tiers }),

@@ -1,4 +1,4 @@
-// Price words as callers write them, as a table: what each is read as, and which word is wrong.
+// Prices as callers write them, as a table: what each is read as, and which property is wrong.
 
 import { describe, expect, test } from "vitest";
 import type { UsageModel } from "../../src/domain/charge-models.ts";
@@ -7,7 +7,7 @@ import {
   flatFeePrice,
   highestRate,
   usagePrice,
-} from "../../src/domain/charge-words.ts";
+} from "../../src/domain/charge-properties.ts";
 import { Refusal } from "../../src/errors.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -31,7 +31,7 @@ const TIERS = [
   { up_to: null, amount: "0.5" },
 ];
 
-describe("words", () => {
+describe("properties", () => {
   test.each<[UsageModel, Fields, Fields]>([
     ["standard", api({ amount: "0.10" }), { amount: "0.10" }],
     ["standard", { rate: "0.10", free_units: 5 }, { amount: "0.10", free_units: "5" }],

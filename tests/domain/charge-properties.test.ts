@@ -1,13 +1,13 @@
-// The price words of a charge: missing ones are named as the charge is written, and prices that
+// The properties of a price: missing ones are named as the charge is written, and prices that
 // mean the same are the same.
 
 import { describe, expect, test } from "vitest";
 import {
   comparablePrice,
   flatFeePrice,
-  PRICE_WORDS,
+  PRICE_PROPERTIES,
   usagePrice,
-} from "../../src/domain/charge-words.ts";
+} from "../../src/domain/charge-properties.ts";
 import { Refusal } from "../../src/errors.ts";
 
 function refusedField(read: () => unknown): string | undefined {
@@ -19,11 +19,15 @@ function refusedField(read: () => unknown): string | undefined {
   return undefined;
 }
 
-describe("a word that is missing", () => {
+describe("a property that is missing", () => {
   test.each([
-    ["in the file's words", { type: "package" }, "charges[0].rate"],
-    ["in the API's", { charge_model: "package" }, "charges[0].properties.amount"],
-    ["in both, as the API's", { type: "x", charge_model: "x" }, "charges[0].properties.amount"],
+    ["as in the file", { type: "package" }, "charges[0].rate"],
+    ["as in the API", { charge_model: "package" }, "charges[0].properties.amount"],
+    [
+      "as in both: the API's counts",
+      { type: "x", charge_model: "x" },
+      "charges[0].properties.amount",
+    ],
   ])("%s", (_, charge, field) => {
     expect(refusedField(() => usagePrice("package", charge, "charges[0]."))).toBe(field);
   });
@@ -33,23 +37,23 @@ describe("a word that is missing", () => {
     ["charge_model", "amount"],
   ])("in a tier and in a price of a charge with a %s it is %s", (key, amount) => {
     const at = key === "type" ? "" : "properties.";
-    const words = (own: object) => (key === "type" ? own : { properties: own });
+    const written = (own: object) => (key === "type" ? own : { properties: own });
     const tiers = [{ up_to: null }];
     const standard = { amount: "1", rate: "1", prices: [{ match: { a: "b" } }] };
     expect(
-      refusedField(() => usagePrice("volume", { [key]: "volume", ...words({ tiers }) }, "")),
+      refusedField(() => usagePrice("volume", { [key]: "volume", ...written({ tiers }) }, "")),
     ).toBe(`${at}tiers[0].${amount}`);
     expect(
-      refusedField(() => usagePrice("standard", { [key]: "standard", ...words(standard) }, "")),
+      refusedField(() => usagePrice("standard", { [key]: "standard", ...written(standard) }, "")),
     ).toBe(`${at}prices[0].${amount}`);
   });
 });
 
-test("every word but its own is refused on a flat fee", () => {
-  const foreign = PRICE_WORDS.filter((word) => !["amount", "quantity_mode"].includes(word));
+test("every property but its own is refused on a flat fee", () => {
+  const foreign = PRICE_PROPERTIES.filter((name) => !["amount", "quantity_mode"].includes(name));
   expect(foreign.length).toBeGreaterThan(5);
-  for (const word of foreign) {
-    expect(refusedField(() => flatFeePrice({ type: "flat_fee", [word]: "1" }, ""))).toBe(word);
+  for (const name of foreign) {
+    expect(refusedField(() => flatFeePrice({ type: "flat_fee", [name]: "1" }, ""))).toBe(name);
   }
 });
 

@@ -1,6 +1,6 @@
-// The price words of a charge as callers write them: in the API under `properties`, in service.yaml
-// on the charge itself, where an amount is called `rate`. Reads either into one form, or says which
-// word is wrong and why.
+// The properties of a charge that make its price, as callers write them: in the API under
+// `properties`, in service.yaml on the charge itself, where an amount is called `rate`. Reads
+// either into one form, or says which of them is wrong and why.
 
 import { refuseField } from "../errors.ts";
 import { AMOUNT_CENTS_MAX, DECIMAL_PATTERN } from "../schema/common.ts";
@@ -13,7 +13,7 @@ export type QuantityMode = (typeof QUANTITY_MODES)[number];
 /** A price for the usage whose dimensions have these values. */
 export type MatchedPrice = Price & { readonly match: Readonly<Record<string, string>> };
 
-/** All price words of a charge. */
+/** All properties of a charge that make its price. */
 export type ChargePrice = Price & {
   readonly prices?: readonly MatchedPrice[];
   readonly minimum_cents?: number;
@@ -22,15 +22,15 @@ export type ChargePrice = Price & {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where words are looked for: by name, with the path that an error gives. */
-type Words = {
-  readonly get: (word: string) => unknown;
-  readonly path: (word: string) => string;
+/** Where properties are looked for: by name, with the path that an error gives. */
+type Properties = {
+  readonly get: (name: string) => unknown;
+  readonly path: (name: string) => string;
   /** What an amount that is missing is called: the file's charges have a `rate`. */
   readonly amount: "amount" | "rate";
 };
 
-const MODEL_WORDS: Readonly<Record<UsageModel, readonly string[]>> = {
+const MODEL_PROPERTIES: Readonly<Record<UsageModel, readonly string[]>> = {
   standard: ["amount", "free_units"],
   graduated: ["tiers"],
   volume: ["tiers"],
@@ -40,8 +40,8 @@ const MODEL_WORDS: Readonly<Record<UsageModel, readonly string[]>> = {
 const REQUIRED = new Set(["amount", "tiers", "package_size", "percent"]);
 const OF_USAGE = ["prices", "minimum_cents"];
 const OF_FLAT_FEES = ["quantity_mode"];
-/** Every word with a meaning; on a model that does not list it, it is refused. */
-export const PRICE_WORDS: readonly string[] = [
+/** Every name with a meaning; on a model that does not list it, it is refused. */
+export const PRICE_PROPERTIES: readonly string[] = [
   "amount",
   "tiers",
   "free_units",
@@ -56,7 +56,7 @@ export const PRICE_WORDS: readonly string[] = [
 /** The properties without a meaning for the price: kept as they were sent. */
 export function ownProperties(properties: Fields = {}): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(properties).filter(([name]) => !PRICE_WORDS.includes(name)),
+    Object.entries(properties).filter(([name]) => !PRICE_PROPERTIES.includes(name)),
   );
 }
 
@@ -65,12 +65,12 @@ const DECIMAL_EXAMPLE = 'a decimal string such as "0.05"';
 
 /** Of a usage charge. `at` is where the charge stands in the request, such as `charges[0].`. */
 export function usagePrice(model: UsageModel, input: Fields, at: string): ChargePrice {
-  const words = wordsOf(input, at);
-  refuseForeign(words, [...MODEL_WORDS[model], ...OF_USAGE], model);
-  const prices = matchedPrices(model, words);
-  const minimum_cents = present(words, "minimum_cents", cents);
+  const properties = propertiesOf(input, at);
+  refuseForeign(properties, [...MODEL_PROPERTIES[model], ...OF_USAGE], model);
+  const prices = matchedPrices(model, properties);
+  const minimum_cents = present(properties, "minimum_cents", cents);
   return {
-    ...modelPrice(model, words),
+    ...modelPrice(model, properties),
     ...(prices === undefined ? {} : { prices }),
     ...(minimum_cents === undefined ? {} : { minimum_cents }),
   };
@@ -78,12 +78,12 @@ export function usagePrice(model: UsageModel, input: Fields, at: string): Charge
 
 /** Of a flat fee: how its quantity is taken over the period. */
 export function flatFeePrice(input: Fields, at: string): ChargePrice {
-  const words = wordsOf(input, at);
+  const properties = propertiesOf(input, at);
   // `amount` has always been kept among a flat fee's own properties.
-  refuseForeign(words, [...OF_FLAT_FEES, "amount"], "flat_fee");
-  const sent = words.get("quantity_mode");
+  refuseForeign(properties, [...OF_FLAT_FEES, "amount"], "flat_fee");
+  const sent = properties.get("quantity_mode");
   if (isAbsent(sent)) return {};
-  const path = words.path("quantity_mode");
+  const path = properties.path("quantity_mode");
   const quantity_mode = QUANTITY_MODES.find((mode) => mode === sent);
   if (quantity_mode === undefined) {
     throw refuseField(path, "enum", `${path} must be one of ${QUANTITY_MODES.join(", ")}.`);
@@ -93,49 +93,49 @@ export function flatFeePrice(input: Fields, at: string): ChargePrice {
 
 /** Where this charge says its quantity_mode, for an error about it. */
 export function quantityModePath(input: Fields, at: string): string {
-  return wordsOf(input, at).path("quantity_mode");
+  return propertiesOf(input, at).path("quantity_mode");
 }
 
 /**
  * Looked for under `properties` first, then on the charge itself. One that is missing is missed
- * where the charge would have it: a charge with a `type` is written in the file's words.
+ * where the charge would have it: a charge with a `type` is written as in the file.
  */
-function wordsOf(input: Fields, at: string): Words {
-  const properties = (input.properties ?? {}) as Fields;
-  const onCharge = (word: string) => (word === "amount" ? "rate" : word);
+function propertiesOf(input: Fields, at: string): Properties {
+  const nested = (input.properties ?? {}) as Fields;
+  const onCharge = (name: string) => (name === "amount" ? "rate" : name);
   const isFile = isAbsent(input.charge_model) && !isAbsent(input.type);
-  const isOnCharge = (word: string) =>
-    isAbsent(properties[word]) && (isFile || !isAbsent(input[onCharge(word)]));
+  const isOnCharge = (name: string) =>
+    isAbsent(nested[name]) && (isFile || !isAbsent(input[onCharge(name)]));
   return {
-    get: (word) => properties[word] ?? input[onCharge(word)],
-    path: (word) => `${at}${isOnCharge(word) ? onCharge(word) : `properties.${word}`}`,
+    get: (name) => nested[name] ?? input[onCharge(name)],
+    path: (name) => `${at}${isOnCharge(name) ? onCharge(name) : `properties.${name}`}`,
     amount: isFile ? "rate" : "amount",
   };
 }
 
 /** Of an entry of `tiers` or `prices`, where both spellings are known. */
-function wordsIn(entry: Fields, at: string, amount: Words["amount"]): Words {
+function propertiesIn(entry: Fields, at: string, amount: Properties["amount"]): Properties {
   const spelt = ["amount", "rate"].find((name) => !isAbsent(entry[name])) ?? amount;
-  const name = (word: string) => (word === "amount" ? spelt : word);
-  return { get: (word) => entry[name(word)], path: (word) => `${at}.${name(word)}`, amount };
+  const key = (name: string) => (name === "amount" ? spelt : name);
+  return { get: (name) => entry[key(name)], path: (name) => `${at}.${key(name)}`, amount };
 }
 
-function refuseForeign(words: Words, own: readonly string[], model: string): void {
-  for (const word of PRICE_WORDS) {
-    if (own.includes(word) || isAbsent(words.get(word))) continue;
-    const path = words.path(word);
+function refuseForeign(properties: Properties, own: readonly string[], model: string): void {
+  for (const name of PRICE_PROPERTIES) {
+    if (own.includes(name) || isAbsent(properties.get(name))) continue;
+    const path = properties.path(name);
     throw refuseField(path, "unsupported", `${path} does not belong on a ${model} charge.`);
   }
 }
 
-function modelPrice(model: UsageModel, words: Words): Price {
+function modelPrice(model: UsageModel, properties: Properties): Price {
   const price: Record<string, unknown> = {};
-  for (const word of MODEL_WORDS[model]) {
-    const value = present(words, word, READERS[word] ?? priceText);
-    if (value !== undefined) price[word] = value;
-    else if (REQUIRED.has(word)) {
-      const path = words.path(word);
-      throw refuseField(path, "required", `${path} is required: ${MEANINGS[word]}.`);
+  for (const name of MODEL_PROPERTIES[model]) {
+    const value = present(properties, name, READERS[name] ?? priceText);
+    if (value !== undefined) price[name] = value;
+    else if (REQUIRED.has(name)) {
+      const path = properties.path(name);
+      throw refuseField(path, "required", `${path} is required: ${MEANINGS[name]}.`);
     }
   }
   return price;
@@ -148,7 +148,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   percent: 'the percentage as a decimal string such as "2.9"',
 };
 
-type Reader<T> = (value: unknown, path: string, words: Words) => T;
+type Reader<T> = (value: unknown, path: string, properties: Properties) => T;
 
 const READERS: Readonly<Record<string, Reader<unknown>>> = {
   tiers,
@@ -157,9 +157,9 @@ const READERS: Readonly<Record<string, Reader<unknown>>> = {
   free_events: (value, path) => wholeNumber(value, path, FREE_EVENTS_MAX),
 };
 
-function present<T>(words: Words, word: string, reader: Reader<T>): T | undefined {
-  const value = words.get(word);
-  return isAbsent(value) ? undefined : reader(value, words.path(word), words);
+function present<T>(properties: Properties, name: string, reader: Reader<T>): T | undefined {
+  const value = properties.get(name);
+  return isAbsent(value) ? undefined : reader(value, properties.path(name), properties);
 }
 
 function priceText(value: unknown, path: string): string {
@@ -212,27 +212,27 @@ function entries(value: unknown, path: string, most: number): Fields[] {
   return value as Fields[];
 }
 
-function tiers(value: unknown, path: string, { amount: spelling }: Words): Tier[] {
+function tiers(value: unknown, path: string, { amount: spelling }: Properties): Tier[] {
   const list = entries(value, path, TIERS_MAX);
   let before = "0";
   return list.map((entry, i) => {
-    const words = wordsIn(entry, `${path}[${i}]`, spelling);
-    const up_to = tierEnd(words, i === list.length - 1, before);
+    const properties = propertiesIn(entry, `${path}[${i}]`, spelling);
+    const up_to = tierEnd(properties, i === list.length - 1, before);
     before = up_to ?? before;
-    const amount = present(words, "amount", priceText);
+    const amount = present(properties, "amount", priceText);
     if (amount === undefined) {
-      const at = words.path("amount");
+      const at = properties.path("amount");
       throw refuseField(at, "required", `${at} is required: the price of a unit in this tier.`);
     }
-    const flat_amount = present(words, "flat_amount", priceText);
+    const flat_amount = present(properties, "flat_amount", priceText);
     return { up_to, amount, ...(flat_amount === undefined ? {} : { flat_amount }) };
   });
 }
 
 /** Rises strictly from above 0; open in the last tier and only there. */
-function tierEnd(words: Words, isLast: boolean, before: string): string | null {
-  const path = words.path("up_to");
-  const sent = words.get("up_to");
+function tierEnd(properties: Properties, isLast: boolean, before: string): string | null {
+  const path = properties.path("up_to");
+  const sent = properties.get("up_to");
   if (isLast) {
     if (isAbsent(sent)) return null;
     throw refuseField(path, "order", `${path} must be null: the last tier has no end.`);
@@ -245,13 +245,13 @@ function tierEnd(words: Words, isLast: boolean, before: string): string | null {
   throw refuseField(path, "order", `${path} must be above ${before}.`);
 }
 
-function matchedPrices(model: UsageModel, words: Words): MatchedPrice[] | undefined {
-  const sent = words.get("prices");
+function matchedPrices(model: UsageModel, properties: Properties): MatchedPrice[] | undefined {
+  const sent = properties.get("prices");
   if (isAbsent(sent)) return undefined;
-  const path = words.path("prices");
+  const path = properties.path("prices");
   const prices = entries(sent, path, PRICES_MAX).map((entry, i) => {
-    const own = wordsIn(entry, `${path}[${i}]`, words.amount);
-    refuseForeign(own, MODEL_WORDS[model], model);
+    const own = propertiesIn(entry, `${path}[${i}]`, properties.amount);
+    refuseForeign(own, MODEL_PROPERTIES[model], model);
     return { match: matchOf(entry, `${path}[${i}].match`), ...modelPrice(model, own) };
   });
   prices.forEach(({ match }, i) => {
@@ -301,7 +301,7 @@ export function checkDimensions(
   at: string,
 ): void {
   if (price.prices === undefined) return;
-  const path = wordsOf(input, at).path("prices");
+  const path = propertiesOf(input, at).path("prices");
   if (dimensions.length === 0) {
     throw refuseField(path, "unsupported", `${path}: the metric has no dimensions.`);
   }
