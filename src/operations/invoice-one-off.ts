@@ -1,22 +1,20 @@
-// Invoices that a caller writes: lines of its own, and words that may change afterwards.
+// Creates one-off invoices.
 
 import { utcDate } from "../domain/dates.ts";
 import { type Decimal, decimal, formatDecimal, isZero, ONE } from "../domain/decimal.ts";
 import { draftInvoice } from "../domain/invoicing.ts";
 import { flatAmount } from "../domain/money.ts";
-import { checkPaymentUrl } from "../domain/payment-url.ts";
 import type { FeeDraft } from "../domain/pricing.ts";
 import { refuse, refuseField } from "../errors.ts";
 import type { CatalogItem } from "../schema/catalog.ts";
-import type { InvoiceCreate, InvoicePatch } from "../schema/invoices.ts";
+import type { InvoiceCreate } from "../schema/invoices.ts";
 import * as catalog from "../store/catalog.ts";
 import * as customers from "../store/customers.ts";
 import type { Queryable, Tx } from "../store/db.ts";
-import * as invoices from "../store/invoices.ts";
-import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
+import type * as invoices from "../store/invoices.ts";
+import type { ProjectSettings } from "../store/tenants.ts";
 import { type By, emit } from "./emit.ts";
 import type { InvoiceRequest } from "./invoice-request.ts";
-import { lockInvoice } from "./invoice-standing.ts";
 import { issueInvoices } from "./issue-invoices.ts";
 import { reading } from "./resolve-charges.ts";
 import { checkTaxCodes } from "./tax-codes.ts";
@@ -123,24 +121,4 @@ function quantityOf(text: string | undefined, at: string): Decimal {
   const quantity = decimal(text);
   if (!isZero(quantity)) return quantity;
   throw refuseField(`${at}.quantity`, "minimum", `${at}.quantity must be above 0.`);
-}
-
-/** Words on the invoice; nothing that counts. */
-export async function patchInvoice(
-  tx: Tx,
-  project: ProjectId,
-  id: string,
-  change: InvoicePatch,
-  by: By,
-  now: Date,
-): Promise<void> {
-  checkPaymentUrl(change.payment_url);
-  const invoice = await lockInvoice(tx, project, id);
-  const { memo = invoice.memo, po_number = invoice.po_number } = change;
-  const { metadata = invoice.metadata } = change;
-  const own_payment_url =
-    change.payment_url === undefined ? invoice.own_payment_url : change.payment_url;
-  await invoices.setWords(tx, project, id, { memo, po_number, metadata, own_payment_url });
-  const payload = { ...change };
-  await emit(tx, project, [{ type: "invoice.updated", resource_id: id, payload }], by, now);
 }

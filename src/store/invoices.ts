@@ -173,7 +173,7 @@ export function recordVoided(
 }
 
 /** What a caller may say of an invoice afterwards: nothing that counts. */
-export function setWords(
+export function setDetails(
   tx: Tx,
   project: ProjectId,
   id: string,

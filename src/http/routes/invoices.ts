@@ -2,7 +2,8 @@
 
 import Type from "typebox";
 import { refuse, refuseField } from "../../errors.ts";
-import { createInvoice, oneOffRequest, patchInvoice } from "../../operations/invoice-one-off.ts";
+import { patchInvoice } from "../../operations/change-invoice.ts";
+import { createInvoice, oneOffRequest } from "../../operations/invoice-one-off.ts";
 import { previewInvoice, shownPreviews } from "../../operations/preview-invoice.ts";
 import { readInvoice, shownInvoice } from "../../operations/shown-invoice.ts";
 import { orUnbillable } from "../../operations/unbillable.ts";
