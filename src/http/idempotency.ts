@@ -8,7 +8,7 @@ import * as idempotency from "../store/idempotency.ts";
 
 const KEY_MAX = 255;
 
-export type Answered = {
+export type StoredAnswer = {
   readonly status: number;
   readonly body: string;
   readonly replayed: boolean;
@@ -41,7 +41,7 @@ export async function once(
   keyed: Keyed,
   now: Date,
   work: () => Promise<{ status: number; body: string }>,
-): Promise<Answered> {
+): Promise<StoredAnswer> {
   const { scope_id, key, secret_key } = keyed;
   const request_hash = createHash("sha256").update(keyed.request).digest();
   if (!(await idempotency.lock(tx, scope_id, key))) {

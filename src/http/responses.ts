@@ -79,7 +79,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   );
 }
 
-type Answered = {
+type RequestLog = {
   readonly request_id: string;
   readonly method: string;
   readonly route: string;
@@ -90,11 +90,11 @@ type Answered = {
 };
 
 /** Counts every answer; the log has all at debug, slow ones where an operator looks. */
-export function noteAnswer(context: Context, answered: Answered): void {
-  observe(answered);
-  const slow = answered.ms >= SLOW_MS;
+export function noteAnswer(context: Context, request: RequestLog): void {
+  observe(request);
+  const slow = request.ms >= SLOW_MS;
   if (!slow && !context.log.isLevelEnabled("debug")) return;
-  const line = { ...answered, ms: Math.round(answered.ms) };
+  const line = { ...request, ms: Math.round(request.ms) };
   if (slow) context.log.warn(line, "slow request");
   else context.log.debug(line, "request");
 }

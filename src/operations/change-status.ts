@@ -20,15 +20,13 @@ import { lockPlan, recurring } from "./start-subscription.ts";
 import { ended } from "./subscription-facts.ts";
 import { orUnbillable } from "./unbillable.ts";
 
-type Billed = subscriptions.BilledSubscription;
-
 export type Wanted = { readonly status: AskedStatus; readonly bill: boolean };
 
 /** Of a locked subscription that has nothing due. */
 export async function changeStatus(
   tx: Tx,
   settings: ProjectSettings,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   wanted: Wanted,
   by: By,
   now: Date,
@@ -42,7 +40,7 @@ export async function changeStatus(
  * `now` was read before the lock was waited for, perhaps on a machine whose clock is behind. What
  * happened to the subscription meanwhile may be later, and nothing may end before it began.
  */
-export function notBefore(subscription: Billed, now: Date): Date {
+export function notBefore(subscription: subscriptions.BilledSubscription, now: Date): Date {
   const { status, current_period_start, terminated_at } = subscription;
   const latest = Math.max(
     now.getTime(),
@@ -55,7 +53,7 @@ export function notBefore(subscription: Billed, now: Date): Date {
 async function applyTransition(
   tx: Tx,
   settings: ProjectSettings,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   wanted: Wanted,
   now: Date,
 ): Promise<Fact[]> {
@@ -110,7 +108,7 @@ async function applyTransition(
 function endNow(
   tx: Tx,
   settings: ProjectSettings,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   status: "terminated" | "canceled",
   bill: boolean,
   now: Date,
@@ -129,7 +127,7 @@ export async function closeOrRefuse(
   return orUnbillable(() => closeForCaller(tx, settings, ending, now));
 }
 
-function hasBegun({ started_at, terminated_at }: Billed): boolean {
+function hasBegun({ started_at, terminated_at }: subscriptions.BilledSubscription): boolean {
   return terminated_at === null || terminated_at >= started_at;
 }
 
@@ -137,7 +135,7 @@ function hasBegun({ started_at, terminated_at }: Billed): boolean {
 async function reactivate(
   tx: Tx,
   settings: ProjectSettings,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   into: "active" | "suspended",
   now: Date,
 ): Promise<Fact[]> {

@@ -20,15 +20,13 @@ import { trialDaysOf } from "./start-pending.ts";
 import { lockPlan, recurring } from "./start-subscription.ts";
 import { planChanged } from "./subscription-facts.ts";
 
-type Billed = subscriptions.BilledSubscription;
-
 type Change = Pick<SubscriptionPatch, "plan_id" | "change_at" | "properties" | "overrides">;
 
 /** Of a locked subscription that has nothing due, to a plan that it is not on. */
 export async function changePlan(
   tx: Tx,
   settings: ProjectSettings,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   change: Change,
   by: By,
   now: Date,
@@ -65,7 +63,7 @@ export async function checkChange(
   db: Queryable,
   project: ProjectId,
   find: Finder,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   wanted: {
     readonly plan: plans.PlanRow;
     readonly properties: Record<string, unknown>;
@@ -91,7 +89,7 @@ export async function checkChange(
 async function schedule(
   tx: Tx,
   project: ProjectId,
-  { id }: Billed,
+  { id }: subscriptions.BilledSubscription,
   plan_id: string,
   by: By,
   now: Date,
@@ -105,7 +103,7 @@ async function schedule(
 async function replacePlan(
   tx: Tx,
   project: ProjectId,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   to: {
     readonly plan: plans.PlanRow;
     readonly override: NewOverride;
@@ -145,7 +143,7 @@ async function replacePlan(
 export async function overridePrices(
   tx: Tx,
   project: ProjectId,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   sent: Overrides | null,
   by: By,
   now: Date,

@@ -19,8 +19,6 @@ import { handleDue, isDue } from "./close-periods.ts";
 import { type By, emit } from "./emit.ts";
 import { instant, recurring, refuseEarlyEnd } from "./start-subscription.ts";
 
-type Billed = subscriptions.BilledSubscription;
-
 export async function patchSubscription(
   tx: Tx,
   settings: ProjectSettings,
@@ -55,7 +53,10 @@ export async function patchSubscription(
 }
 
 /** Whether a change of plan ends the open period, and does not only replace what is to come. */
-function endsPeriod({ status, in_trial }: Billed, { change_at }: SubscriptionPatch): boolean {
+function endsPeriod(
+  { status, in_trial }: subscriptions.BilledSubscription,
+  { change_at }: SubscriptionPatch,
+): boolean {
   return change_at !== "period_end" && status !== "pending" && !in_trial;
 }
 
@@ -63,7 +64,7 @@ function endsPeriod({ status, in_trial }: Billed, { change_at }: SubscriptionPat
 async function keepPlan(
   tx: Tx,
   project: ProjectId,
-  current: () => Promise<Billed>,
+  current: () => Promise<subscriptions.BilledSubscription>,
   change: SubscriptionPatch,
   by: By,
   now: Date,
@@ -74,7 +75,13 @@ async function keepPlan(
   }
 }
 
-async function takeBack(tx: Tx, project: ProjectId, subscription: Billed, by: By, now: Date) {
+async function takeBack(
+  tx: Tx,
+  project: ProjectId,
+  subscription: subscriptions.BilledSubscription,
+  by: By,
+  now: Date,
+) {
   const { id, scheduled_plan_id } = subscription;
   if (scheduled_plan_id === null) return;
   await openPeriods.schedulePlan(tx, project, id, null, now);
@@ -120,7 +127,10 @@ function refuseMixed(change: SubscriptionPatch): void {
   }
 }
 
-function refuseEnded({ status }: Billed, change: SubscriptionPatch): void {
+function refuseEnded(
+  { status }: subscriptions.BilledSubscription,
+  change: SubscriptionPatch,
+): void {
   const { plan_id, overrides, ends_at } = change;
   const isAsked = plan_id !== undefined || overrides !== undefined || ends_at !== undefined;
   if (!isAsked || isLive(status)) return;
@@ -130,7 +140,7 @@ function refuseEnded({ status }: Billed, change: SubscriptionPatch): void {
 async function changeFields(
   tx: Tx,
   project: ProjectId,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   change: SubscriptionPatch,
   by: By,
   now: Date,
@@ -157,7 +167,7 @@ async function lockCaughtUp(
   ref: string,
   by: By,
   now: Date,
-): Promise<Billed> {
+): Promise<subscriptions.BilledSubscription> {
   let subscription = await subscriptions.lock(tx, settings.id, ref);
   if (subscription === undefined) throw refuse("not_found", "No subscription has this id.");
   const scheduler = { ...by, actor_token_id: null };
@@ -172,7 +182,11 @@ async function lockCaughtUp(
   return subscription;
 }
 
-async function reread(tx: Tx, project: ProjectId, id: string): Promise<Billed> {
+async function reread(
+  tx: Tx,
+  project: ProjectId,
+  id: string,
+): Promise<subscriptions.BilledSubscription> {
   const subscription = await subscriptions.getBilled(tx, project, id);
   if (subscription === undefined) throw new Error(`Subscription ${id} vanished.`);
   return subscription;
@@ -181,7 +195,7 @@ async function reread(tx: Tx, project: ProjectId, id: string): Promise<Billed> {
 async function changeProperties(
   tx: Tx,
   project: ProjectId,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   change: Record<string, unknown>,
   by: By,
   now: Date,

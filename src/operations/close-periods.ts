@@ -31,8 +31,6 @@ import { ended, periodRenewed, planChanged, trialEnded } from "./subscription-fa
 
 export const BATCH_MAX = 1_000;
 
-type Billed = subscriptions.BilledSubscription;
-
 /**
  * What keeps usage out of periods that are closing: usage locks until the commit, or a cutoff that
  * was committed before, with which events of other periods need not wait.
@@ -41,7 +39,7 @@ export type Guard = "usage locks" | "cutoff";
 
 /** A period that ends, and what follows it. */
 export type Ending = {
-  readonly subscription: Billed;
+  readonly subscription: subscriptions.BilledSubscription;
   readonly end: Date;
   readonly next:
     | { readonly kind: "renew" }
@@ -98,7 +96,7 @@ export function isDue(subscription: subscriptions.SubscriptionRow, now: Date): b
 export async function handleDue(
   tx: Tx,
   settings: ProjectSettings,
-  due: readonly Billed[],
+  due: readonly subscriptions.BilledSubscription[],
   by: By,
   now: Date,
   guard: Guard = "usage locks",
@@ -115,7 +113,7 @@ export async function handleDue(
   };
 }
 
-function dueEnding(subscription: Billed): Ending {
+function dueEnding(subscription: subscriptions.BilledSubscription): Ending {
   const { ends_at, current_period_next: next } = subscription;
   if (ends_at !== null && ends_at <= next) {
     return { subscription, end: ends_at, next: { kind: "end", status: "terminated", bill: true } };
@@ -158,7 +156,7 @@ type Decided = {
   readonly closed: Closed;
   /** Undefined where the subscription ends. */
   readonly opened: Opened | undefined;
-  readonly overrides: Billed["overrides"];
+  readonly overrides: subscriptions.BilledSubscription["overrides"];
 };
 
 async function decide(
@@ -209,7 +207,11 @@ function openingOf(closing: Closing, { next }: Ending): Opened | undefined {
 }
 
 /** As callers see them: those of the plan that the new period is on. */
-function overridesOf(terms: Terms, subscription: Billed, opened: Opened | undefined) {
+function overridesOf(
+  terms: Terms,
+  subscription: subscriptions.BilledSubscription,
+  opened: Opened | undefined,
+) {
   if (opened === undefined || opened.list.plan_id === subscription.plan_id) {
     return subscription.overrides;
   }

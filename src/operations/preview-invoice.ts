@@ -20,8 +20,6 @@ import { type Money, readMoney } from "./load-money.ts";
 import { withNewOverride } from "./override-prices.ts";
 import { reading } from "./resolve-charges.ts";
 
-type Billed = subscriptions.BilledSubscription;
-
 export async function previewInvoice(
   db: Queryable,
   settings: ProjectSettings,
@@ -50,7 +48,7 @@ async function previewed(
   db: Queryable,
   project: ProjectId,
   request: InvoicePreviewRequest,
-): Promise<Billed> {
+): Promise<subscriptions.BilledSubscription> {
   const found = await subscriptions.getBilled(db, project, request.subscription_id);
   if (found === undefined) {
     throw refuse("not_found", "subscription_id: no subscription is known by it.");
@@ -74,7 +72,7 @@ async function previewed(
 async function planAskedFor(
   db: Queryable,
   project: ProjectId,
-  { plan_id }: Billed,
+  { plan_id }: subscriptions.BilledSubscription,
   request: InvoicePreviewRequest,
 ): Promise<plans.PlanRow | undefined> {
   const asked = request.plan_id?.toLowerCase();
@@ -88,7 +86,7 @@ async function planAskedFor(
 async function closingAsked(
   db: Queryable,
   settings: ProjectSettings,
-  subscription: Billed,
+  subscription: subscriptions.BilledSubscription,
   { at = "now" }: InvoicePreviewRequest,
   plan_id: string | undefined,
   now: Date,
@@ -119,7 +117,7 @@ async function withPlan(
   request: InvoicePreviewRequest,
   now: Date,
 ): Promise<Closing> {
-  const subscription = closing.subscription as Billed;
+  const subscription = closing.subscription as subscriptions.BilledSubscription;
   const properties = { ...subscription.properties, ...request.properties };
   const wanted = { plan, properties, overrides: request.overrides };
   const { override } = await checkChange(db, project, reading(db, project), subscription, wanted);
