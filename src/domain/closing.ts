@@ -96,7 +96,7 @@ export type Closing = {
   readonly now: Date;
 };
 
-export type Settled = {
+export type CorrectedPeriod = {
   readonly period_no: number;
   readonly billed: Billed;
   readonly levels: Levels | null;
@@ -106,7 +106,7 @@ export type Closed = {
   readonly list: PlanVersion;
   readonly draft: InvoiceDraft | undefined;
   readonly billed: Billed;
-  readonly settled: readonly Settled[];
+  readonly corrected: readonly CorrectedPeriod[];
   /** At the start of the period and at its end, late usage included. */
   readonly levels: { readonly start: Levels | null; readonly end: Levels | null };
 };
@@ -134,7 +134,7 @@ export function closePeriod(closing: Closing): Closed {
     part,
   });
   const levels = { start: start_levels, end: levelsBehind(start_levels, closing.usage) };
-  return { list, draft, billed, settled: corrections.settled, levels };
+  return { list, draft, billed, corrected: corrections.corrected, levels };
 }
 
 /** The end of a period that is never billed. */
@@ -145,7 +145,7 @@ export function skipPeriod(closing: Closing): Closed {
     list: listOf(lists, subscription),
     draft: undefined,
     billed: {},
-    settled: [],
+    corrected: [],
     levels: { start: levels, end: levelsBehind(levels, usage) },
   };
 }
@@ -176,7 +176,7 @@ function ownFees(closing: Closing, list: PlanVersion, levels: Levels): PeriodFee
 
 type Corrections = {
   readonly fees: readonly FeeDraft[];
-  readonly settled: readonly Settled[];
+  readonly corrected: readonly CorrectedPeriod[];
   /** Behind the last of them. */
   readonly after: { readonly period_no: number; readonly levels: Levels | null } | undefined;
 };
@@ -184,18 +184,18 @@ type Corrections = {
 /** Re-rates closed periods at their own prices: the lines that make up for late usage. */
 function correct(closing: Pick<Closing, "lists" | "late" | "names">): Corrections {
   const fees: FeeDraft[] = [];
-  const settled: Settled[] = [];
+  const corrected: CorrectedPeriod[] = [];
   let after: Corrections["after"];
   for (const period of closing.late) {
     const { period_no } = period;
     // Late changes of a level reach the periods behind it, which then are late as well.
     const levels = after?.period_no === period_no - 1 ? after.levels : period.levels;
-    const corrected = correctPeriod(closing, period, levels ?? {});
-    fees.push(...corrected.fees);
-    settled.push({ period_no, billed: corrected.billed, levels });
+    const rated = correctPeriod(closing, period, levels ?? {});
+    fees.push(...rated.fees);
+    corrected.push({ period_no, billed: rated.billed, levels });
     after = { period_no, levels: levelsBehind(levels, period.usage) };
   }
-  return { fees, settled, after };
+  return { fees, corrected, after };
 }
 
 function correctPeriod(
@@ -348,12 +348,12 @@ function recurringOrBase(list: PlanVersion, properties: Readonly<Record<string, 
   }
 }
 
-/** The invoice that settles late usage of a subscription that will have no other. */
+/** The invoice for late usage of a subscription that will have no other. */
 export function supplement(
   closing: Pick<Closing, "lists" | "late" | "names">,
   terms: { readonly net_payment_days: number; readonly now: Date },
 ) {
-  const { fees, settled, after } = correct(closing);
+  const { fees, corrected, after } = correct(closing);
   const [first] = closing.late;
   const last = closing.late.at(-1);
   if (first === undefined || last === undefined)
@@ -366,5 +366,5 @@ export function supplement(
     period_end: billedDates(last.starts_at, last.ends_at).period_end,
     ...terms,
   });
-  return { list, draft, settled, after };
+  return { list, draft, corrected, after };
 }

@@ -19,9 +19,9 @@ import * as wallets from "../store/wallets.ts";
 import { closeDue } from "./close-periods.ts";
 import { type By, emit, type Fact, isLogged } from "./emit.ts";
 import { expireGrants } from "./grant-credit.ts";
+import { issueSupplements } from "./issue-supplements.ts";
 import { markOverdue } from "./mark-overdue.ts";
 import type { SetAside } from "./set-aside.ts";
-import { settleEnded } from "./settle-late.ts";
 import { stepDunning } from "./step-dunning.ts";
 import { lookAtUsage, lookAtWallets } from "./watch-wallets.ts";
 
@@ -153,7 +153,7 @@ async function step(tx: Tx, project: ProjectId, to: Date, now: Date): Promise<Mo
   if (expired.length > 0) return { at, facts: expired, closed: 0 };
   const closes = await closeDue(tx, settings, at, "usage locks");
   if (closes.facts.length > 0 || closes.closed > 0) return { at, ...closes };
-  const supplements = await settleEnded(tx, settings, at);
+  const supplements = await issueSupplements(tx, settings, at);
   if (supplements.closed > 0) return { at, facts: supplements.facts, closed: 0 };
   const overdue = await markOverdue(tx, settings, at);
   if (overdue.length > 0) return { at, facts: overdue, closed: 0 };
@@ -166,7 +166,7 @@ async function step(tx: Tx, project: ProjectId, to: Date, now: Date): Promise<Mo
 async function nextDue(db: Queryable, project: ProjectId, to: Date): Promise<Date | undefined> {
   const candidates = [
     await openPeriods.nextDue(db, project, to),
-    await closedPeriods.nextSettlement(db, project, to),
+    await closedPeriods.nextSupplement(db, project, to),
     await nextOverdue(db, project, to),
     await nextDunning(db, project, to),
     await ledger.nextExpiry(db, project, to),

@@ -245,14 +245,14 @@ async function write(
   const money = await lockMoney(tx, project, customers, now);
   const closedRows = decided.map((one) => closedRow(one, money));
   await closedPeriods.insert(tx, project, closedRows, now);
-  await closedPeriods.recordSettled(tx, project, decided.flatMap(settledRows));
+  await closedPeriods.recordCorrections(tx, project, decided.flatMap(correctedRows));
   await openPeriods.renew(tx, project, decided.flatMap(openRow), now);
   await openPeriods.end(tx, project, decided.flatMap(endRow), now);
   for (const { ending } of decided) {
     // Without a final invoice, late usage of earlier periods gets an invoice of its own.
     if (ending.next.kind !== "end" || ending.next.bill) continue;
     const { id } = ending.subscription;
-    await closedPeriods.settleLateBy(tx, project, id, nextMidnight(now));
+    await closedPeriods.scheduleSupplement(tx, project, id, nextMidnight(now));
   }
   const requests = decided.flatMap(invoiceRequests);
   const issued = await issueInvoices(tx, project, requests, now, money);
@@ -278,8 +278,8 @@ function closedRow({ ending, closed }: Decided, money: Money): closedPeriods.Clo
   };
 }
 
-function settledRows({ ending, closed }: Decided) {
-  return closed.settled.map((row) => ({ ...row, subscription_id: ending.subscription.id }));
+function correctedRows({ ending, closed }: Decided) {
+  return closed.corrected.map((row) => ({ ...row, subscription_id: ending.subscription.id }));
 }
 
 function openRow({ ending, closed, opened, overrides }: Decided): openPeriods.OpenPeriod[] {

@@ -62,7 +62,7 @@ export async function insert(
     ${rowsOf(project, PERIOD, rows)}`);
 }
 
-/** Periods with usage that no invoice has settled yet. */
+/** Periods with usage that no invoice has billed yet. */
 export function listLate(db: Queryable, project: ProjectId, subscription_ids: readonly string[]) {
   return db.many<ClosedPeriod>(sql`
     select ${COLUMNS}
@@ -172,7 +172,7 @@ export async function markLate(
 }
 
 /** An ended subscription has no next close: its late usage gets a day on which it is invoiced. */
-export async function settleLateBy(
+export async function scheduleSupplement(
   tx: Tx,
   project: ProjectId,
   subscription_id: string,
@@ -184,23 +184,28 @@ export async function settleLateBy(
      where project_id = ${project} and subscription_id = ${subscription_id} and late`);
 }
 
-export async function recordSettled(
+export async function recordCorrections(
   tx: Tx,
   project: ProjectId,
-  settled: readonly Pick<ClosedPeriod, "subscription_id" | "period_no" | "billed" | "levels">[],
+  corrected: readonly Pick<ClosedPeriod, "subscription_id" | "period_no" | "billed" | "levels">[],
 ): Promise<void> {
-  if (settled.length === 0) return;
+  if (corrected.length === 0) return;
   await tx.run(sql`
     update closed_periods c
        set late = false, settle_at = null, billed = s.billed, levels = s.levels
-      from json_to_recordset(${json(settled)}::json)
+      from json_to_recordset(${json(corrected)}::json)
            as s (subscription_id uuid, period_no integer, billed jsonb, levels jsonb)
      where c.project_id = ${project} and c.subscription_id = s.subscription_id
        and c.period_no = s.period_no`);
 }
 
 /** Ended subscriptions whose late usage is due for an invoice of its own. */
-export async function listSettlements(db: Queryable, project: ProjectId, now: Date, limit: number) {
+export async function listDueSupplements(
+  db: Queryable,
+  project: ProjectId,
+  now: Date,
+  limit: number,
+) {
   const rows = await db.many<{ subscription_id: string }>(sql`
     select subscription_id
       from closed_periods
@@ -211,7 +216,7 @@ export async function listSettlements(db: Queryable, project: ProjectId, now: Da
   return rows.map((row) => row.subscription_id);
 }
 
-export async function nextSettlement(db: Queryable, project: ProjectId, until: Date) {
+export async function nextSupplement(db: Queryable, project: ProjectId, until: Date) {
   const { at } = await db.one<{ at: Date | null }>(sql`
     select min(settle_at) as at
       from closed_periods

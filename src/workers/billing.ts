@@ -1,14 +1,14 @@
-// The billing job: expires grants, closes ended periods, settles late usage of ended subscriptions,
-// marks invoices overdue, sends dunning steps and looks at wallets, in this order.
+// The billing job: expires grants, closes ended periods, invoices late usage of ended
+// subscriptions, marks invoices overdue, sends dunning steps and looks at wallets, in this order.
 
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Refusal } from "../errors.ts";
 import { BATCH_MAX, closeAlone, closeDue } from "../operations/close-periods.ts";
 import { expireGrants } from "../operations/grant-credit.ts";
+import { issueSupplements } from "../operations/issue-supplements.ts";
 import { markOverdue } from "../operations/mark-overdue.ts";
 import { type CloseReport, noteSetAside, setAside } from "../operations/set-aside.ts";
-import { settleEnded } from "../operations/settle-late.ts";
 import { stepDunning } from "../operations/step-dunning.ts";
 import { lookAtWallets } from "../operations/watch-wallets.ts";
 import * as openPeriods from "../store/open-periods.ts";
@@ -34,7 +34,7 @@ export function billingJob(context: Context): Job {
     tick: async () =>
       (await expiryTick(context, byNode)) ||
       (await closeTick(context, byNode)) ||
-      (await settleTick(context, byNode)) +
+      (await supplementTick(context, byNode)) +
         (await overdueTick(context, byNode)) +
         (await dunningTick(context, byNode)) +
         (await walletTick(context, byNode)),
@@ -156,12 +156,14 @@ async function walletTick({ db, clock }: Context, byNode: ByNode): Promise<numbe
   );
 }
 
-async function settleTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
+async function supplementTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
   return byNode.handle(
     (all, among) => projects.withLateUsage(all, clock.now(), among),
     async (settings) => {
       const now = settings.frozen_at ?? clock.now();
-      const report = await db.forProject(settings.id).tx((tx) => settleEnded(tx, settings, now));
+      const report = await db
+        .forProject(settings.id)
+        .tx((tx) => issueSupplements(tx, settings, now));
       countInvoices(report);
       return report.closed;
     },

@@ -9,8 +9,8 @@ import { routeTable } from "../../src/http/table.ts";
 import { httpServer, testContext } from "../../src/main.ts";
 import { closeDue } from "../../src/operations/close-periods.ts";
 import { expireGrants } from "../../src/operations/grant-credit.ts";
+import { issueSupplements } from "../../src/operations/issue-supplements.ts";
 import { markOverdue } from "../../src/operations/mark-overdue.ts";
-import { settleEnded } from "../../src/operations/settle-late.ts";
 import { Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
 import { getSettingsById, type ProjectId } from "../../src/store/tenants.ts";
@@ -138,9 +138,9 @@ const OPERATIONS: readonly Operation[] = [
     const settings = await getSettingsById(mortal, project);
     await mortal.tx((tx) => closeDue(tx, settings, MARCH, "usage locks"));
   }),
-  work("settle the late usage of an ended subscription", async ({ project }) => {
+  work("invoice the late usage of an ended subscription", async ({ project }) => {
     const settings = await getSettingsById(mortal, project);
-    await mortal.tx((tx) => settleEnded(tx, settings, LATER));
+    await mortal.tx((tx) => issueSupplements(tx, settings, LATER));
   }),
   work("mark invoices overdue", async ({ project }) => {
     const settings = await getSettingsById(mortal, project);

@@ -168,7 +168,7 @@ describe("levels", () => {
       `charge ${2 * 31 * 24}, adjustment 48, adjustment ${2 * 28 * 24}`,
     );
     const level = { metric: { "": "2" } };
-    expect(found.settled.map(({ levels }) => levels)).toEqual([null, level]);
+    expect(found.corrected.map(({ levels }) => levels)).toEqual([null, level]);
     expect(found.levels).toEqual({ start: level, end: level });
   });
 

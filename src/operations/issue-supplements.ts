@@ -14,26 +14,26 @@ import { issueInvoices } from "./issue-invoices.ts";
 import { closingOf, loadTerms, loadUsage } from "./load-closing.ts";
 import type { CloseReport } from "./set-aside.ts";
 
-export async function settleEnded(
+export async function issueSupplements(
   tx: Tx,
   settings: ProjectSettings,
   now: Date,
   limit = BATCH_MAX,
 ): Promise<CloseReport> {
   const project = settings.id;
-  const due = await closedPeriods.listSettlements(tx, project, now, limit);
+  const due = await closedPeriods.listDueSupplements(tx, project, now, limit);
   const facts: Fact[] = [];
   for (const id of due) {
     // Two workers may both come here; the second one waits and then finds nothing late.
     const subscription = await subscriptions.lock(tx, project, id);
     if (subscription === undefined) continue;
-    facts.push(...(await settle(tx, settings, subscription, now)));
+    facts.push(...(await issueSupplement(tx, settings, subscription, now)));
   }
   await emit(tx, project, facts, SCHEDULER, now);
   return { closed: due.length, facts };
 }
 
-async function settle(
+async function issueSupplement(
   tx: Tx,
   settings: ProjectSettings,
   subscription: subscriptions.BilledSubscription,
@@ -47,9 +47,9 @@ async function settle(
   const closing = closingOf(terms, usage, subscription, now, settings, now);
   if (closing.late.length === 0) return [];
   const { net_payment_days } = settings;
-  const { list, draft, settled, after } = supplement(closing, { net_payment_days, now });
-  const rows = settled.map((row) => ({ ...row, subscription_id: id }));
-  await closedPeriods.recordSettled(tx, project, rows);
+  const { list, draft, corrected, after } = supplement(closing, { net_payment_days, now });
+  const rows = corrected.map((row) => ({ ...row, subscription_id: id }));
+  await closedPeriods.recordCorrections(tx, project, rows);
   if (after?.period_no === period_no) await openPeriods.setLevels(tx, project, id, after.levels);
   const cause_no = await closedPeriods.countSupplements(tx, project, id);
   const named = { ...subscription, plan_code: list.plan_code };
