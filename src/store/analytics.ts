@@ -4,8 +4,8 @@
 
 import { addDays, startOfDay, utcDate } from "../domain/dates.ts";
 import type { Interval } from "../domain/periods.ts";
-import { ALL_PROJECTS, type Among } from "./among.ts";
 import type { Db, Queryable } from "./db.ts";
+import { ALL_PROJECTS, type ProjectFilter } from "./project-filter.ts";
 import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
@@ -37,14 +37,14 @@ function sums(project: ProjectId, kind: "active" | "due" | "paid", keys: Sql = s
 export async function listWithDeltas(
   db: Queryable,
   limit: number,
-  among: Among = ALL_PROJECTS,
+  filter: ProjectFilter = ALL_PROJECTS,
 ): Promise<ProjectId[]> {
   // across projects: each delta names its own.
   const rows = await db.many<{ id: ProjectId }>(sql`
     select distinct project_id as id
       from (select d.project_id
               from analytics_deltas d
-             where ${among(sql`d.project_id`)}
+             where ${filter(sql`d.project_id`)}
              limit ${limit}) found`);
   return rows.map((row) => row.id);
 }

@@ -1,7 +1,7 @@
 // How much work waits to be done over all projects, for the metrics. Nothing is decided by it.
 
-import { ALL_PROJECTS, type Among } from "./among.ts";
 import { DATABASE_NOW, type Queryable } from "./db.ts";
+import { ALL_PROJECTS, type ProjectFilter } from "./project-filter.ts";
 import { sql } from "./sql.ts";
 import { DUE_AT, LIVE } from "./subscriptions.ts";
 
@@ -20,7 +20,7 @@ export type WebhookBacklog = {
 
 export function webhookBacklog(
   db: Queryable,
-  among: Among = ALL_PROJECTS,
+  filter: ProjectFilter = ALL_PROJECTS,
 ): Promise<WebhookBacklog> {
   // across projects: one probe of the queue's index per endpoint and figure.
   return db.one<WebhookBacklog>(sql`
@@ -30,22 +30,22 @@ export function webhookBacklog(
                      cross join lateral (
                        select 1
                          from webhook_queue q
-                        where q.project_id = e.project_id and ${among(sql`q.project_id`)}
+                        where q.project_id = e.project_id and ${filter(sql`q.project_id`)}
                           and q.endpoint_id = e.id and q.due_at <= ${DATABASE_NOW}
                         order by q.due_at
                         limit ${COUNTED_MAX}) q
-                     where e.deleted_at is null and ${among(sql`e.project_id`)}
+                     where e.deleted_at is null and ${filter(sql`e.project_id`)}
                      limit ${COUNTED_MAX}) d) as due,
            (select coalesce(extract(epoch from ${DATABASE_NOW} - min(q.due_at)), 0)::integer
               from webhook_endpoints e
              cross join lateral (
                select q.due_at
                  from webhook_queue q
-                where q.project_id = e.project_id and ${among(sql`q.project_id`)}
+                where q.project_id = e.project_id and ${filter(sql`q.project_id`)}
                   and q.endpoint_id = e.id and q.due_at <= ${DATABASE_NOW}
                 order by q.due_at
                 limit 1) q
-             where e.deleted_at is null and ${among(sql`e.project_id`)}) as oldest_due_s`);
+             where e.deleted_at is null and ${filter(sql`e.project_id`)}) as oldest_due_s`);
 }
 
 export type CloseBacklog = {
@@ -58,14 +58,14 @@ export type CloseBacklog = {
 export async function closeBacklog(
   db: Queryable,
   now: Date,
-  among: Among = ALL_PROJECTS,
+  filter: ProjectFilter = ALL_PROJECTS,
 ): Promise<CloseBacklog> {
   // across projects: an index of those that are set aside, which are few.
   const { set_aside } = await db.one<{ set_aside: number }>(sql`
     select count(*) as set_aside
       from (select 1
               from subscriptions s
-             where ${among(sql`s.project_id`)} and s.set_aside_reason is not null
+             where ${filter(sql`s.project_id`)} and s.set_aside_reason is not null
                and ${LIVE}
              limit ${COUNTED_MAX}) aside`);
   // across projects: one probe of the index of ended periods each.
@@ -76,10 +76,10 @@ export async function closeBacklog(
      cross join lateral (
        select ${DUE_AT} as due_at
          from subscriptions s
-        where s.project_id = a.project_id and ${among(sql`s.project_id`)}
+        where s.project_id = a.project_id and ${filter(sql`s.project_id`)}
           and ${LIVE} and ${DUE_AT} <= ${now} and s.set_aside_reason is null
         order by ${DUE_AT}
         limit 1) s
-     where ${among(sql`a.project_id`)} and p.frozen_at is null`);
+     where ${filter(sql`a.project_id`)} and p.frozen_at is null`);
   return { set_aside, oldest_ended_at };
 }

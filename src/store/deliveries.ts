@@ -3,9 +3,9 @@
 import { randomInt } from "node:crypto";
 import { newId } from "../ids.ts";
 import type { WebhookDelivery } from "../schema/webhooks.ts";
-import { ALL_PROJECTS, type Among } from "./among.ts";
 import { DATABASE_NOW, type Db, type Queryable, type Tx } from "./db.ts";
 import { type PageRequest, page } from "./page.ts";
+import { ALL_PROJECTS, type ProjectFilter } from "./project-filter.ts";
 import { namesOf, raw, recordset } from "./rows.ts";
 import { json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
@@ -39,16 +39,16 @@ export const IS_FREE: Sql = sql`(q.held_until is null or q.held_until <= ${DATAB
 /** Projects with something to send now. */
 export async function listDueProjects(
   db: Queryable,
-  among: Among = ALL_PROJECTS,
+  filter: ProjectFilter = ALL_PROJECTS,
 ): Promise<ProjectId[]> {
   // across projects: one index probe for each endpoint.
   const rows = await db.many<{ id: ProjectId }>(sql`
     select distinct e.project_id as id
       from webhook_endpoints e
-     where e.deleted_at is null and ${among(sql`e.project_id`)} and exists (
+     where e.deleted_at is null and ${filter(sql`e.project_id`)} and exists (
        select 1
          from webhook_queue q
-        where q.project_id = e.project_id and ${among(sql`q.project_id`)}
+        where q.project_id = e.project_id and ${filter(sql`q.project_id`)}
           and q.endpoint_id = e.id and q.due_at <= ${DATABASE_NOW}
           and ${IS_FREE})`);
   return rows.map((row) => row.id);

@@ -1,7 +1,7 @@
 // Requests that were answered, by their Idempotency-Key.
 
-import { ALL_PROJECTS, type Among } from "./among.ts";
 import type { Queryable, Tx } from "./db.ts";
+import { ALL_PROJECTS, type ProjectFilter } from "./project-filter.ts";
 import { sql } from "./sql.ts";
 
 export type KeyRow = {
@@ -36,14 +36,14 @@ export async function listScopesWithOld(
   db: Queryable,
   before: Date,
   limit: number,
-  among: Among = ALL_PROJECTS,
+  filter: ProjectFilter = ALL_PROJECTS,
 ): Promise<string[]> {
   // across scopes: by the index of their age.
   const rows = await db.many<{ scope_id: string }>(sql`
     select distinct scope_id
       from (select k.scope_id
               from idempotency_keys k
-             where k.created_at < ${before} and ${among(sql`k.scope_id`)}
+             where k.created_at < ${before} and ${filter(sql`k.scope_id`)}
              order by k.created_at
              limit ${limit}) found`);
   return rows.map((row) => row.scope_id);

@@ -1,8 +1,8 @@
 // Which projects have billing work waiting. These statements look across projects and list them;
 // the work is then done project by project, so that a large one does not hold up the others.
 
-import { ALL_PROJECTS, type Among } from "./among.ts";
 import { DATABASE_NOW, type Queryable } from "./db.ts";
+import { ALL_PROJECTS, type ProjectFilter } from "./project-filter.ts";
 import { type Sql, sql } from "./sql.ts";
 import { DUE_AT, LIVE } from "./subscriptions.ts";
 import { type ProjectSettings, SETTINGS_COLUMNS } from "./tenants.ts";
@@ -13,13 +13,13 @@ function projectTime(now: Date): Sql {
 }
 
 /** `work` finds a row of the project of the anchor `a` that is due `at`. */
-function projectsWith(db: Queryable, among: Among, now: Date, work: (at: Sql) => Sql) {
+function projectsWith(db: Queryable, filter: ProjectFilter, now: Date, work: (at: Sql) => Sql) {
   // across projects: one index probe each.
   return db.many<ProjectSettings>(sql`
     select ${SETTINGS_COLUMNS}
       from project_anchors a
       join projects p on p.id = a.project_id
-     where ${among(sql`a.project_id`)} and exists (${work(projectTime(now))})`);
+     where ${filter(sql`a.project_id`)} and exists (${work(projectTime(now))})`);
 }
 
 export type Ended = ProjectSettings & {
@@ -27,11 +27,11 @@ export type Ended = ProjectSettings & {
   readonly beyond_cutoff: boolean;
 };
 
-export function withEndedPeriods(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+export function withEndedPeriods(db: Queryable, now: Date, filter: ProjectFilter = ALL_PROJECTS) {
   const ended = sql`
       select 1
         from subscriptions s
-       where s.project_id = a.project_id and ${among(sql`s.project_id`)}
+       where s.project_id = a.project_id and ${filter(sql`s.project_id`)}
          and ${LIVE} and ${DUE_AT} <= ${projectTime(now)}
          and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})`;
   // across projects: one index probe each.
@@ -41,84 +41,88 @@ export function withEndedPeriods(db: Queryable, now: Date, among: Among = ALL_PR
          and ${DUE_AT} > coalesce(c.closing_until, '-infinity')) as beyond_cutoff
       from project_anchors a
       join projects p on p.id = a.project_id
-      left join usage_cutoffs c on c.project_id = a.project_id and ${among(sql`c.project_id`)}
-     where ${among(sql`a.project_id`)} and exists (${ended})`);
+      left join usage_cutoffs c on c.project_id = a.project_id and ${filter(sql`c.project_id`)}
+     where ${filter(sql`a.project_id`)} and exists (${ended})`);
 }
 
-export function withLateUsage(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+export function withLateUsage(db: Queryable, now: Date, filter: ProjectFilter = ALL_PROJECTS) {
   return projectsWith(
     db,
-    among,
+    filter,
     now,
     (at) => sql`
       select 1
         from closed_periods c
-       where c.project_id = a.project_id and ${among(sql`c.project_id`)} and c.settle_at <= ${at}`,
+       where c.project_id = a.project_id and ${filter(sql`c.project_id`)} and c.settle_at <= ${at}`,
   );
 }
 
-export function withOverdueInvoices(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+export function withOverdueInvoices(
+  db: Queryable,
+  now: Date,
+  filter: ProjectFilter = ALL_PROJECTS,
+) {
   return projectsWith(
     db,
-    among,
+    filter,
     now,
     (at) => sql`
       select 1
         from invoices i
-       where i.project_id = a.project_id and ${among(sql`i.project_id`)}
+       where i.project_id = a.project_id and ${filter(sql`i.project_id`)}
          and i.status = 'outstanding' and i.due_date < (${at} at time zone 'UTC')::date`,
   );
 }
 
-export function withExpiredGrants(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+export function withExpiredGrants(db: Queryable, now: Date, filter: ProjectFilter = ALL_PROJECTS) {
   return projectsWith(
     db,
-    among,
+    filter,
     now,
     (at) => sql`
       select 1
         from grants g
-       where g.project_id = a.project_id and ${among(sql`g.project_id`)}
+       where g.project_id = a.project_id and ${filter(sql`g.project_id`)}
          and g.status in ('pending', 'active') and g.expires_at <= ${at}`,
   );
 }
 
 /** Whose ledger has changed since they were looked at. */
-export function withChangedWallets(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+export function withChangedWallets(db: Queryable, now: Date, filter: ProjectFilter = ALL_PROJECTS) {
   return projectsWith(
     db,
-    among,
+    filter,
     now,
     (at) => sql`
       select 1
         from wallets w
-       where w.project_id = a.project_id and ${among(sql`w.project_id`)} and w.look_at <= ${at}`,
+       where w.project_id = a.project_id and ${filter(sql`w.project_id`)} and w.look_at <= ${at}`,
   );
 }
 
 /** That have a threshold. A frozen sandbox looks at its own when its clock is moved. */
-export function withWatchedWallets(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+export function withWatchedWallets(db: Queryable, now: Date, filter: ProjectFilter = ALL_PROJECTS) {
   return projectsWith(
     db,
-    among,
+    filter,
     now,
     () => sql`
       select 1
         from wallets w
-       where w.project_id = a.project_id and ${among(sql`w.project_id`)}
+       where w.project_id = a.project_id and ${filter(sql`w.project_id`)}
          and w.low_balance_cents is not null and p.frozen_at is null`,
   );
 }
 
-export function withDunningDue(db: Queryable, now: Date, among: Among = ALL_PROJECTS) {
+export function withDunningDue(db: Queryable, now: Date, filter: ProjectFilter = ALL_PROJECTS) {
   return projectsWith(
     db,
-    among,
+    filter,
     now,
     (at) => sql`
       select 1
         from invoices i
-       where i.project_id = a.project_id and ${among(sql`i.project_id`)}
+       where i.project_id = a.project_id and ${filter(sql`i.project_id`)}
          and i.dunning_on <= (${at} at time zone 'UTC')::date`,
   );
 }

@@ -1,8 +1,8 @@
 // Deletes old webhook messages that are delivered or given up, with the log of their attempts.
 
 import { idFloor } from "../ids.ts";
-import { ALL_PROJECTS, type Among } from "./among.ts";
 import type { Queryable, Tx } from "./db.ts";
+import { ALL_PROJECTS, type ProjectFilter } from "./project-filter.ts";
 import { sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
@@ -13,16 +13,16 @@ import type { ProjectId } from "./tenants.ts";
 export async function listWithOld(
   db: Queryable,
   before: Date,
-  among: Among = ALL_PROJECTS,
+  filter: ProjectFilter = ALL_PROJECTS,
 ): Promise<ProjectId[]> {
   // across projects: one index probe each.
   const rows = await db.many<{ id: ProjectId }>(sql`
     select a.project_id as id
       from project_anchors a
-     where ${among(sql`a.project_id`)} and exists (
+     where ${filter(sql`a.project_id`)} and exists (
        select 1
          from webhook_messages m
-        where m.project_id = a.project_id and ${among(sql`m.project_id`)}
+        where m.project_id = a.project_id and ${filter(sql`m.project_id`)}
           and m.id < ${idFloor(before)})`);
   return rows.map((row) => row.id);
 }

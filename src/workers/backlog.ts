@@ -22,10 +22,10 @@ export function backlogJob(context: Context): Job {
     pause_ms: PAUSE_MS,
     async tick() {
       const now = context.clock.now();
-      const webhooks = await byNode.list(async (db, among) => [await webhookBacklog(db, among)]);
+      const webhooks = await byNode.list(async (db, filter) => [await webhookBacklog(db, filter)]);
       webhooksDue.set(Math.min(COUNTED_MAX, sum(webhooks.map(({ due }) => due))));
       webhookOldestDueSeconds.set(Math.max(0, ...webhooks.map((part) => part.oldest_due_s)));
-      const closes = await byNode.list(async (db, among) => [await closeBacklog(db, now, among)]);
+      const closes = await byNode.list(async (db, filter) => [await closeBacklog(db, now, filter)]);
       subscriptionsSetAside.set(Math.min(COUNTED_MAX, sum(closes.map((part) => part.set_aside))));
       const late_ms = closes.map(({ oldest_ended_at }) =>
         oldest_ended_at === null ? 0 : now.getTime() - oldest_ended_at.getTime(),

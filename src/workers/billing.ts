@@ -46,7 +46,7 @@ export function billingJob(context: Context): Job {
 async function closeTick(context: Context, byNode: ByNode): Promise<number> {
   const real_now = context.clock.now();
   return byNode.handle(
-    (db, among) => projects.withEndedPeriods(db, real_now, among),
+    (db, filter) => projects.withEndedPeriods(db, real_now, filter),
     async (settings) => {
       const now = settings.frozen_at ?? real_now;
       const db = context.db.forProject(settings.id);
@@ -135,7 +135,7 @@ function countInvoices({ facts }: CloseReport): void {
 
 async function expiryTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
   return byNode.handle(
-    (all, among) => projects.withExpiredGrants(all, clock.now(), among),
+    (all, filter) => projects.withExpiredGrants(all, clock.now(), filter),
     async (settings) => {
       const now = settings.frozen_at ?? clock.now();
       return (await db.forProject(settings.id).tx((tx) => expireGrants(tx, settings, now))).length;
@@ -145,7 +145,7 @@ async function expiryTick({ db, clock }: Context, byNode: ByNode): Promise<numbe
 
 async function walletTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
   return byNode.handle(
-    (all, among) => projects.withChangedWallets(all, clock.now(), among),
+    (all, filter) => projects.withChangedWallets(all, clock.now(), filter),
     async (settings) => {
       const now = settings.frozen_at ?? clock.now();
       const { looked } = await db
@@ -158,7 +158,7 @@ async function walletTick({ db, clock }: Context, byNode: ByNode): Promise<numbe
 
 async function supplementTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
   return byNode.handle(
-    (all, among) => projects.withLateUsage(all, clock.now(), among),
+    (all, filter) => projects.withLateUsage(all, clock.now(), filter),
     async (settings) => {
       const now = settings.frozen_at ?? clock.now();
       const report = await db
@@ -172,7 +172,7 @@ async function supplementTick({ db, clock }: Context, byNode: ByNode): Promise<n
 
 async function overdueTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
   return byNode.handle(
-    (all, among) => projects.withOverdueInvoices(all, clock.now(), among),
+    (all, filter) => projects.withOverdueInvoices(all, clock.now(), filter),
     async (settings) => {
       const now = settings.frozen_at ?? clock.now();
       return (await db.forProject(settings.id).tx((tx) => markOverdue(tx, settings, now))).length;
@@ -182,7 +182,7 @@ async function overdueTick({ db, clock }: Context, byNode: ByNode): Promise<numb
 
 async function dunningTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
   return byNode.handle(
-    (all, among) => projects.withDunningDue(all, clock.now(), among),
+    (all, filter) => projects.withDunningDue(all, clock.now(), filter),
     async (settings) => {
       const now = settings.frozen_at ?? clock.now();
       return (await db.forProject(settings.id).tx((tx) => stepDunning(tx, settings, now))).length;

@@ -4,10 +4,10 @@
 import type { Context } from "../context.ts";
 import { groupBy } from "../domain/group-by.ts";
 import { refuse } from "../errors.ts";
-import { ALL_PROJECTS, type Among, among } from "../store/among.ts";
 import type { Queryable } from "../store/db.ts";
 import { isUnavailable } from "../store/failures.ts";
 import type { Part } from "../store/placement.ts";
+import { ALL_PROJECTS, onlyProjects, type ProjectFilter } from "../store/project-filter.ts";
 import { jobFailures } from "../telemetry.ts";
 
 /** How long the projects of other nodes wait for one that does not answer. */
@@ -19,7 +19,7 @@ const APART_MS = 30_000;
 
 type OfProject = { readonly id: string };
 /** A list across projects. It is given the database and the projects to ask for. */
-type Ask<T> = (db: Queryable, among: Among) => Promise<T[]>;
+type Ask<T> = (db: Queryable, filter: ProjectFilter) => Promise<T[]>;
 
 /** One for each job. On plain PostgreSQL lists are asked for whole and projects come by turns. */
 export class ByNode {
@@ -96,7 +96,10 @@ export class ByNode {
   ): Promise<void> {
     try {
       for (const { projects } of parts) {
-        const found = await ask(this.#context.db.forProject(projects[0] ?? ""), among(projects));
+        const found = await ask(
+          this.#context.db.forProject(projects[0] ?? ""),
+          onlyProjects(projects),
+        );
         this.#away.delete(node);
         await then(found);
       }

@@ -157,7 +157,7 @@ export class Deliverer {
     if (now_ms - this.#polled_ms < POLL_MS) return;
     this.#polled_ms = now_ms;
     await this.#claimsByNode.handle(
-      async (db, among) => (await deliveries.listDueProjects(db, among)).map((id) => ({ id })),
+      async (db, filter) => (await deliveries.listDueProjects(db, filter)).map((id) => ({ id })),
       async ({ id }) => {
         this.#addWork(id);
         this.#polled.add(id);

@@ -24,8 +24,8 @@ export function idempotencySweepJob(context: Context): Job {
     // A scope is a project or an organization, and lives on a node as a project does. While a node
     // is away, those of organizations wait.
     return byNode.handle(
-      async (all, among) =>
-        ofIds(await idempotency.listScopesWithOld(all, before, BATCH_MAX, among)),
+      async (all, filter) =>
+        ofIds(await idempotency.listScopesWithOld(all, before, BATCH_MAX, filter)),
       ({ id }) => idempotency.removeOlderThan(db.forProject(id), id, before, BATCH_MAX),
     );
   });
@@ -37,7 +37,7 @@ export function webhookSweepJob(context: Context): Job {
   return overProjects(context, "webhook_sweep", WEBHOOKS_PAUSE_MS, async (byNode) => {
     const before = new Date(clock.now().getTime() - WEBHOOKS_KEPT_DAYS * DAY_MS);
     return byNode.handle(
-      async (all, among) => ofIds(await retention.listWithOld(all, before, among)),
+      async (all, filter) => ofIds(await retention.listWithOld(all, before, filter)),
       ({ id }) => db.forProject(id).tx((tx) => retention.removeFinished(tx, id, before, BATCH_MAX)),
     );
   });
@@ -48,7 +48,7 @@ export function analyticsTotalsJob(context: Context): Job {
   const { db } = context;
   return overProjects(context, "analytics_totals", ANALYTICS_PAUSE_MS, async (byNode) => {
     return byNode.handle(
-      async (all, among) => ofIds(await analytics.listWithDeltas(all, BATCH_MAX, among)),
+      async (all, filter) => ofIds(await analytics.listWithDeltas(all, BATCH_MAX, filter)),
       ({ id }) => analytics.addDeltas(db.forProject(id), id, BATCH_MAX),
     );
   });

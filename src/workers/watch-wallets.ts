@@ -20,7 +20,7 @@ export function watchWalletsJob(context: Context): Job {
     pause_ms: PAUSE_MS,
     async tick() {
       await byNode.handle(
-        (db, among) => projects.withWatchedWallets(db, context.clock.now(), among),
+        (db, filter) => projects.withWatchedWallets(db, context.clock.now(), filter),
         (settings) => watchProject(context, settings),
       );
       // 0, so that the loop sleeps the full pause.

@@ -5,9 +5,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { refuse } from "../../src/errors.ts";
 import { makeLog } from "../../src/log.ts";
-import type { Among } from "../../src/store/among.ts";
 import type { Queryable } from "../../src/store/db.ts";
 import { ONE_NODE, type Placement } from "../../src/store/placement.ts";
+import type { ProjectFilter } from "../../src/store/project-filter.ts";
 import { sql } from "../../src/store/sql.ts";
 import { jobFailures } from "../../src/telemetry.ts";
 import { ByNode } from "../../src/workers/by-node.ts";
@@ -54,14 +54,14 @@ async function timed<T>(work: Promise<T>): Promise<{ took_ms: number; result: T 
 }
 
 /** The projects that a list is asked for; undefined when it is asked for all. */
-function asked(among: Among): string[] | undefined {
-  return among(sql`project_id`).values[0] as string[] | undefined;
+function asked(filter: ProjectFilter): string[] | undefined {
+  return filter(sql`project_id`).values[0] as string[] | undefined;
 }
 
 /** A list that fails, or hangs, for whoever asks for a project of node "a". */
 function without(failing: (db: Queryable) => Promise<never>, calls: string[][] = []) {
-  return (db: Queryable, among: Among): Promise<string[]> => {
-    const projects = asked(among);
+  return (db: Queryable, filter: ProjectFilter): Promise<string[]> => {
+    const projects = asked(filter);
     calls.push(projects ?? ["all"]);
     if (projects === undefined || projects.some((id) => id.startsWith("a"))) return failing(db);
     return Promise.resolve(projects);
@@ -71,13 +71,13 @@ function without(failing: (db: Queryable) => Promise<never>, calls: string[][] =
 describe("lists", () => {
   test("one server is asked for the whole list, and its failure is the job's", async () => {
     const one = byNode(ONE_NODE);
-    expect(await one.list(async (_, among) => [asked(among)])).toEqual([undefined]);
+    expect(await one.list(async (_, filter) => [asked(filter)])).toEqual([undefined]);
     await expect(one.list(() => Promise.reject(away()))).rejects.toMatchObject(AWAY);
   });
 
   test("a cluster is asked for the whole list while all nodes answer", async () => {
     const nodes = byNode();
-    expect(await nodes.list(async (_, among) => [asked(among)])).toEqual([undefined]);
+    expect(await nodes.list(async (_, filter) => [asked(filter)])).toEqual([undefined]);
     expect(await failuresNow()).toBe(failures);
   });
 
@@ -110,12 +110,12 @@ describe("lists", () => {
   });
 
   test("when the process itself stood still, no node is blamed for it", async () => {
-    const answer = async (_: Queryable, among: Among) => {
+    const answer = async (_: Queryable, filter: ProjectFilter) => {
       await turn();
       standStill(PATIENCE_MS + 500);
       // The timers whose time has come have their turn first.
       await turn();
-      return [asked(among)];
+      return [asked(filter)];
     };
     expect(await byNode().list(answer)).toEqual([undefined]);
     expect(await failuresNow()).toBe(failures);
@@ -124,7 +124,7 @@ describe("lists", () => {
   test("a node that is back is part of the list again", async () => {
     const nodes = byNode();
     await nodes.list(without(() => Promise.reject(away())));
-    const all = async (_: Queryable, among: Among) => asked(among) ?? ["all"];
+    const all = async (_: Queryable, filter: ProjectFilter) => asked(filter) ?? ["all"];
     await nodes.list(all);
     expect(await nodes.list(all)).toEqual(PROJECTS);
   });
@@ -147,7 +147,7 @@ describe("lists and their work", () => {
   test("a node that is away keeps no project of another from its work", async () => {
     const nodes = byNode();
     const ask = without(() => Promise.reject(away()));
-    const asked = async (db: Queryable, among: Among) => ofProjects(await ask(db, among));
+    const asked = async (db: Queryable, filter: ProjectFilter) => ofProjects(await ask(db, filter));
     for (let n = 0; n < 2; n++) {
       const done: string[] = [];
       const work = async ({ id }: { id: string }) => done.push(id) * 0 + 1;
@@ -163,8 +163,8 @@ describe("lists and their work", () => {
     const answered = new Promise<void>((resolve) => {
       answer = resolve;
     });
-    const late = async (_: Queryable, among: Among) => {
-      const projects = asked(among);
+    const late = async (_: Queryable, filter: ProjectFilter) => {
+      const projects = asked(filter);
       if (projects?.some((id) => id.startsWith("b")) !== true) await answered;
       return ofProjects(projects ?? PROJECTS);
     };

@@ -3,8 +3,8 @@
 // Values are made by name and chosen at random from a seed, so that all branches are taken.
 
 import { join } from "node:path";
-import { ALL_PROJECTS, among } from "../../../src/store/among.ts";
 import { matchesCustomer } from "../../../src/store/customers.ts";
+import { ALL_PROJECTS, onlyProjects } from "../../../src/store/project-filter.ts";
 import { type Sql, sql } from "../../../src/store/sql.ts";
 import type { ProjectId } from "../../../src/store/tenants.ts";
 import { type Node, nameOf, ROOT, type Source } from "../../tidy/files.ts";
@@ -126,7 +126,7 @@ function argument({ name, type }: Parameter, choose: Choose): unknown {
   if (type === "boolean") return choose([true, false]);
   if (type === "Buffer") return Buffer.from(name);
   if (type === "string" || type === "ProjectId" || /^"/.test(type)) return named(name, choose);
-  if (type === "Among") return choose([ALL_PROJECTS, among([PROJECT])]);
+  if (type === "ProjectFilter") return choose([ALL_PROJECTS, onlyProjects([PROJECT])]);
   if (name === "expected") return expected(choose);
   return record(name, choose);
 }
