@@ -6,7 +6,6 @@ import pg from "pg";
 import { EmbeddedError } from "./child-process.ts";
 import { openCluster } from "./data-folder.ts";
 import { formerCluster } from "./former.ts";
-import { KeptServer } from "./restarts.ts";
 import {
   type Cluster,
   endServer,
@@ -18,6 +17,7 @@ import {
   type StartedServer,
   startServer,
 } from "./server.ts";
+import { ServerSupervisor } from "./supervisor.ts";
 
 export { EmbeddedError };
 
@@ -263,10 +263,10 @@ async function lockAsStarter(
       await take().catch(() => {});
     }
   }
-  const kept = new KeptServer(server, {
+  const supervisor = new ServerSupervisor(server, {
     start: () => startServer(cluster, options.settings ?? {}, server.socket_folder),
     say: options.say ?? (() => {}),
-    lost(why) {
+    onGivenUp(why) {
       stopping = true;
       options.onExit?.(
         `The embedded PostgreSQL cannot go on: ${why}. Its log is postgres.log in ` +
@@ -281,7 +281,7 @@ async function lockAsStarter(
     await take();
   } catch (error) {
     stopping = true;
-    await kept.stop();
+    await supervisor.stop();
     throw error;
   }
   return {
@@ -291,7 +291,7 @@ async function lockAsStarter(
       stopping = true;
       // The session then keeps the lock until the server is gone, so that nobody joins meanwhile.
       if (client !== undefined) await waitForJoined(client, JOINED_MAX_MS[as]);
-      await kept.stop();
+      await supervisor.stop();
       await client?.end().catch(() => {});
     },
   };

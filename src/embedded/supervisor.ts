@@ -9,26 +9,26 @@ const PAUSES_MS = [0, 1_000, 4_000, 15_000, 30_000];
 /** A server that ran for so long has all tries again. */
 const STEADY_MS = 60_000;
 
-export type Restarts = {
+export type SupervisorOptions = {
   /** Undefined when another process has a server on the data meanwhile. */
   start(): Promise<StartedServer | undefined>;
   say(line: string): void;
-  lost(why: string): void;
+  onGivenUp(why: string): void;
   readonly pauses_ms?: readonly number[];
 };
 
-export class KeptServer {
-  readonly #restarts: Restarts;
+export class ServerSupervisor {
+  readonly #options: SupervisorOptions;
   readonly #pauses_ms: readonly number[];
   readonly #stopping = new AbortController();
   readonly #watching: Promise<void>;
   #server: StartedServer;
   #tries = 0;
 
-  constructor(server: StartedServer, restarts: Restarts) {
+  constructor(server: StartedServer, options: SupervisorOptions) {
     this.#server = server;
-    this.#restarts = restarts;
-    this.#pauses_ms = restarts.pauses_ms ?? PAUSES_MS;
+    this.#options = options;
+    this.#pauses_ms = options.pauses_ms ?? PAUSES_MS;
     this.#watching = this.#watch();
   }
 
@@ -40,10 +40,10 @@ export class KeptServer {
 
   async #watch(): Promise<void> {
     for (;;) {
-      const started_ms = performance.now();
+      const watched_since_ms = performance.now();
       const reason = (await this.#server.ended) || "it was told to stop";
       if (this.#stopping.signal.aborted) return;
-      if (performance.now() - started_ms > STEADY_MS) this.#tries = 0;
+      if (performance.now() - watched_since_ms > STEADY_MS) this.#tries = 0;
       const next = await this.#startAgain(reason);
       if (next === undefined) return;
       this.#server = next;
@@ -52,7 +52,7 @@ export class KeptServer {
 
   /** Undefined when it was given up, or stopped meanwhile. */
   async #startAgain(reason: string): Promise<StartedServer | undefined> {
-    const { start, say, lost } = this.#restarts;
+    const { start, say, onGivenUp } = this.#options;
     let why = `it ended (${reason})`;
     while (this.#tries < this.#pauses_ms.length) {
       const pause_ms = this.#pauses_ms[this.#tries++] ?? 0;
@@ -78,7 +78,7 @@ export class KeptServer {
         why = error instanceof Error ? error.message : String(error);
       }
     }
-    lost(why);
+    onGivenUp(why);
     return undefined;
   }
 }
