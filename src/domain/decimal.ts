@@ -116,16 +116,6 @@ export function divideToPlaces(numerator: Decimal, denominator: bigint, places: 
   return { digits: divideRounded(shiftPoint(numerator, places), denominator), scale: places };
 }
 
-/** The value times 10^places as a whole number; a value with more decimals is refused. */
-export function toExact(value: Decimal, places: number): bigint {
-  if (value.scale <= places) return digitsAt(value, places);
-  const excess = tenTo(value.scale - places);
-  if (value.digits % excess !== 0n) {
-    throw new RangeError(`${formatDecimal(value)} has more than ${places} decimals.`);
-  }
-  return value.digits / excess;
-}
-
 function read(text: string): Decimal {
   const point = text.indexOf(".");
   if (point === -1) return { digits: BigInt(text), scale: 0 };

@@ -10,7 +10,6 @@ import {
   integer,
   multiply,
   roundHalfAway,
-  shiftPoint,
 } from "./decimal.ts";
 
 /** An amount and what it was before rounding, both in minor units. */
@@ -53,11 +52,6 @@ export function exponentOf(currency: string): number {
   const exponent = Object.hasOwn(CURRENCIES, currency) ? CURRENCIES[currency] : undefined;
   if (exponent === undefined) throw new RangeError(`${currency} is not an ISO 4217 currency.`);
   return exponent;
-}
-
-/** Units times a rate in main units: "0.05" of a dollar is 5 cents. */
-export function usageAmount(units: Decimal, rate: Decimal, currency: string): Amount {
-  return rounded(shiftPoint(multiply(units, rate), exponentOf(currency)));
 }
 
 /** Quantity times a price in minor units. */

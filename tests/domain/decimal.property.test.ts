@@ -17,7 +17,6 @@ import {
   parseDecimal,
   roundHalfAway,
   subtract,
-  toExact,
 } from "../../src/domain/decimal.ts";
 
 /** A model without scale: an exact fraction of two integers. */
@@ -109,14 +108,6 @@ describe("decimals", () => {
     fc.assert(
       fc.property(both, ({ value }) => {
         expect(roundHalfAway(negate(value))).toBe(-roundHalfAway(value));
-      }),
-    );
-  });
-
-  test("are given out as whole numbers without loss", () => {
-    fc.assert(
-      fc.property(both, ({ value, model }) => {
-        expect(toExact(value, 12) * model.under).toBe(model.over * 10n ** 12n);
       }),
     );
   });

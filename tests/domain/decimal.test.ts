@@ -21,7 +21,6 @@ import {
   roundHalfAway,
   shiftPoint,
   subtract,
-  toExact,
   ZERO,
 } from "../../src/domain/decimal.ts";
 
@@ -186,11 +185,5 @@ describe("arithmetic is exact", () => {
   test("a fraction that never ends is shown to so many places", () => {
     expect(formatDecimal(divideToPlaces(D("1"), 3n, 12))).toBe("0.333333333333");
     expect(formatDecimal(divideToPlaces(D("2"), 3n, 4))).toBe("0.6667");
-  });
-
-  test("an exact whole number is given, or refused", () => {
-    expect(toExact(D("1.5"), 2)).toBe(150n);
-    expect(toExact(D("1.500"), 1)).toBe(15n);
-    expect(() => toExact(D("1.505"), 2)).toThrow(RangeError);
   });
 });

@@ -13,7 +13,7 @@ import {
   ZERO,
 } from "../../src/domain/decimal.ts";
 import { draftInvoice } from "../../src/domain/invoicing.ts";
-import { flatAmount, prorated, usageAmount } from "../../src/domain/money.ts";
+import { flatAmount, prorated } from "../../src/domain/money.ts";
 import type { Billed } from "../../src/domain/period-fees.ts";
 import { periodAt, periodDays } from "../../src/domain/periods.ts";
 import { type FeeDraft, normalisedMonthly, type PlanVersion } from "../../src/domain/pricing.ts";
@@ -181,8 +181,13 @@ describe("fees", () => {
     const cents = fc.integer({ min: 0, max: 10 ** 12 });
     fc.assert(
       fc.property(units, rate, currency, cents, (amount, price, code, whole) => {
+        const list = planVersion({ currency: code, charges: [usageCharge(price)] });
+        const usage = close(list, [["metric", amount]]).find(
+          ({ fee_type }) => fee_type === "charge",
+        );
+        if (usage === undefined) throw new Error("A charge has a fee.");
         for (const { amount_cents, precise_amount } of [
-          usageAmount(decimal(amount), decimal(price), code),
+          { ...usage, precise_amount: String(usage.properties.precise_amount) },
           flatAmount(decimal(price), whole),
         ]) {
           const error = subtract(integer(amount_cents), decimal(precise_amount));

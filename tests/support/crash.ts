@@ -129,9 +129,3 @@ export class MortalDb implements Db {
     throw new Error("The connection survived its end.");
   }
 }
-
-export function dieAt(db: Db, statement: number, when: When): MortalDb {
-  const mortal = new MortalDb(db);
-  mortal.arm({ statement, when });
-  return mortal;
-}

@@ -76,13 +76,6 @@ export type SubscriptionFields = Omit<PlanFields, "trial_days" | "name"> &
     readonly properties?: Body;
   };
 
-export type UsageFields = {
-  readonly transaction_id?: string;
-  readonly code?: string;
-  readonly timestamp?: string;
-  readonly properties?: Body;
-};
-
 /** A charge per unit of a metric, at a rate in main units of the currency. */
 export function perUnit(metric: Json, amount: string, words: Body = {}): Body {
   const properties = { amount, ...words };
