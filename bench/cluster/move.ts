@@ -75,7 +75,7 @@ export const benchMove: Bench = async ({ quick }) => {
     const began = performance.now();
     await serving(moved, "all", async (service) => {
       await ready(service);
-      figures.push(told("dues serve until it is ready", began));
+      figures.push(printed("dues serve until it is ready", began));
       const assertAnalytics = async () => {
         const after = await call<object>(moved, service, "/v1/analytics");
         assert.deepEqual(after, analytics, "the same analytics to the cent");
@@ -107,10 +107,10 @@ function fill(stage: Stage, customers: number): Promise<void> {
 async function step(name: string, work: () => Promise<unknown>): Promise<Figure> {
   const began = performance.now();
   await work();
-  return told(name, began);
+  return printed(name, began);
 }
 
-function told(name: string, began: number): Figure {
+function printed(name: string, began: number): Figure {
   const seconds = (performance.now() - began) / 1_000;
   print(name, `${figure(seconds)} s`);
   return amount(`move: ${name}`, "s", seconds, null);

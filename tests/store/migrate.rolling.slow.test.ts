@@ -65,9 +65,9 @@ async function nextVersion(): Promise<string> {
 type Seen = { calls: number; most_ms: number; failed: string[] };
 
 /** Calls whatever serves, one after the other, until told to stop. */
-async function call(no: number, told: { stop: boolean; at: ServiceProcess[] }): Promise<Seen> {
+async function call(no: number, traffic: { stop: boolean; at: ServiceProcess[] }): Promise<Seen> {
   const seen: Seen = { calls: 0, most_ms: 0, failed: [] };
-  for (let i = 0; !told.stop; i++) {
+  for (let i = 0; !traffic.stop; i++) {
     const id = `${no}-${i}`;
     const acts = [
       [
@@ -80,7 +80,7 @@ async function call(no: number, told: { stop: boolean; at: ServiceProcess[] }): 
       ["GET", "/readyz"],
     ] as const;
     const [method, path, body] = acts[i % acts.length] ?? acts[0];
-    const service = told.at[i % told.at.length];
+    const service = traffic.at[i % traffic.at.length];
     if (service === undefined) throw new Error("Nobody serves.");
     const start_ms = performance.now();
     const { status, body: answer } = await fleet.caller.call(service, method, path, body);
@@ -104,21 +104,21 @@ test("old and new version serve side by side while the new one migrates", {
   await fleet.caller.ok(before, "POST", "/v1/subscriptions", {
     ...{ external_id: "s", customer_id: customer.id, plan_id: plan.id, properties: { seats: 1 } },
   });
-  const told = { stop: false, at: [before] };
-  const calls = Array.from({ length: CALLERS }, (_, no) => call(no, told));
+  const traffic = { stop: false, at: [before] };
+  const calls = Array.from({ length: CALLERS }, (_, no) => call(no, traffic));
   await pause(500);
   const after = await startService({ connection: fleet.connection, role: "all", main });
   try {
     const schema = async (service: ServiceProcess) =>
       (await fleet.caller.ok(service, "GET", "/readyz")).schema_version;
     expect(await schema(after)).toBe((await schema(before)) + 3);
-    told.at = [before, after];
+    traffic.at = [before, after];
     await pause(1_000);
-    told.at = [after];
+    traffic.at = [after];
     await pause(300);
     expect(await before.signal("SIGTERM")).toEqual({ code: 0, signal: null });
     await pause(500);
-    told.stop = true;
+    traffic.stop = true;
     const seen = await Promise.all(calls);
     expect(seen.flatMap(({ failed }) => failed)).toEqual([]);
     expect(Math.min(...seen.map((each) => each.calls))).toBeGreaterThan(20);

@@ -53,8 +53,8 @@ async function open(): Promise<pg.Client> {
 type Seen = { count: number; most_ms: number; readonly errors: string[] };
 
 /** Runs transactions over all the tables until it is told to stop. */
-async function load(client: pg.Client, seen: Seen, told: { stop: boolean }): Promise<void> {
-  while (!told.stop) {
+async function load(client: pg.Client, seen: Seen, run: { stop: boolean }): Promise<void> {
+  while (!run.stop) {
     const start_ms = performance.now();
     try {
       await client.query("begin");
@@ -80,10 +80,10 @@ function eachDoes(more: number, seen: readonly Seen[]): Promise<void> {
 
 test("under writes in the opposite order no caller fails or waits for two seconds", async () => {
   await applyUpTo(connection, 11);
-  const told = { stop: false };
+  const run = { stop: false };
   const callers = await Promise.all(Array.from({ length: CALLERS }, open));
   const seen = callers.map((): Seen => ({ count: 0, most_ms: 0, errors: [] }));
-  const loads = callers.map((client, i) => load(client, seen[i] as Seen, told));
+  const loads = callers.map((client, i) => load(client, seen[i] as Seen, run));
   await eachDoes(4, seen);
   // Several in a row, each of which alone would meet the callers.
   const later = [90, 91, 92, 93].map((version) => ({
@@ -97,7 +97,7 @@ test("under writes in the opposite order no caller fails or waits for two second
   const all = [...(await listMigrations()), ...later];
   const applied = await migrate(connection, all, { say: (line) => lines.push(line) });
   await eachDoes(4, seen);
-  told.stop = true;
+  run.stop = true;
   await Promise.all(loads);
   expect(applied).toContain("0093_again.sql");
   expect(seen.flatMap(({ errors }) => errors)).toEqual([]);
