@@ -2,25 +2,40 @@
 // the room on its disk.
 
 import { readFileSync, statfsSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { isKeyFileText, secretKeyFile } from "../key-file.ts";
 import type { Portals, Reading } from "../store/checks.ts";
 import { fail, gigabytes, judged, ok, skipped, type Verdict, warn } from "./finding.ts";
 
-/** What package.json says in `engines`: these lines, and every newer one. */
-const NODE_LEAST: readonly [major: number, minor: number][] = [
-  [20, 15],
-  [22, 2],
-];
+const { engines } = createRequire(import.meta.url)("../../package.json") as {
+  readonly engines: { readonly node: string };
+};
 
-export function checkNode(version: string): Verdict {
+type NodeRange = { readonly major: number; readonly minor: number; readonly isOneMajor: boolean };
+
+/** As bin/node-version.js, which must run on any Node, reads them: `^20.15` is of Node 20 alone. */
+function nodeRanges(node: string): NodeRange[] {
+  return node.split(" || ").map((range) => {
+    const [, sign, major, minor] = /^(\^|>=)(\d+)\.(\d+)$/.exec(range) ?? [];
+    return { major: Number(major), minor: Number(minor), isOneMajor: sign === "^" };
+  });
+}
+
+export function checkNode(version: string, wanted = engines.node): Verdict {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  const newest = NODE_LEAST.at(-1)?.[0] ?? 0;
-  const line = NODE_LEAST.find(([least]) => least === major);
-  const fits = line === undefined ? major > newest : minor >= line[1];
+  const ranges = nodeRanges(wanted);
+  const fits = ranges.some((range) =>
+    major === range.major ? minor >= range.minor : !range.isOneMajor && major > range.major,
+  );
   if (fits) return ok(`Node ${version}`);
-  return fail(`Node ${version}`, "Run dues with Node 22.2 or newer, or 20.15 of Node 20.");
+  // The newest first: it is the one to install.
+  const texts = ranges.toReversed().map((range) => {
+    const newer = `${range.major}.${range.minor} or newer`;
+    return range.isOneMajor ? `${newer} of Node ${range.major}` : newer;
+  });
+  return fail(`Node ${version}`, `Run dues with Node ${texts.join(", or ")}.`);
 }
 
 const READABLE_BY_OTHERS = 0o077;
@@ -97,34 +112,30 @@ export function checkKeyCreation(config: Config): Verdict {
 }
 
 type Recommendation = {
-  readonly setting: string;
-  readonly isMissing: (config: Config) => boolean;
+  /** The settings that are missed. */
+  readonly missing: (config: Config) => readonly string[];
   readonly says: string;
 };
 
 /** What the contract leaves open, and what is better closed where strangers can call. */
 const RECOMMENDATIONS: readonly Recommendation[] = [
   {
-    setting: "RATE_READS, RATE_WRITES, RATE_EVENTS",
-    isMissing: (config) =>
-      Math.min(
-        config.rate_reads_per_minute,
-        config.rate_writes_per_minute,
-        config.rate_events_per_minute,
-      ) === 0,
+    missing: (config) => [
+      ...(config.rate_reads_per_minute === 0 ? ["RATE_READS"] : []),
+      ...(config.rate_writes_per_minute === 0 ? ["RATE_WRITES"] : []),
+      ...(config.rate_events_per_minute === 0 ? ["RATE_EVENTS"] : []),
+    ],
     says: "limits per token, so that one caller cannot use up what all share",
   },
   {
-    setting: "TRUST_PROXY",
-    isMissing: (config) =>
-      !config.trust_proxy &&
-      config.base_url.startsWith("https:") &&
-      new URL(config.base_url).hostname !== config.host,
+    missing: ({ trust_proxy, base_url, host }) => {
+      const isProxied = base_url.startsWith("https:") && new URL(base_url).hostname !== host;
+      return !trust_proxy && isProxied ? ["TRUST_PROXY"] : [];
+    },
     says: "behind a proxy, so that limits per address count callers and not the proxy",
   },
   {
-    setting: "HEALTH_PORT",
-    isMissing: ({ health_port }) => health_port === undefined,
+    missing: ({ health_port }) => (health_port === undefined ? ["HEALTH_PORT"] : []),
     says:
       "a port inside your network: without it everybody who reaches the API can read /metrics, " +
       "which tells its routes, how often they are called, memory and backlogs",
@@ -133,13 +144,16 @@ const RECOMMENDATIONS: readonly Recommendation[] = [
 
 export function checkPublicAddress(config: Config): Verdict {
   if (!config.is_public) return skipped("the service listens on this machine alone");
-  const missing = RECOMMENDATIONS.filter(({ isMissing }) => isMissing(config));
+  const missing = RECOMMENDATIONS.map((one) => ({
+    settings: one.missing(config).join(", "),
+    says: one.says,
+  })).filter(({ settings }) => settings !== "");
   if (missing.length === 0) return ok("what is recommended beyond this machine is set");
   return warn(
     `not set, though the service listens beyond this machine: ${missing
-      .map(({ setting }) => setting)
+      .map(({ settings }) => settings)
       .join("; ")}`,
-    `Consider ${missing.map(({ setting, says }) => `${setting} (${says})`).join("; ")}.`,
+    `Consider ${missing.map(({ settings, says }) => `${settings} (${says})`).join("; ")}.`,
   );
 }
 

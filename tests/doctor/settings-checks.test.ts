@@ -1,6 +1,6 @@
 // What the doctor says of this machine: Node, key files and their modes, settings, the disk.
 
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -44,9 +44,11 @@ test.each([
   expect(checkNode(version).status).toBe(status);
 });
 
-test("these are the versions that package.json asks for", () => {
-  const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
-  expect(engines.node).toBe("^20.15 || >=22.2");
+test("the versions are those that package.json asks for", () => {
+  expect(checkNode("21.7.0").advice).toBe(
+    "Run dues with Node 22.2 or newer, or 20.15 or newer of Node 20.",
+  );
+  expect(checkNode("24.0.0", ">=26.1").status).toBe("fail");
 });
 
 describe("the key file", () => {
@@ -121,7 +123,7 @@ test("beyond this machine, limits and the proxy's word are recommended", () => {
   expect(checkPublicAddress(config({ ...open, ...rates, TRUST_PROXY: "1" })).status).toBe("ok");
   const one = checkPublicAddress(config({ ...open, ...rates, RATE_EVENTS: "0", TRUST_PROXY: "1" }));
   expect(one.status).toBe("warn");
-  expect(one.seen).not.toContain("TRUST_PROXY");
+  expect(one.seen).toMatch(/: RATE_EVENTS$/);
 });
 
 test("beyond this machine, metrics without a port of their own are called open to everybody", () => {
