@@ -42,7 +42,7 @@ const READ = {
   idempotentHint: true,
   openWorldHint: false,
 };
-/** Adds a record and changes none away; the same one again changes nothing. */
+/** Additive and idempotent: creates a record, changes no other. */
 const RECORD = { ...READ, readOnlyHint: false };
 
 type Listing = {
@@ -100,17 +100,17 @@ const LISTINGS: readonly Listing[] = [
 ];
 
 export function toolsOf(table: readonly Route[]): Tool[] {
-  const route: FindRoute = (method, path) => {
+  const findRoute: FindRoute = (method, path) => {
     const found = table.find((each) => each.method === method && each.path === path);
     if (found === undefined) throw new Error(`There is no route ${method} ${path}.`);
     return found;
   };
-  const listed = LISTINGS.map((listing) => listTool(listing, route("GET", listing.path)));
-  const wallet = getWallet(route("GET", "/v1/customers/:id/wallets"));
-  const record = recordPayment(route("POST", "/v1/payments"));
-  const usage = getUsage(route("GET", "/v1/subscriptions/:id/usage"));
-  const preview = previewInvoice(route("POST", "/v1/invoices/preview"));
-  return [...listed, ...getTools(route), wallet, usage, preview, record];
+  const listed = LISTINGS.map((listing) => listTool(listing, findRoute("GET", listing.path)));
+  const wallet = getWallet(findRoute("GET", "/v1/customers/:id/wallets"));
+  const record = recordPayment(findRoute("POST", "/v1/payments"));
+  const usage = getUsage(findRoute("GET", "/v1/subscriptions/:id/usage"));
+  const preview = previewInvoice(findRoute("POST", "/v1/invoices/preview"));
+  return [...listed, ...getTools(findRoute), wallet, usage, preview, record];
 }
 
 function listTool(listing: Listing, route: Route): Tool {
@@ -125,17 +125,17 @@ function listTool(listing: Listing, route: Route): Tool {
 
 type FindRoute = (method: string, path: string) => Route;
 
-function getTools(route: FindRoute): Tool[] {
+function getTools(findRoute: FindRoute): Tool[] {
   const byExternalId = (one: Route) => (call: CallRoute, value: string) =>
     call(one, { params: { id: `ext:${value}` } });
-  const customer = route("GET", "/v1/customers/:id");
-  const subscription = route("GET", "/v1/subscriptions/:id");
-  const invoice = route("GET", "/v1/invoices/:id");
-  const invoices = route("GET", "/v1/invoices");
-  const note = route("GET", "/v1/credit-notes/:id");
-  const notes = route("GET", "/v1/credit-notes");
-  const plan = route("GET", "/v1/plans/:id");
-  const plans = route("GET", "/v1/plans");
+  const customer = findRoute("GET", "/v1/customers/:id");
+  const subscription = findRoute("GET", "/v1/subscriptions/:id");
+  const invoice = findRoute("GET", "/v1/invoices/:id");
+  const invoices = findRoute("GET", "/v1/invoices");
+  const note = findRoute("GET", "/v1/credit-notes/:id");
+  const notes = findRoute("GET", "/v1/credit-notes");
+  const plan = findRoute("GET", "/v1/plans/:id");
+  const plans = findRoute("GET", "/v1/plans");
   return [
     getTool(customer, "external_id", byExternalId(customer), {
       name: "get_customer",
@@ -178,7 +178,7 @@ function getTool(
     inputSchema: eitherOf(other),
     outputSchema: outputOf(route),
     async run(call, given) {
-      const [key, value] = oneOf(given, other);
+      const [key, value] = idOrOther(given, other);
       return key === "id" ? call(route, { params: { id: value } }) : byOther(call, value);
     },
   };
@@ -301,7 +301,7 @@ function eitherOf(other: keyof typeof OTHER_WORDS): PlainSchema {
   };
 }
 
-function oneOf(given: Arguments, other: string): readonly [key: string, value: string] {
+function idOrOther(given: Arguments, other: string): readonly [key: string, value: string] {
   const found = ["id", other].flatMap((key) =>
     typeof given[key] === "string" ? [[key, given[key]] as const] : [],
   );
