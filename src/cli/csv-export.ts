@@ -35,17 +35,17 @@ type What = { readonly name: string; readonly says: string; readonly days: strin
 
 export function dataExports(io: Io): Command[] {
   return [
-    exporting(
+    exportCommand(
       io,
       { name: "invoices", says: "Invoices as CSV, newest first.", days: "issued" },
       (dues, flags) => exportedInvoices(dues, flags, customerOf(flags)),
     ).option("--customer <customer>", "of this customer only"),
-    exporting(
+    exportCommand(
       io,
       { name: "payments", says: "Payments as CSV, newest first.", days: "paid" },
       (dues, flags) => exportedPayments(dues, flags, customerOf(flags)),
     ).option("--customer <customer>", "of this customer only"),
-    exporting(
+    exportCommand(
       io,
       { name: "events", says: "Usage events as CSV, by subscription.", days: "used" },
       (dues, flags) => exportedEvents(dues, flags, flags.subscription),
@@ -57,7 +57,7 @@ function customerOf({ customer }: Flags) {
   return customer === undefined ? {} : { customer_id: pathRef(customer) };
 }
 
-function exporting(
+function exportCommand(
   io: Io,
   { name, says, days }: What,
   read: (dues: Dues, flags: Flags) => Table,
@@ -69,7 +69,7 @@ function exporting(
     .option("--csv", "as CSV, which is the default")
     .option("--from <date>", `${days} on this day (UTC) or later`, calendarDate)
     .option("--to <date>", `${days} on this day or earlier`, calendarDate)
-    .option("-o, --output <file>", "write to this file, with a word on how far it is")
+    .option("-o, --output <file>", "write to this file, and show progress")
     .option("--force", "overwrite the file")
     .option("--bom", "begin with a byte order mark, by which Excel knows UTF-8")
     .addHelpText(
@@ -130,8 +130,10 @@ async function intoFile(
   }
 }
 
-/** Opened before the first row is asked for, closed before a failure is told: a file that opens in
- * the background could appear after it was removed. */
+/**
+ * Opened before the first page is requested and closed before an error is reported, so that no late
+ * open recreates a removed file.
+ */
 async function intoDraft(
   draft: string,
   table: Table,
@@ -146,7 +148,9 @@ async function intoDraft(
   }
 }
 
+/** Between two drawings of the one line that a terminal shows. */
 const DRAW_MS = 100;
+/** Between two lines where progress is not drawn, as in a log. */
 const LINE_MS = 5_000;
 
 function progressOn(io: Io, name: string): (rows: number) => void {
