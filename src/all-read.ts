@@ -1,4 +1,5 @@
-// What has come in together goes on together, step by step: requests, and responses to webhooks.
+// Delays work until every readable socket was read, so that requests run each step together (warm
+// processor caches).
 
 let next: Promise<void> | undefined;
 

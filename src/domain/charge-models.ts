@@ -27,7 +27,9 @@ export type Tier = {
   readonly flat_amount?: string;
 };
 
-/** The words of a model: amounts in the currency's main unit, units as canonical decimals. */
+/**
+ * Parameters of a charge model: amounts in the currency's main unit, units as canonical decimals.
+ */
 export type Price = {
   readonly amount?: string;
   readonly free_units?: string;
@@ -97,7 +99,7 @@ function volume(price: Price, { units }: Used, exponent: number): Rated {
   const tier = rangesOf(price).find(
     ({ up_to }) => up_to === null || compareFractions(units, up_to) <= 0,
   );
-  if (tier === undefined) throw new Error("The last tier is open.");
+  if (tier === undefined) throw new Error("No tier holds these units; the last must be open.");
   const amount = tierCost(tier, units);
   return { amount, explanation: { tiers: [explainTier(tier, units, amount, exponent)] } };
 }
@@ -136,12 +138,12 @@ type TierRange = {
   readonly full: Map<number, UsedTier>;
 };
 
-/** Read once per price list: ten tiers of a thousand subscriptions are 30,000 texts otherwise. */
-const known = new WeakMap<readonly Tier[], readonly TierRange[]>();
+/** Parsed once per list: otherwise 30,000 decimals for 1,000 subscriptions with ten tiers. */
+const parsedTiers = new WeakMap<readonly Tier[], readonly TierRange[]>();
 
 function rangesOf({ tiers }: Price): readonly TierRange[] {
   if (tiers === undefined) throw new Error("A price without tiers.");
-  const before = known.get(tiers);
+  const before = parsedTiers.get(tiers);
   if (before !== undefined) return before;
   let from = NOTHING;
   const ranges = tiers.map((tier): TierRange => {
@@ -152,7 +154,7 @@ function rangesOf({ tiers }: Price): readonly TierRange[] {
     from = up_to ?? from;
     return range;
   });
-  known.set(tiers, ranges);
+  parsedTiers.set(tiers, ranges);
   return ranges;
 }
 
@@ -172,6 +174,6 @@ function explainTier(range: TierRange, units: Fraction, cost: Fraction, exponent
 }
 
 function read(text: string | undefined): Decimal {
-  if (text === undefined) throw new Error("A price without one of its words.");
+  if (text === undefined) throw new Error("The price lacks a parameter of its model.");
   return decimal(text);
 }

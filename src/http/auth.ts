@@ -106,7 +106,7 @@ export class Gate {
   /** 401 unless the header carries a live token; 429 after many failures of one address. */
   async authenticate(request: Asking): Promise<Actor> {
     const token = tokenIn(request.headers.authorization);
-    // Told by its checksum, at no cost: it is no guess that could be right.
+    // A malformed token fails its checksum: no query, and not counted as a failed attempt.
     if (token === undefined || !isWellFormedToken(token)) throw unauthorized();
     const actor = this.#actors.peek(token) ?? (await this.#ask(token, request));
     const now = this.#context.clock.now();
@@ -116,9 +116,8 @@ export class Gate {
   }
 
   /**
-   * A token that was good before is asked for whatever its address has done. Another one takes from
-   * the address's failures until it turns out to be good, so that many at once do not get past; who
-   * comes while it is being asked for waits for that answer.
+   * Previously valid tokens are always looked up. An unknown token takes one from the address's
+   * failure limit until the lookup returns; concurrent callers share the lookup.
    */
   async #ask(token: string, request: Asking): Promise<Actor | undefined> {
     if (this.#actors.isUnknown(token)) return undefined;

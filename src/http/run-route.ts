@@ -87,7 +87,7 @@ export function routeRunner(context: Context, gate: Gate, bounds: Bounds): RunRo
     });
     return response;
   };
-  // Behind runRoute, which is one of them: the handler of /v1/mcp runs other routes.
+  // Assigned after runRoute because it contains it: /v1/mcp runs other routes.
   const parts = { context, gate, runRoute };
   return runRoute;
 }

@@ -89,7 +89,7 @@ function reasonOf(error: unknown): string {
   return reason.slice(0, openPeriods.SET_ASIDE_REASON_MAX);
 }
 
-/** The log has every new reason; that it cannot be billed is told once, until it could be again. */
+/** Each new reason is logged; billing_failed is emitted only on the first failure in a row. */
 function factsOf({ id, reason, subscription }: Omit<Failed, "error">): Fact[] {
   const fact: Fact = { type: "subscription.set_aside", resource_id: id, payload: { reason } };
   return subscription.set_aside_reason === null

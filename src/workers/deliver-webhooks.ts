@@ -74,7 +74,7 @@ export class Deliverer {
   readonly #notified = new Set<ProjectId>();
   #toRecord: ResultToRecord[] = [];
   #toRelease: ClaimedDelivery[] = [];
-  /** Those of them that the last poll found. */
+  /** Projects in `#projectsWithWork` that the last poll found. */
   readonly #polled = new Set<ProjectId>();
   #polled_ms = Number.NEGATIVE_INFINITY;
   /** Set by whoever runs the jobs. */

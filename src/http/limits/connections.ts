@@ -1,5 +1,5 @@
-// The connections of a server: one request at a time on each, and when there are too many, those
-// that ask for nothing go first.
+// The connections of a server: one request at a time on each. At the maximum, idle connections are
+// closed first.
 
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";

@@ -59,7 +59,10 @@ export class Load {
     return last;
   }
 
-  /** What was refused behind this bound is no answer: a storm of those would raise the bound. */
+  /**
+   * Refusals are not counted as answers: fast refusals would look like throughput and raise the
+   * limit.
+   */
   end(started: Started, isAnswered: boolean): void {
     started.running -= 1;
     this.#running -= 1;
