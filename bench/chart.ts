@@ -93,8 +93,8 @@ function stepOf(top: number): number {
   return Math.max(1, Math.ceil(top / 8));
 }
 
-function text(x: number, y: number, words: string, attributes = ""): string {
-  return `<text x="${at(x)}" y="${at(y)}" ${attributes}>${words}</text>`.replace(" >", ">");
+function text(x: number, y: number, content: string, attributes = ""): string {
+  return `<text x="${at(x)}" y="${at(y)}" ${attributes}>${content}</text>`.replace(" >", ">");
 }
 
 function at(value: number): string {

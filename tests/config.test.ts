@@ -54,7 +54,7 @@ test.each([
   ["/run/postgresql s3cret", "."],
   ["postgres://me:s3cret/@host/dues", ". In user and password write / as %2F, "],
   ["postgres://me:s3cret@host:99999/dues", ". In user and password write"],
-])("DATABASE_URL %s is refused, and a password in it is not shown", (DATABASE_URL, words) => {
+])("DATABASE_URL %s is refused, and a password in it is not shown", (DATABASE_URL, message) => {
   let said = "";
   try {
     read({ DATABASE_URL });
@@ -62,7 +62,7 @@ test.each([
     if (error instanceof ConfigError) said = error.message;
   }
   const form = "DATABASE_URL must look like postgres://user:password@host:5432/database";
-  expect(said.slice(0, form.length + words.length)).toBe(`${form}${words}`);
+  expect(said.slice(0, form.length + message.length)).toBe(`${form}${message}`);
   expect(said).not.toContain("s3cret");
 });
 

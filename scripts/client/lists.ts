@@ -22,9 +22,9 @@ export function listOf(operation: ClientOperation): string {
   const page = rows.paged ? "{ limit: PAGE, ...filters, ...paging }" : "filters";
   const given = [...of, ...(query === undefined ? [] : [page]), "options"].join(", ");
   const read = `(${rows.paged ? "paging" : ""}) => this.${name}(${given})`;
-  const words = `All rows of ${name}${rows.paged ? ", page by page" : ""}.`;
+  const description = `All rows of ${name}${rows.paged ? ", page by page" : ""}.`;
   const how = rows.paged ? "pages" : "whole";
-  return `${doc(words)}readonly ${propertyName(name)} = {
+  return `${doc(description)}readonly ${propertyName(name)} = {
   all: (${args}): AsyncIterableIterator<${rows.type}> => ${how}("${rows.key}", ${read}),
 };`;
 }

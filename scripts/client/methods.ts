@@ -4,7 +4,7 @@ import type { ClientOperation } from "./operations.ts";
 import { doc } from "./types.ts";
 
 export function methodOf(operation: ClientOperation): string {
-  const { name, words, body, query, reply, lookup } = operation;
+  const { name, text, body, query, reply, lookup } = operation;
   const args = [
     ...operation.path_names.map((each) => `${camel(each)}: string`),
     ...(body === undefined ? [] : [`body${operation.body_required ? "" : "?"}: ${body}`]),
@@ -15,13 +15,13 @@ export function methodOf(operation: ClientOperation): string {
   const implementation = (answer: string) =>
     `${signature(args, answer)} {\n  return ${callOf(operation)};\n}`;
   if (lookup === undefined || query === undefined) {
-    return `${doc(words)}${implementation(reply)}`;
+    return `${doc(text)}${implementation(reply)}`;
   }
   const one = `query: ${query} & { readonly ${lookup.key}: string }`;
   const many = `query?: Omit<${query}, "${lookup.key}">`;
   return [
-    `${doc(words)}${signature([one], lookup.reply)};`,
-    `${doc(words)}${signature([many], reply)};`,
+    `${doc(text)}${signature([one], lookup.reply)};`,
+    `${doc(text)}${signature([many], reply)};`,
     implementation("unknown"),
   ].join("\n");
 }

@@ -17,7 +17,7 @@ const JSON_TYPE = "application/json";
 export type ClientOperation = {
   readonly name: string;
   readonly tag: string;
-  readonly words: string;
+  readonly text: string;
   readonly method: string;
   readonly path: string;
   /** As they stand in the path. */
@@ -86,7 +86,7 @@ function clientOperation(
   return {
     name,
     tag: operation.tags[0],
-    words: [summary, description].flatMap((each) => (each ? [sentence(each)] : [])).join(" "),
+    text: [summary, description].flatMap((each) => (each ? [sentence(each)] : [])).join(" "),
     method,
     path,
     path_names: parameters(operation, "path").map((each) => each.name),
@@ -112,8 +112,8 @@ function rowsIn(reply: SchemaObject | undefined, query: SchemaObject | undefined
   return { key, type: typeOf(items), paged: query?.properties?.limit !== undefined };
 }
 
-function sentence(words: string): string {
-  return words.endsWith(".") ? words : `${words}.`;
+function sentence(text: string): string {
+  return text.endsWith(".") ? text : `${text}.`;
 }
 
 function replySchema(operation: Operation): SchemaObject | undefined {

@@ -30,11 +30,11 @@ export function valueDeclarations(): [string, string][] {
 export function declaration(declared: Declared, bases: readonly Declared[]): string {
   const { name, schema, in_query = false } = declared;
   const base = bases.find((each) => each.name !== name && hasAllOf(schema, each.schema));
-  const words = doc(schema.description);
-  if (base === undefined) return `${words}export type ${name} = ${typeOf(schema, in_query)};`;
+  const comment = doc(schema.description);
+  if (base === undefined) return `${comment}export type ${name} = ${typeOf(schema, in_query)};`;
   const rest = without(schema, base.schema);
   const isMore = Object.keys(rest.properties ?? {}).length > 0;
-  return `${words}export type ${name} = ${base.name}${isMore ? ` & ${typeOf(rest, in_query)}` : ""};`;
+  return `${comment}export type ${name} = ${base.name}${isMore ? ` & ${typeOf(rest, in_query)}` : ""};`;
 }
 
 function hasAllOf(schema: SchemaObject, other: SchemaObject): boolean {
@@ -96,9 +96,9 @@ function valueName({ format, pattern }: SchemaObject): string | undefined {
 function objectType(schema: SchemaObject, in_query: boolean): string {
   if (schema.properties === undefined) return "Readonly<Record<string, unknown>>";
   const fields = Object.entries(schema.properties).map(([name, field]) => {
-    const words = doc(field.description);
-    if (isRequired(schema, name)) return `${words}readonly ${name}: ${typeOf(field)};`;
-    return `${words}readonly ${name}?: ${typeOf(field)}${in_query ? " | undefined" : ""};`;
+    const comment = doc(field.description);
+    if (isRequired(schema, name)) return `${comment}readonly ${name}: ${typeOf(field)};`;
+    return `${comment}readonly ${name}?: ${typeOf(field)}${in_query ? " | undefined" : ""};`;
   });
   // The formatter keeps an object on the lines that it comes on.
   const [only, ...others] = fields;

@@ -42,7 +42,7 @@ function backupCommand(io: Io): Command {
     .option("--force", "replace the file if it is there")
     .option("--with-key", "put the secret key into the file too: keep it as you keep a key")
     .option("--json", "print JSON")
-    .addHelpText("after", BACKUP_WORDS)
+    .addHelpText("after", BACKUP_HELP)
     .action(async (file: string, flags: BackupFlags) => {
       const { backUp, backUpTo } = await service();
       const bar = new Bar(io);
@@ -66,7 +66,7 @@ function backupCommand(io: Io): Command {
 
 type BackupFlags = { force?: boolean; withKey?: boolean; json?: boolean };
 
-const BACKUP_WORDS = `
+const BACKUP_HELP = `
 One snapshot of every table, of an embedded database, of DATABASE_URL or of a cluster; the service
 goes on meanwhile. The file is gzip of text with a checksum, readable by its owner only, and is
 there when it is complete. It holds everything but the secret key (SECRET_KEY, or secret.key in
@@ -95,7 +95,7 @@ function restoreCommand(io: Io): Command {
     .option(...NEXT_INVOICE)
     .option(...NEXT_CREDIT_NOTE)
     .option("--json", "print JSON")
-    .addHelpText("after", RESTORE_WORDS)
+    .addHelpText("after", RESTORE_HELP)
     .action(async (file: string, flags: NextFlags & { json?: boolean }) => {
       const { restoreBackup } = await service();
       const bar = new Bar(io);
@@ -128,7 +128,7 @@ function nextOf({ nextInvoice = [], nextCreditNote = [] }: NextFlags): NextNumbe
   return [...nextInvoice, ...nextCreditNote];
 }
 
-const RESTORE_WORDS = `
+const RESTORE_HELP = `
 The checksum and the key are checked first, and all is loaded in one transaction: a run that fails
 or is killed leaves the database empty. It may be of another major version of PostgreSQL than the
 backup's, or the coordinator of a cluster: before or after dues cluster distribute.
@@ -178,13 +178,13 @@ function restoredText({ tables, left_out, applied, created_at, ...rest }: Restor
 
 type Series = NextNumber["series"];
 
-const SERIES_WORDS: Readonly<Record<Series, { readonly one: string; readonly prefix: string }>> = {
+const SERIES_NAMES: Readonly<Record<Series, { readonly one: string; readonly prefix: string }>> = {
   invoices: { one: "invoice", prefix: "INV" },
   "credit notes": { one: "credit note", prefix: "CN" },
 };
 
 function numberOf(series: Series, { year, last }: InvoiceCounter): string {
-  return `${SERIES_WORDS[series].prefix}-${year}-${String(last + 1).padStart(4, "0")}`;
+  return `${SERIES_NAMES[series].prefix}-${year}-${String(last + 1).padStart(4, "0")}`;
 }
 
 function countersText({ counters, credit_note_counters }: Counters): string {
@@ -196,7 +196,7 @@ function seriesText(series: Series, counters: readonly InvoiceCounter[]): string
   const columns: readonly Column<InvoiceCounter>[] = [
     { title: "PROJECT", of: ({ project }) => project },
     {
-      title: `NEXT ${SERIES_WORDS[series].one.toUpperCase()}`,
+      title: `NEXT ${SERIES_NAMES[series].one.toUpperCase()}`,
       of: (counter) => numberOf(series, counter),
     },
   ];
@@ -207,9 +207,9 @@ function seriesText(series: Series, counters: readonly InvoiceCounter[]): string
 function passedText(passed: readonly PassedCounter[]): string {
   const lines = passed.map((counter) => {
     const { series, project, year, next } = counter;
-    const flag = `--next-${SERIES_WORDS[series].one.replace(" ", "-")} ${year}:${next}`;
+    const flag = `--next-${SERIES_NAMES[series].one.replace(" ", "-")} ${year}:${next}`;
     return wrapped(
-      `${flag} changed nothing in ${clean(project)}: the next ${SERIES_WORDS[series].one} is ` +
+      `${flag} changed nothing in ${clean(project)}: the next ${SERIES_NAMES[series].one} is ` +
         `${numberOf(series, counter)} already, and numbers only go up.`,
     );
   });
@@ -244,7 +244,7 @@ function resumeCommand(io: Io): Command {
     });
 }
 
-const SET_ASIDE_WORDS = "stayed unbilled, set aside: dues doctor says why";
+const SET_ASIDE_TEXT = "stayed unbilled, set aside: dues doctor says why";
 
 type ResumeFlags = NextFlags & { yes?: boolean; json?: boolean };
 
@@ -264,7 +264,7 @@ function waitingText(waiting: Waiting): string {
   return [
     `Held since ${held_since?.toISOString()}. When it goes on:\n`,
     `  ${plural(periods, "period")} that ended will be closed and invoiced\n`,
-    set_aside === 0 ? "" : `  ${plural(set_aside, "period")} that ended ${SET_ASIDE_WORDS}\n`,
+    set_aside === 0 ? "" : `  ${plural(set_aside, "period")} that ended ${SET_ASIDE_TEXT}\n`,
     `  ${plural(messages, "webhook message")} will be sent\n`,
     `  ${plural(invoices, "unpaid invoice")} will be marked overdue or reminded of\n`,
     countersText(waiting),
@@ -290,7 +290,7 @@ function upgradeCommand(io: Io): Command {
   ])
     .option("--from-binaries <folder>", "folder with bin/postgres of the version that wrote it")
     .option("--json", "print JSON")
-    .addHelpText("after", UPGRADE_WORDS)
+    .addHelpText("after", UPGRADE_HELP)
     .action(async (flags: { fromBinaries?: string; json?: boolean }) => {
       const { upgradeData } = await service();
       const bar = new Bar(io);
@@ -306,7 +306,7 @@ function upgradeCommand(io: Io): Command {
     });
 }
 
-const UPGRADE_WORDS = `
+const UPGRADE_HELP = `
 Starts the old PostgreSQL on the data, takes a backup, restores it into a new folder, and swaps the
 two; the old one is kept. A run that fails leaves everything as it was. Stop the service first. Without the
 programs of the old PostgreSQL: dues backup with the version of dues that wrote the data, then move

@@ -42,8 +42,8 @@ export function checkFile(bytes: Uint8Array): CheckedFile | Fault[] {
   const source = readYaml(bytes);
   if (Array.isArray(source)) return source;
   const marks: Mark[] = [];
-  const mark = (path: Path, words: Words, part?: "key") => {
-    marks.push({ ...source.at(path, part), path, words });
+  const mark = (path: Path, describe: DescribeFault, part?: "key") => {
+    marks.push({ ...source.at(path, part), path, describe });
   };
   const tell: Tell = (path, message, hint, part) => mark(path, () => ({ message, hint }), part);
   if (!validate(source.value)) {
@@ -67,28 +67,28 @@ function fitting(marks: readonly Mark[]): Fits {
 }
 
 /** A message and a hint, made when they are shown: of thousands of faults 100 are. */
-type Words = () => Pick<Fault, "message" | "hint">;
+type DescribeFault = () => Pick<Fault, "message" | "hint">;
 
 /** Where something is wrong. */
-type Mark = { line: number; column: number; readonly path: Path; readonly words: Words };
+type Mark = { line: number; column: number; readonly path: Path; readonly describe: DescribeFault };
 
 /** The first in the order of lines; of several at one place only the first. */
 function faultsOf(marks: readonly Mark[]): Fault[] {
   const ordered = marks.toSorted((a, b) => a.line - b.line || a.column - b.column);
   const faults: Fault[] = [];
   const seen = new Set<string>();
-  for (const { line, column, path, words } of ordered) {
+  for (const { line, column, path, describe } of ordered) {
     const field = fieldName(path);
     const key = `${line}:${column}:${field}`;
     if (seen.has(key)) continue;
     seen.add(key);
-    faults.push({ line, column, field, ...words() });
+    faults.push({ line, column, field, ...describe() });
     if (faults.length >= FAULTS_MAX) break;
   }
   return faults;
 }
 
-type MarkAt = (path: Path, words: Words, part?: "key") => void;
+type MarkAt = (path: Path, describe: DescribeFault, part?: "key") => void;
 
 function markShape(source: Parsed, error: ErrorObject, mark: MarkAt): void {
   const path = pathOf(source.value, error.instancePath);
@@ -103,7 +103,7 @@ function markShape(source: Parsed, error: ErrorObject, mark: MarkAt): void {
     const at = [...path, missing];
     mark(at, () => ({
       message: `${fieldName(at)} is missing.`,
-      hint: wordsOf(error, missing),
+      hint: descriptionOf(error, missing),
     }));
     return;
   }
@@ -113,7 +113,7 @@ function markShape(source: Parsed, error: ErrorObject, mark: MarkAt): void {
   }));
 }
 
-function unknownKey(error: ErrorObject, key: string): ReturnType<Words> {
+function unknownKey(error: ErrorObject, key: string): ReturnType<DescribeFault> {
   const known = knownFields(error);
   if (key === "amount" && known.includes("rate")) {
     return { message: "The key amount is not known here.", hint: "The file calls it rate." };
@@ -124,7 +124,7 @@ function unknownKey(error: ErrorObject, key: string): ReturnType<Words> {
 }
 
 /** What the schema says about a field. */
-function wordsOf(error: ErrorObject, field: string): string | undefined {
+function descriptionOf(error: ErrorObject, field: string): string | undefined {
   const { properties } = error.parentSchema as { properties?: Record<string, Described> };
   return properties?.[field]?.description;
 }
@@ -172,16 +172,16 @@ function checkMeaning(file: Loose, fits: Fits, tell: Tell): void {
   }
   for (const { entry, at } of entriesOf(file, "addons", fits, ["catalog_ref", "amount_cents"])) {
     if ((entry.catalog_ref === undefined) === (entry.amount_cents === undefined)) {
-      const words = "An add-on needs exactly one price: catalog_ref or amount_cents.";
-      tell(entry.catalog_ref === undefined ? at : [...at, "amount_cents"], words);
+      const message = "An add-on needs exactly one price: catalog_ref or amount_cents.";
+      tell(entry.catalog_ref === undefined ? at : [...at, "amount_cents"], message);
     }
   }
   checkPlanCharges(file, fits, tell);
   checkMoney(file, fits, tell);
   if (isObject(file.dunning)) checkDunning(file.dunning, tell);
   for (const { entry, at } of entriesOf(file, "webhooks", fits, ["url"])) {
-    const words = urlFault(String(entry.url));
-    if (words !== undefined) tell([...at, "url"], `url ${words}.`);
+    const fault = urlFault(String(entry.url));
+    if (fault !== undefined) tell([...at, "url"], `url ${fault}.`);
   }
 }
 
@@ -209,8 +209,8 @@ function checkPlanCharges(file: Loose, fits: Fits, tell: Tell): void {
       const currency = currencies.get(charge.catalog_ref);
       const isOther = currency !== undefined && currency !== entry.currency;
       if (isOther && fits([...at, "currency"])) {
-        const words = `${charge.catalog_ref} is priced in ${currency}, the plan in ${entry.currency}.`;
-        tell([...place, "catalog_ref"], words);
+        const message = `${charge.catalog_ref} is priced in ${currency}, the plan in ${entry.currency}.`;
+        tell([...place, "catalog_ref"], message);
       }
     }
   }
@@ -286,16 +286,16 @@ function checkWriting(source: Parsed, value: unknown, path: Path, tell: Tell): v
 
 function checkNumber(written: string, path: Path, tell: Tell): void {
   const name = String(path.at(-1));
-  const words = `${fieldName(path)} is written as ${written}.`;
+  const message = `${fieldName(path)} is written as ${written}.`;
   const isMoney = path[0] === "coupons" || path[0] === "settings";
   const isWhole = WHOLE.test(name) || (isMoney && WHOLE_OF_MONEY.test(name));
   if (isWhole && !/^[-+]?\d+$/.test(written)) {
-    tell(path, words, "Write a plain whole number.");
+    tell(path, message, "Write a plain whole number.");
   }
   // Of more than 15 digits a number may have lost some when it was read.
   const isPlain = /^[-+]?\d+(\.\d+)?$/.test(written) && written.replace(/\D/g, "").length <= 15;
   if (UNITS.test(name) && path[0] === "plans" && !path.includes("properties") && !isPlain) {
-    tell(path, words, `Write a plain decimal, with quotes if it is long: ${name}: "1000"`);
+    tell(path, message, `Write a plain decimal, with quotes if it is long: ${name}: "1000"`);
   }
 }
 

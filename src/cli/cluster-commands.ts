@@ -41,7 +41,7 @@ function distributeCommand(io: Io): Command {
       wholeNumber(1, SHARDS_MAX),
     )
     .option("--json", "print JSON")
-    .addHelpText("after", DISTRIBUTE_WORDS)
+    .addHelpText("after", DISTRIBUTE_HELP)
     .action(async (flags: { shards?: number; json?: boolean }) => {
       const { distributeStore } = await service();
       const progress = new DistributeProgress(io);
@@ -51,14 +51,14 @@ function distributeCommand(io: Io): Command {
         const made = await distributeStore(readConfig(), { shards, progress, say });
         progress.end();
         if (flags.json) printJson(io, made);
-        else io.out(distributionWords(io, made));
+        else io.out(distributionText(io, made));
       } finally {
         progress.end();
       }
     });
 }
 
-const DISTRIBUTE_WORDS = `
+const DISTRIBUTE_HELP = `
 DATABASE_URL names the coordinator, whose workers were added with citus_add_node. Stop every
 process of dues first: tables are locked while they are copied, and this refuses while one serves.
 All happens in one transaction: a run that fails or is killed leaves everything as it was. Run it
@@ -108,7 +108,7 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`;
 }
 
-export function distributionWords(io: Io, made: Distribution): string {
+export function distributionText(io: Io, made: Distribution): string {
   const { applied, tables, functions, warnings } = made;
   const lines = [
     ...(applied.length === 0 ? [] : [`Applied ${plural(applied.length, "migration")}.`]),
@@ -128,18 +128,18 @@ function statusCommand(io: Io): Command {
     ["dues cluster status --json", "for a monitor"],
   ])
     .option("--json", "print JSON")
-    .addHelpText("after", STATUS_WORDS)
+    .addHelpText("after", STATUS_HELP)
     .action(async (flags: { json?: boolean }) => {
       const { readClusterStatus } = await service();
       const status = await readClusterStatus(readConfig());
       if (flags.json) printJson(io, status);
-      else io.out(statusWords(io, status));
+      else io.out(statusText(io, status));
       const exit = exitOf(status);
       if (exit !== "done") throw new AlreadyReported(exit);
     });
 }
 
-const STATUS_WORDS = `
+const STATUS_HELP = `
 DATABASE_URL names the coordinator, or a worker while the coordinator is away. Each node is asked
 apart and has 2 seconds to let the others in, so that this answers while some are away or hang.
 
@@ -171,7 +171,7 @@ function stateOf({ is_active, is_reachable }: Cluster["nodes"][number]): string 
   return is_reachable ? "up" : "away";
 }
 
-export function statusWords(io: Io, status: ClusterStatus): string {
+export function statusText(io: Io, status: ClusterStatus): string {
   if (status.kind === "away") {
     return wrapped(`The database of DATABASE_URL does not answer: ${clean(status.why)}.`);
   }
@@ -187,15 +187,15 @@ export function statusWords(io: Io, status: ClusterStatus): string {
     wrapped(`Wrong: ${clean(says)}`).replace(/^Wrong:/, styled(io, "red", "Wrong:")),
   );
   const ends = [
-    ...(projects_away.count === 0 ? [] : [awayWords(projects_away)]),
+    ...(projects_away.count === 0 ? [] : [awayText(projects_away)]),
     ...(problems.length === 0 ? ["Everything is distributed.\n"] : []),
-    ...((planned_moves ?? 0) > 0 ? [moveWords(nodes)] : []),
+    ...((planned_moves ?? 0) > 0 ? [moveText(nodes)] : []),
   ];
   return [plainTable(NODE_COLUMNS, nodes), ...found, ...ends].join("\n");
 }
 
 /** What a rebalance is for, where that is plain to see; it weighs the rest itself. */
-function moveWords(nodes: Cluster["nodes"]): string {
+function moveText(nodes: Cluster["nodes"]): string {
   const listed = (chosen: Cluster["nodes"]) => chosen.map(({ address }) => address).join(", ");
   const empty = nodes.filter(({ takes_shards, shards }) => takes_shards && shards === 0);
   const leaving = nodes.filter(({ takes_shards, shards }) => !takes_shards && shards > 0);
@@ -206,7 +206,7 @@ function moveWords(nodes: Cluster["nodes"]): string {
   return wrapped(`Shards can move.${why.join("")} dues cluster rebalance moves them.`);
 }
 
-function awayWords({ count, names }: Cluster["projects_away"]): string {
+function awayText({ count, names }: Cluster["projects_away"]): string {
   const more = count > names.length ? ` and ${count - names.length} more` : "";
   return wrapped(`Away with their node: ${plural(count, "project")}: ${names.join(", ")}${more}.`);
 }
@@ -216,7 +216,7 @@ function rebalanceCommand(io: Io): Command {
     ["DATABASE_URL=postgres://coordinator/dues dues cluster rebalance", ""],
   ])
     .option("--json", "print JSON")
-    .addHelpText("after", REBALANCE_WORDS)
+    .addHelpText("after", REBALANCE_HELP)
     .action(async (flags: { json?: boolean }) => {
       const { rebalanceStore } = await service();
       const abort = new AbortController();
@@ -229,7 +229,7 @@ function rebalanceCommand(io: Io): Command {
         const done = await rebalanceStore(readConfig(), { onProgress, signal: abort.signal });
         progress.end();
         if (flags.json) printJson(io, done);
-        else io.out(rebalanceWords(done));
+        else io.out(rebalanceText(done));
         if (done.state === "left_running") throw new AlreadyReported("failed");
       } finally {
         progress.end();
@@ -239,7 +239,7 @@ function rebalanceCommand(io: Io): Command {
     });
 }
 
-const REBALANCE_WORDS = `
+const REBALANCE_HELP = `
 After a node was added with citus_add_node. To empty a node before it is removed, run at the
 coordinator, then this: select citus_set_node_property('host', 5432, 'shouldhaveshards', false)
 
@@ -262,7 +262,7 @@ export class MoveProgress {
   show(state: RebalanceProgress): void {
     const { steps, steps_done, failure } = state;
     this.#showFailure(failure);
-    const text = `${steps_done} of ${plural(steps, "step")}${copyingWords(state)}`;
+    const text = `${steps_done} of ${plural(steps, "step")}${copyingText(state)}`;
     if (this.#io.progress) {
       drawLine(this.#io, `${bar(steps_done / Math.max(steps, 1))} ${text}`);
     } else if (steps_done !== this.#steps_done) {
@@ -289,13 +289,13 @@ export class MoveProgress {
   }
 }
 
-function copyingWords({ copying }: RebalanceProgress): string {
+function copyingText({ copying }: RebalanceProgress): string {
   if (copying === null) return "";
   const { bytes, bytes_done, phase } = copying;
   return `, ${byteSize(bytes_done)} of ${byteSize(bytes)}, ${phase}`;
 }
 
-export function rebalanceWords({ state, steps, steps_done, was_running }: Rebalance): string {
+export function rebalanceText({ state, steps, steps_done, was_running }: Rebalance): string {
   if (state === "nothing_to_move") return "The nodes carry alike: nothing to move.\n";
   if (state === "finished") {
     const which = was_running ? "The rebalance that was running is done" : "Done";

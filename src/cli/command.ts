@@ -9,7 +9,7 @@ export type Example = readonly [line: string, says: string];
 
 export function command(name: string, says: string, examples: readonly Example[]): Command {
   const wide = Math.max(0, ...examples.map(([line]) => line.length));
-  const lines = examples.map(([line, words]) => `  $ ${line.padEnd(wide)}  ${words}`.trimEnd());
+  const lines = examples.map(([line, says]) => `  $ ${line.padEnd(wide)}  ${says}`.trimEnd());
   const title = examples.length === 1 ? "Example" : "Examples";
   return new Command(name)
     .description(says)
@@ -34,7 +34,7 @@ export const CONNECTION_OPTIONS = [
 /** A command that talks to the service. */
 export function remote(name: string, says: string, examples: readonly Example[]): Command {
   const made = command(name, says, examples);
-  for (const [flags, words] of CONNECTION_OPTIONS) made.option(flags, words);
+  for (const [flags, says] of CONNECTION_OPTIONS) made.option(flags, says);
   return made;
 }
 

@@ -16,7 +16,7 @@ export function doctorCommand(io: Io): Command {
     ["dues doctor --json", "for a monitor"],
   ])
     .option("--json", "print JSON")
-    .addHelpText("after", WORDS)
+    .addHelpText("after", HELP)
     .action(async (flags: { json?: boolean }) => {
       const { examineInstallation } = await service();
       const findings = await examineInstallation(readConfig(), (line) => io.err(`${line}\n`));
@@ -27,7 +27,7 @@ export function doctorCommand(io: Io): Command {
     });
 }
 
-const WORDS = `
+const HELP = `
 Run it where the service runs, as its user and with its settings: it reads the same environment. It
 changes nothing and joins the embedded database that a service uses.
 

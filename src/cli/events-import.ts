@@ -73,9 +73,9 @@ export async function importEvents(
 }
 
 function stoppedAt(error: unknown, stored: number): CliError {
-  const words = error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
   const hint = `All up to line ${stored} is stored. Run it again: what is stored counts once (--from-line ${stored + 1} skips it).`;
-  return new CliError("failed", words, hint);
+  return new CliError("failed", message, hint);
 }
 
 function sizeOf(file: string): number {

@@ -40,7 +40,7 @@ export const EXIT = {
   not_allowed: 77,
 } as const;
 
-export const EXIT_WORDS: Readonly<Record<keyof typeof EXIT, string>> = {
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   done: "done, or nothing to do",
   failed: "failed: the message says why",
   drift: "diff or --dry-run: the project is not what the file says",

@@ -64,8 +64,8 @@ function show(io: Io, flags: Flags, event: BillingEvent): void {
     return;
   }
   const { created_at, event_type, resource_id, payload } = event;
-  const words = flags.payload ? `\n  ${clean(JSON.stringify(payload))}` : "";
-  io.out(`${created_at}  ${clean(event_type).padEnd(EVENT_WIDE)}  ${resource_id}${words}\n`);
+  const shown = flags.payload ? `\n  ${clean(JSON.stringify(payload))}` : "";
+  io.out(`${created_at}  ${clean(event_type).padEnd(EVENT_WIDE)}  ${resource_id}${shown}\n`);
 }
 
 async function newest(io: Io, dues: Dues, flags: Flags): Promise<void> {

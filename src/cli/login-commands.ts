@@ -144,7 +144,7 @@ export function keyCommands(io: Io): Command[] {
           { title: "PREFIX", of: (row) => row.key_prefix },
           { title: "NAME", cut: true, of: (row) => row.name },
           { title: "SCOPES", of: (row) => row.scopes.join(",") },
-          { title: "FOR", of: (row) => bindingWords(row.project_ids) },
+          { title: "FOR", of: (row) => bindingText(row.project_ids) },
           { title: "LAST USED", drop: 2, of: (row) => row.last_used_at },
           { title: "ID", drop: 1, of: (row) => row.id },
         ];
@@ -164,7 +164,7 @@ export function keyCommands(io: Io): Command[] {
   return [create, list, revoke];
 }
 
-function bindingWords(project_ids: readonly string[] | null): string {
+function bindingText(project_ids: readonly string[] | null): string {
   if (project_ids === null) return "all projects";
   return project_ids.length === 1 ? "1 project" : `${project_ids.length} projects`;
 }

@@ -56,9 +56,9 @@ export async function bridge(io: Io, dues: Dues): Promise<void> {
     waiting.add(done);
   };
   transport.onerror = (error) => {
-    const words = "The message is not one of JSON-RPC 2.0.";
+    const message = "The message is not one of JSON-RPC 2.0.";
     say(error);
-    void send(failure(null, INVALID_REQUEST, words));
+    void send(failure(null, INVALID_REQUEST, message));
   };
   const closed = new Promise<void>((resolve) => {
     transport.onclose = resolve;

@@ -21,8 +21,8 @@ import { demoCommand } from "./demo/demo-command.ts";
 import { creditNotePdfCommand, invoicePdfCommand } from "./document-commands.ts";
 import { eventCommands } from "./event-commands.ts";
 import { fileCommands } from "./file-commands.ts";
-import { inFlags, propertyHint } from "./flag-words.ts";
-import { AlreadyReported, CliError, EXIT, EXIT_WORDS, type Io } from "./io.ts";
+import { inFlags, propertyHint } from "./flag-names.ts";
+import { AlreadyReported, CliError, EXIT, EXIT_MEANINGS, type Io } from "./io.ts";
 import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./list-commands.ts";
 import { logCommand } from "./log-command.ts";
 import { keyCommands, loginCommands } from "./login-commands.ts";
@@ -133,7 +133,7 @@ function captureOutput(command: Command, io: Io): void {
 
 function helpText(): string {
   const codes = Object.entries(EXIT).map(
-    ([name, code]) => `  ${String(code).padEnd(4)}${EXIT_WORDS[name as keyof typeof EXIT]}`,
+    ([name, code]) => `  ${String(code).padEnd(4)}${EXIT_MEANINGS[name as keyof typeof EXIT]}`,
   );
   const settings = CLIENT_SETTINGS.map(({ name, says }) => `  ${name.padEnd(14)}${says}`);
   return `

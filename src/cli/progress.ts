@@ -36,7 +36,7 @@ export class Progress {
     const now = this.#now();
     if (now - this.#shown < (this.#io.progress ? DRAW_MS : LINE_MS)) return;
     this.#shown = now;
-    const text = words(state, now - this.#start);
+    const text = progressText(state, now - this.#start);
     if (this.#io.progress) drawLine(this.#io, `${bar(state.part)} ${text}`);
     else this.#io.err(`${text}\n`);
   }
@@ -57,7 +57,7 @@ export function bar(part: number): string {
   return `[${"#".repeat(full)}${".".repeat(BAR - full)}]`;
 }
 
-function words({ lines, duplicates, refused, part }: State, spent_ms: number): string {
+function progressText({ lines, duplicates, refused, part }: State, spent_ms: number): string {
   const rate = Math.round((lines * 1000) / Math.max(spent_ms, 1));
   const left_s = part > 0 ? Math.round((spent_ms * (1 - part)) / part / 1000) : 0;
   return [

@@ -108,10 +108,10 @@ function figuresText(screen: Screen, rows: readonly Row[], measure: Measure): st
 }
 
 function endOf({ tax_note, memo, payment_url }: InvoiceWithFees): string {
-  const words = [
+  const lines = [
     ...(tax_note === "" ? [] : [clean(tax_note)]),
     ...(memo === "" ? [] : memo.split("\n").map(clean)),
     ...(payment_url === null ? [] : [`Pay at ${clean(payment_url)}`]),
   ];
-  return words.length === 0 ? "" : `\n${words.join("\n")}\n`;
+  return lines.length === 0 ? "" : `\n${lines.join("\n")}\n`;
 }

@@ -96,8 +96,8 @@ Example:
       const { SLUG_PATTERN } = await import("../schema/tenants.ts");
       for (const name of ["org", "workspace", "project"] as const) {
         if (!new RegExp(SLUG_PATTERN).test(options[name])) {
-          const words = `--${name} takes lower-case letters, digits and dashes, at most 63.`;
-          throw new CliError("failed", words);
+          const message = `--${name} takes lower-case letters, digits and dashes, at most 63.`;
+          throw new CliError("failed", message);
         }
       }
       const { checkSecretKey, initTenant, requestPool } = await service();

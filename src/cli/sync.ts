@@ -209,9 +209,9 @@ async function apply(
 
 function asCliError(step: Step, done: number, all: number, error: unknown): unknown {
   if (!(error instanceof DuesError)) return error;
-  const words = visible(`${step.act} ${step.section} ${step.key}: ${error.message}`);
+  const message = visible(`${step.act} ${step.section} ${step.key}: ${error.message}`);
   const hint = `${done} of ${all} changes were applied. Run dues sync again to go on from here.`;
-  return new CliError(error.status === 0 ? "unreachable" : "failed", words, hint);
+  return new CliError(error.status === 0 ? "unreachable" : "failed", message, hint);
 }
 
 /** Called right after the endpoint was made, because the secret is not shown again. */

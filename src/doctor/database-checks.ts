@@ -103,7 +103,7 @@ const TRANSACTION_FAIL_S = 3_600;
 
 export function checkTransactions(found: readonly LongTransaction[]): Verdict {
   if (found.length === 0) return ok("no transaction is older than 5 minutes");
-  const words = found.map(
+  const texts = found.map(
     ({ id, name, state, age_s }) => `${id} (${name}, ${state}) for ${duration(age_s)}`,
   );
   const acts = found.map(({ id, state }) =>
@@ -113,7 +113,7 @@ export function checkTransactions(found: readonly LongTransaction[]): Verdict {
     `End them, if nobody needs them: ${acts.join("; ")}. While they are open, rows that were ` +
     "deleted stay, tables grow, and migrations wait.";
   const oldest_s = Math.max(...found.map(({ age_s }) => age_s));
-  const seen = `open: ${words.join(", ")}`;
+  const seen = `open: ${texts.join(", ")}`;
   return oldest_s >= TRANSACTION_FAIL_S ? fail(seen, advice) : warn(seen, advice);
 }
 

@@ -26,14 +26,14 @@ export type DocumentLine = {
   readonly amount: string;
 };
 
-type Words = Pick<DocumentLine, "details" | "parts">;
+type LineText = Pick<DocumentLine, "details" | "parts">;
 
 export function lineOf(fee: Fee, names: DocumentNames): DocumentLine {
   // The one unit of a minimum, of days given back, or of a top-up says nothing.
   const isCounted = !isMinimum(fee) && !isBaseCorrection(fee) && fee.fee_type !== "top_up";
   return {
     title: titleOf(fee, names),
-    ...wordsOf(fee),
+    ...textOf(fee),
     units: isCounted ? formatUnits(fee.units) : "",
     rate: rateOf(fee),
     amount: formatMoney(fee.amount_cents, fee.amount_currency),
@@ -103,15 +103,15 @@ export function lineTitle(
   order: readonly string[] = Object.keys(values ?? {}),
 ): string {
   if (values === null) return name;
-  const words = order.map((dimension) => {
+  const texts = order.map((dimension) => {
     const value = values[dimension];
     if (typeof value !== "string") return `no ${dimension}`;
     return `${dimension} ${value === "" ? '""' : value}`;
   });
-  return [name, ...words].join(", ");
+  return [name, ...texts].join(", ");
 }
 
-function wordsOf(fee: Fee): Words {
+function textOf(fee: Fee): LineText {
   if (isBaseCorrection(fee)) return correctedBase(fee);
   switch (fee.fee_type) {
     case "subscription":
@@ -119,9 +119,9 @@ function wordsOf(fee: Fee): Words {
     case "adjustment":
       return corrected(fee);
     case "minimum":
-      return { details: [minimumWords(fee)], parts: [] };
+      return { details: [minimumText(fee)], parts: [] };
     case "charge":
-      return { details: quantityWords(fee), parts: partsOf(fee) };
+      return { details: quantityTexts(fee), parts: partsOf(fee) };
     default:
       return { details: [], parts: [] };
   }
@@ -133,7 +133,7 @@ function days({ properties }: Fee): string[] {
   return billed === whole ? [] : [`${String(billed)} of ${String(whole)} days`];
 }
 
-function quantityWords(fee: Fee): string[] {
+function quantityTexts(fee: Fee): string[] {
   const { billable_days, period_days, quantity_mode } = fee.properties;
   if (fee.billable_metric_code !== null) return [];
   if (quantity_mode === "max") return ["Highest quantity of the period"];
@@ -143,7 +143,7 @@ function quantityWords(fee: Fee): string[] {
 }
 
 /** "Minimum of $31.00 for 17 of 31 days ($17.00), $5.00 counted". */
-function minimumWords({ properties, amount_currency }: Fee): string {
+function minimumText({ properties, amount_currency }: Fee): string {
   const minimum_cents = whole(properties.minimum_cents);
   const billable_days = whole(properties.billable_days);
   const period_days = whole(properties.period_days);
@@ -158,12 +158,12 @@ function minimumWords({ properties, amount_currency }: Fee): string {
 }
 
 /** A closed period rated again: what it comes to now, less what was billed for it. */
-function corrected(fee: Fee): Words {
+function corrected(fee: Fee): LineText {
   const { properties } = fee;
   const period = formatPeriod(text(properties.period_start), text(properties.period_end));
   const number = text(properties.invoice_number);
   const now = isMinimum(fee)
-    ? [{ text: minimumWords(fee), amount: money(fee, properties.corrected_amount_cents) }]
+    ? [{ text: minimumText(fee), amount: money(fee, properties.corrected_amount_cents) }]
     : partsOf(fee);
   const before = formatUnits(text(properties.billed_units));
   const after = formatUnits(text(properties.corrected_units));
@@ -175,7 +175,7 @@ function corrected(fee: Fee): Words {
   return { details: [late], parts: [...now, billedBefore(fee, "Billed before")] };
 }
 
-function correctedBase(fee: Fee): Words {
+function correctedBase(fee: Fee): LineText {
   const { properties, amount_cents } = fee;
   const period = formatPeriod(text(properties.period_start), text(properties.period_end));
   const [billed, all] = [properties.billable_days, properties.period_days];
@@ -192,11 +192,11 @@ function correctedBase(fee: Fee): Words {
   };
 }
 
-function billedBefore(fee: Fee, words: string): DocumentPart {
+function billedBefore(fee: Fee, texts: string): DocumentPart {
   const { billed_amount_cents, invoice_number } = fee.properties;
   const number = text(invoice_number);
   return {
-    text: number === "" ? words : `${words}, ${number}`,
+    text: number === "" ? texts : `${texts}, ${number}`,
     amount: money(fee, -whole(billed_amount_cents)),
   };
 }

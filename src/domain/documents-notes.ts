@@ -6,7 +6,7 @@ import {
   type DocumentList,
   type InvoiceDocument,
   partiesOf,
-  taxWords,
+  taxTexts,
 } from "./documents.ts";
 import { formatDate, formatMoney } from "./documents-format.ts";
 import { type DocumentLine, lineOf } from "./documents-lines.ts";
@@ -72,11 +72,11 @@ function lineOfNote(
   const none = { details: [], parts: [], units: "", rate: "" };
   if (fee === undefined) return { title: "Fee", ...none, amount };
   const billed = formatMoney(fee.taxable_cents, note.currency);
-  const words = [
+  const texts = [
     ...(fee.taxable_cents === amount_cents ? [] : [`of ${billed} billed`]),
-    ...taxWords(fee, invoice),
+    ...taxTexts(fee, invoice),
   ];
-  const details = words.length === 0 ? [] : [words.join(", ")];
+  const details = texts.length === 0 ? [] : [texts.join(", ")];
   return { title: lineOf(fee, names).title, ...none, details, amount };
 }
 

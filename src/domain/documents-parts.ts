@@ -73,9 +73,9 @@ function packages(fee: Fee): DocumentPart {
   const noun = begun === 1 ? "package" : "packages";
   const size = formatUnits(text(properties.package_size));
   const price = formatRate(text(properties.amount), amount_currency);
-  const words = `${formatUnits(String(begun))} ${noun} of ${size} at ${price}`;
+  const label = `${formatUnits(String(begun))} ${noun} of ${size} at ${price}`;
   return {
-    text: [...freeUnits(fee), words].join(", "),
+    text: [...freeUnits(fee), label].join(", "),
     amount: formatExact(preciseOf(fee), amount_currency),
   };
 }
@@ -96,12 +96,12 @@ function share(fee: Fee): DocumentPart[] {
     },
   ];
   if (fixed_amount === "") return parts;
-  const words = `${eventWords(all, paid)} × ${formatRate(fixed_amount, amount_currency)}`;
-  return [...parts, { text: words, amount: formatExact(fixed, amount_currency) }];
+  const label = `${eventText(all, paid)} × ${formatRate(fixed_amount, amount_currency)}`;
+  return [...parts, { text: label, amount: formatExact(fixed, amount_currency) }];
 }
 
 /** "2 events", or "1 of 3 events free, 2". */
-function eventWords(all: number, paid: number): string {
+function eventText(all: number, paid: number): string {
   const number = (value: number) => formatUnits(String(value));
   const named = (value: number) => `${number(value)} ${value === 1 ? "event" : "events"}`;
   return all === paid ? named(all) : `${number(all - paid)} of ${named(all)} free, ${number(paid)}`;
@@ -113,9 +113,9 @@ function paidUnits(fee: Fee): DocumentPart[] {
   const free = freeUnits(fee);
   if (free.length === 0 || !hasFreeUnits(fee)) return [];
   const price = formatRate(text(properties.amount), amount_currency);
-  const words = `${shownUnits(paidOf(fee))} × ${price}`;
+  const label = `${shownUnits(paidOf(fee))} × ${price}`;
   const amount = formatExact(preciseOf(fee), amount_currency);
-  return [{ text: [...free, words].join(", "), amount }];
+  return [{ text: [...free, label].join(", "), amount }];
 }
 
 /**

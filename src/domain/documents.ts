@@ -143,16 +143,16 @@ type Fee = InvoiceWithFees["fees"][number];
 function withTerms(line: DocumentLine, fee: Fee, invoice: InvoiceWithFees): DocumentLine {
   const { discount_cents, amount_currency } = fee;
   const money = formatMoney(Math.abs(discount_cents), amount_currency);
-  const words = [
+  const notes = [
     ...(discount_cents > 0 ? [`Discount ${money}`] : []),
     ...(discount_cents < 0 ? [`Discount given back ${money}`] : []),
-    ...taxWords(fee, invoice),
+    ...taxTexts(fee, invoice),
   ];
-  return words.length === 0 ? line : { ...line, details: [...line.details, words.join(", ")] };
+  return notes.length === 0 ? line : { ...line, details: [...line.details, notes.join(", ")] };
 }
 
 /** "VAT 5.5 %"; nothing where all lines have the same taxes. */
-export function taxWords(fee: Fee, { fees, taxes }: InvoiceWithFees): string[] {
+export function taxTexts(fee: Fee, { fees, taxes }: InvoiceWithFees): string[] {
   const keyOf = (each: Fee) => each.taxes.map(({ code, percent }) => `${code} ${percent}`).join();
   if (fees.every((each) => keyOf(each) === keyOf(fee))) return [];
   if (fee.taxes.length === 0) return ["no tax"];

@@ -237,6 +237,6 @@ function waysOf({ currency, offset_cents, refund_cents, credit_cents, invoice_nu
   ] as const;
   return ways
     .filter(([, cents]) => cents > 0)
-    .map(([words, cents]) => `${words}: ${formatMoney(cents, currency)}`)
+    .map(([label, cents]) => `${label}: ${formatMoney(cents, currency)}`)
     .join("; ");
 }

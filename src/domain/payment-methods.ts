@@ -19,6 +19,6 @@ const NAMES: Readonly<Record<string, string>> = {
 export function methodName(provider: string): string {
   if (!/^[a-z][a-z0-9_-]*$/.test(provider)) return provider;
   const known = NAMES[provider.replace(/[_-]/g, "")];
-  const words = provider.replace(/[_-]/g, " ");
-  return known ?? words.charAt(0).toUpperCase() + words.slice(1);
+  const text = provider.replace(/[_-]/g, " ");
+  return known ?? text.charAt(0).toUpperCase() + text.slice(1);
 }

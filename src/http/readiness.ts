@@ -52,9 +52,9 @@ export async function checkReady(db: Queryable, readiness: Readiness): Promise<R
 export function namingCause(error: unknown): unknown {
   const cause = error instanceof Refusal ? error.cause : error;
   if (cause === undefined) return error;
-  const words = `The database does not answer: ${reasonOf(cause)}`;
+  const text = `The database does not answer: ${reasonOf(cause)}`;
   const headers = { "retry-after": "1" };
-  return Object.assign(refuse("unavailable", words, { headers }), { cause });
+  return Object.assign(refuse("unavailable", text, { headers }), { cause });
 }
 
 const LATE = `The database does not answer: it has said nothing for ${PING_MS / 1_000} s.`;

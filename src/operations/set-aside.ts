@@ -11,7 +11,7 @@ import { billingFailed } from "./subscription-facts.ts";
 export type SetAside = { readonly id: string; readonly reason: string };
 
 /** What of a log is used here. */
-type Log = Record<"warn" | "error", (about: object, words: string) => void>;
+type Log = Record<"warn" | "error", (about: object, text: string) => void>;
 
 /**
  * For the operator, once the transaction is committed. Once per reason: it is tried again every

@@ -38,7 +38,7 @@ export function renderHome(home: Home): Page {
     }</span></p></section>
 <h2>Where to go</h2>
 <ul class="card links">${LINKS.map(
-      ([path, name, words]) => html`<li><a href="${path}">${name}</a><span>${words}</span></li>`,
+      ([path, name, text]) => html`<li><a href="${path}">${name}</a><span>${text}</span></li>`,
     )}</ul>
 <h2>First steps</h2>
 <dl class="card steps">

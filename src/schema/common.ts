@@ -38,14 +38,14 @@ export const Country = Type.String({
   "x-must": "be two capital letters of ISO 3166-1 such as DE, or empty",
   description: "Two letters of ISO 3166-1, or empty.",
 });
-export const CENTS_WORDS = "Integer number of the smallest currency unit.";
+export const CENTS_TEXT = "Integer number of the smallest currency unit.";
 export const AmountCents = Type.Integer({
   minimum: 0,
   maximum: AMOUNT_CENTS_MAX,
-  description: CENTS_WORDS,
+  description: CENTS_TEXT,
 });
 /** Totals are sums, so they may be larger than one amount; credit makes some negative. */
-export const Cents = Type.Integer({ description: CENTS_WORDS });
+export const Cents = Type.Integer({ description: CENTS_TEXT });
 export const DecimalText = Type.String({ pattern: DECIMAL_PATTERN });
 
 /** Of a filter: a customer by either of its ids. */

@@ -1,7 +1,7 @@
 // What every field means, with an example: looked up by record and name, and put into the schemas
 // of the OpenAPI document. What a schema says itself stands, unless it is the same for many fields.
 
-import { CENTS_WORDS, Country, Currency } from "./common.ts";
+import { CENTS_TEXT, Country, Currency } from "./common.ts";
 import { BILLING } from "./meanings/billing.ts";
 import { COMMON, type Meaning } from "./meanings/common.ts";
 import { PRICING } from "./meanings/pricing.ts";
@@ -33,7 +33,7 @@ const LIKE: Readonly<Record<string, string>> = {
 
 /** Say what a kind of value is, and not what it is here. */
 const OF_KINDS: ReadonlySet<unknown> = new Set([
-  CENTS_WORDS,
+  CENTS_TEXT,
   ...[Currency, Country, Percent, TaxCodes].map((each) => (each as SchemaObject).description),
 ]);
 
@@ -66,10 +66,10 @@ function describeField(
   places: readonly string[],
   path: string,
 ): SchemaObject {
-  const words = lookUp(name, places, path);
+  const meaning = lookUp(name, places, path);
   const isOfKind = field.description === undefined || OF_KINDS.has(field.description);
   const own = isOfKind ? undefined : field.description;
-  const description = textOf(words.own) ?? own ?? textOf(words.common) ?? field.description;
+  const description = textOf(meaning.own) ?? own ?? textOf(meaning.common) ?? field.description;
   const isAmount = name.endsWith("_cents") && [field.type].flat().includes("integer");
   const described = {
     ...describeFields(field, places, `${path}${name}.`),
@@ -77,9 +77,9 @@ function describeField(
     ...(isAmount && { format: "int64" }),
     ...(description !== undefined && { description }),
   };
-  const own_example = exampleIn(words.own);
+  const own_example = exampleIn(meaning.own);
   if (isStructured(field) && own_example === undefined) return described;
-  const found = own_example ?? exampleIn(words.common) ?? madeExample(field);
+  const found = own_example ?? exampleIn(meaning.common) ?? madeExample(field);
   const example = field.const === undefined ? found : { value: field.const };
   return example === undefined ? described : { ...described, examples: [example.value] };
 }
@@ -93,7 +93,7 @@ function lookUp(name: string, places: readonly string[], path: string): Found {
   const own = [
     ...all.map((place) => OF[place]?.[`${path}${name}`]),
     ...[...record, ...all].map((place) => OF[place]?.[name]),
-  ].find((words) => words !== undefined);
+  ].find((meaning) => meaning !== undefined);
   return { own, common: COMMON[name] };
 }
 
@@ -102,12 +102,12 @@ function recordName(field: string): string {
   return field.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function textOf(words: Meaning | undefined): string | undefined {
-  return typeof words === "object" ? words[0] : words;
+function textOf(meaning: Meaning | undefined): string | undefined {
+  return typeof meaning === "object" ? meaning[0] : meaning;
 }
 
-function exampleIn(words: Meaning | undefined): { readonly value: unknown } | undefined {
-  return typeof words === "object" ? { value: words[1] } : undefined;
+function exampleIn(meaning: Meaning | undefined): { readonly value: unknown } | undefined {
+  return typeof meaning === "object" ? { value: meaning[1] } : undefined;
 }
 
 /** Has fields, which have examples. */

@@ -78,7 +78,7 @@ export type WebhookOperation = Pick<
   readonly requestBody: NonNullable<Operation["requestBody"]>;
 };
 
-export type ErrorWords = {
+export type ErrorDescription = {
   readonly status: number;
   readonly retryable: boolean;
   readonly description: string;
@@ -119,7 +119,7 @@ export type OpenApiDocument = {
     readonly responses: Readonly<Record<string, Response>>;
     readonly schemas: Readonly<Record<string, SchemaObject>>;
   };
-  readonly "x-error-codes": Readonly<Record<string, ErrorWords>>;
+  readonly "x-error-codes": Readonly<Record<string, ErrorDescription>>;
 };
 
 /** The schema itself, or the named one it points at. */

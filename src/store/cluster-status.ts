@@ -191,7 +191,7 @@ export function problemsOf(facts: Facts): Problem[] {
   const add = (code: Problem["code"], says: string) => found.push({ code, says });
   // Nothing is sent to a node that is disabled: whether it answers makes no difference.
   for (const node of nodes.filter(({ is_active, is_reachable }) => is_active && !is_reachable)) {
-    add("node_away", awayWords(node));
+    add("node_away", awayText(node));
   }
   for (const { address } of nodes.filter(({ is_active }) => !is_active)) {
     const acts = "select citus_activate_node('host', 5432), or citus_remove_node to forget it";
@@ -212,7 +212,7 @@ export function problemsOf(facts: Facts): Problem[] {
   return found;
 }
 
-function awayWords({ address, why, projects }: NodeStatus): string {
+function awayText({ address, why, projects }: NodeStatus): string {
   const effect = "No project or token can be made, and no shard moves, until it is back.";
   const calls = projects === 0 ? "" : "Calls for its projects are answered 503. ";
   return `Node ${address} does not answer: ${why}. ${calls}${effect}`;

@@ -90,7 +90,7 @@ async function start(client: pg.Client, connection: Connection): Promise<number 
     // Somebody else started one since we looked.
     const running = await findRunning(client);
     if (running !== undefined) return running;
-    throw new ClusterError(failureWords(error instanceof Error ? error.message : String(error)));
+    throw new ClusterError(failureText(error instanceof Error ? error.message : String(error)));
   }
 }
 
@@ -163,7 +163,7 @@ async function readJob(client: pg.Client, job_id: number): Promise<Job> {
     [job_id],
   );
   const { state = "finished", steps = 0, done = 0, tries = 0, message = null } = rows[0] ?? {};
-  const failure = message === null ? null : { tries, says: failureWords(message) };
+  const failure = message === null ? null : { tries, says: failureText(message) };
   return { state, steps: Number(steps), steps_done: Number(done), failure };
 }
 
@@ -208,7 +208,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** `ERROR: ERROR:  …\nCONTEXT: while executing command on host:port\n…` as sentences. */
-export function failureWords(message: string): string {
+export function failureText(message: string): string {
   const [first = ""] = message.split("\n");
   const says = first.replace(/^(ERROR: *)+/, "").replace(/\.$/, "");
   const [, node] = /while executing command on (\S+)/.exec(message) ?? [];

@@ -39,9 +39,9 @@ async function common(story: Sandbox) {
     { name: "Onboarding workshop", unit_amount_cents: 2030 },
     { name: "Books", quantity: "12.5", unit_amount_cents: 150, tax_codes: ["low"] },
   ];
-  const words = { memo: "For the spring.\nAs agreed on the phone.", po_number: "PO-77" };
-  const open = await oneOff(story, customer, lines, words);
-  const settled = await oneOff(story, customer, lines, words);
+  const details = { memo: "For the spring.\nAs agreed on the phone.", po_number: "PO-77" };
+  const open = await oneOff(story, customer, lines, details);
+  const settled = await oneOff(story, customer, lines, details);
   const payment = await paid(story, settled, 2000, { reference: "Transfer 2026/17" });
   const rest = await paid(story, settled, settled.amount_due_cents - 2000);
   const made = await note(

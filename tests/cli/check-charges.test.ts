@@ -154,10 +154,10 @@ describe("a price for a dimension", () => {
   test.each([
     ["has another", ["model"], "modle: the metric's dimensions are model."],
     ["has none", [], "prices: the metric has no dimensions."],
-  ])("is refused where the project's metric %s", (_, dimensions, words) => {
+  ])("is refused where the project's metric %s", (_, dimensions, message) => {
     const told = planSync(file, { ...EMPTY, metrics: [metric(dimensions)] }).faults;
     expect(told).toHaveLength(1);
-    expect(told[0]?.message).toContain(words);
+    expect(told[0]?.message).toContain(message);
     expect(told[0]?.path.slice(0, 5)).toEqual(["plans", 0, "charges", 0, "prices"]);
   });
 

@@ -61,20 +61,20 @@ test("of many unknown keys the first hundred are told, in the order of the lines
 });
 
 describe("keys that are there twice", () => {
-  const words = (text: string) => check(text).map(({ line, message }) => `${line} ${message}`);
+  const messages = (text: string) => check(text).map(({ line, message }) => `${line} ${message}`);
 
   test("again and again", () => {
-    const faults = words(repeat(4_900, () => "org: x\n"));
+    const faults = messages(repeat(4_900, () => "org: x\n"));
     expect(faults).toHaveLength(20);
     expect(faults[0]).toBe("5 The key org is there twice.");
   });
 
   test("in an inner map, a quoted and a plain one, a number and its text", () => {
-    expect(words("plans:\n  - code: a\n    name: b\n    'code': c\n")).toEqual([
+    expect(messages("plans:\n  - code: a\n    name: b\n    'code': c\n")).toEqual([
       "8 The key code is there twice.",
     ]);
-    expect(words('x: {1: a, "1": b}\n')).toEqual(["5 The key 1 is there twice."]);
-    expect(words("b: 1\nx: {k: 1, k: 2}\nb: 2\n")).toEqual([
+    expect(messages('x: {1: a, "1": b}\n')).toEqual(["5 The key 1 is there twice."]);
+    expect(messages("b: 1\nx: {k: 1, k: 2}\nb: 2\n")).toEqual([
       "6 The key k is there twice.",
       "7 The key b is there twice.",
     ]);

@@ -4,11 +4,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   DistributeProgress,
-  distributionWords,
+  distributionText,
   exitOf,
   MoveProgress,
-  rebalanceWords,
-  statusWords,
+  rebalanceText,
+  statusText,
 } from "../../src/cli/cluster-commands.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { byteSize, wrapped } from "../../src/cli/output.ts";
@@ -80,7 +80,7 @@ test("the help names the number of shards that is taken without the flag", async
 test("a distribution says what it did, and warns in lines of at most 80 columns", () => {
   const done = { applied: ["0001_first.sql"], tables: [], functions: [], shards: 16 };
   const warning = `--shards 32 was not taken: ${"and this is why, ".repeat(10)}and what to do.`;
-  const text = distributionWords(screen(), { ...done, warnings: [warning] });
+  const text = distributionText(screen(), { ...done, warnings: [warning] });
   expect(text).toMatch(/^Applied 1 migration\.\nEverything is distributed\.\nWarning: --shards 32/);
   expect(linesOf(text).filter((line) => line.length > 80)).toEqual([]);
   expect(text.replace(/\s+/g, " ")).toContain(warning);
@@ -161,14 +161,14 @@ const linesOf = (text: string) => text.split("\n");
 
 test("a status is a table and sentences, at most 80 columns wide", () => {
   for (const status of [CLUSTER, BROKEN]) {
-    const lines = linesOf(statusWords(screen(), status));
+    const lines = linesOf(statusText(screen(), status));
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines[0]).toMatch(/^NODE +ROLE +STATE +SHARDS +PROJECTS +SIZE$/);
   }
 });
 
 test("a status says what is wrong, and which projects are away", () => {
-  const text = statusWords(screen(), BROKEN);
+  const text = statusText(screen(), BROKEN);
   expect(text).toMatch(/5432 +worker +away +1024 +1000000 +-\n/);
   expect(text).toMatch(/5432 +worker +disabled /);
   expect(text).toContain("\nWrong: Node away. It means a lot.");
@@ -183,16 +183,16 @@ test("a status names the nodes that a rebalance would fill and empty", () => {
     { ...NODE, address: "old:2", takes_shards: false },
   ];
   const uneven = { ...CLUSTER, nodes, planned_moves: 3 };
-  const text = statusWords(screen(), uneven).replace(/\s+/g, " ");
+  const text = statusText(screen(), uneven).replace(/\s+/g, " ");
   expect(text).toContain("new:1 has none yet. old:2 is to give its shards away.");
-  expect(statusWords(screen(), CLUSTER)).toContain("Everything is distributed.");
+  expect(statusText(screen(), CLUSTER)).toContain("Everything is distributed.");
 });
 
 test("a status says that shards can move only where a rebalance would move some", () => {
-  const words = (planned_moves: number | null) =>
-    statusWords(screen(), { ...CLUSTER, planned_moves });
-  expect(words(2)).toContain("Shards can move. dues cluster rebalance moves them.");
-  for (const none of [0, null]) expect(words(none)).not.toContain("rebalance");
+  const textOf = (planned_moves: number | null) =>
+    statusText(screen(), { ...CLUSTER, planned_moves });
+  expect(textOf(2)).toContain("Shards can move. dues cluster rebalance moves them.");
+  for (const none of [0, null]) expect(textOf(none)).not.toContain("rebalance");
 });
 
 test("a node that is away goes before all else that is wrong", () => {
@@ -239,11 +239,11 @@ test("on a terminal a rebalance is one line that is drawn anew", () => {
 
 test("a rebalance says how it ended, or that it goes on and how to end it", () => {
   const ran = { strategy: "by_disk_size", job_id: 1, was_running: false } as const;
-  const words = (state: "finished" | "left_running" | "nothing_to_move") =>
-    rebalanceWords({ ...ran, state, steps: 6, steps_done: 2 }).replace(/\s+/g, " ");
-  expect(words("finished")).toMatch(/^Done: 6 steps\./);
-  expect(words("left_running")).toMatch(/goes on in the cluster \(2 of 6 .*citus_rebalance_stop/);
-  expect(words("nothing_to_move")).toMatch(/nothing to move/);
+  const textOf = (state: "finished" | "left_running" | "nothing_to_move") =>
+    rebalanceText({ ...ran, state, steps: 6, steps_done: 2 }).replace(/\s+/g, " ");
+  expect(textOf("finished")).toMatch(/^Done: 6 steps\./);
+  expect(textOf("left_running")).toMatch(/goes on in the cluster \(2 of 6 .*citus_rebalance_stop/);
+  expect(textOf("nothing_to_move")).toMatch(/nothing to move/);
 });
 
 test("prose is broken between words", () => {

@@ -48,7 +48,7 @@ test.each([
   [["set", "name"], 64, "not key=value"],
   [["set", "tax_codes:=nope"], 64, "takes JSON"],
   [["set", "net_payment_days=100000"], 1, "net_payment_days"],
-])("settings %j is refused", async (args, code, words) => {
+])("settings %j is refused", async (args, code, message) => {
   const ran = await shell.run(["settings", ...args]);
-  expect([ran.code, ran.err]).toEqual([code, expect.stringContaining(words)]);
+  expect([ran.code, ran.err]).toEqual([code, expect.stringContaining(message)]);
 });

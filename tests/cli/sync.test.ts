@@ -136,11 +136,11 @@ describe("the file as a whole", () => {
     [{ project: "nothing" }, /no project main\/nothing/],
   ])(
     "slugs %j that are not those of the token are refused, with what to do",
-    async (head, words) => {
+    async (head, message) => {
       const project = await new Project().create();
       const ran = await shell.run(["sync", project.file({ catalog: [seat] }, head)]);
       expect(ran.code).toBe(1);
-      expect(ran.err).toMatch(words);
+      expect(ran.err).toMatch(message);
       expect(ran.err).toContain("dues init --org");
     },
   );
@@ -286,8 +286,8 @@ describe("plans", () => {
     await project.post("/v1/subscriptions", { ...ids, starts_at: "2026-03-05T00:00:00Z" });
     await project.post("/v1/subscriptions", { ...ids, billing_time: "anniversary" });
     const soon = await project.sync({ plans: [{ ...pro, minimum_cents: 5 }] }, "--dry-run");
-    const words = "counts for each from its next period on, the first seen starts 2026-02-01";
-    expect(soon.out).toContain(`(3 live subscriptions) ${words}`);
+    const message = "counts for each from its next period on, the first seen starts 2026-02-01";
+    expect(soon.out).toContain(`(3 live subscriptions) ${message}`);
     // A new price of an item reaches the plans that take theirs from it.
     const item = { catalog: [{ ...seat, amount_cents: 2 }] };
     expect((await project.sync(item)).err).toContain("live subscriptions: pro");

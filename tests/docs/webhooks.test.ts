@@ -57,8 +57,8 @@ function withoutIds(text: string): string {
 
 /** A table of all events, and under it each with what it holds. */
 function catalogue(bodies: ReadonlyMap<string, string>): string {
-  const test_words = { when: "`POST /v1/webhooks/:id/test` was called." };
-  const payloads = Object.entries({ ...WEBHOOK_PAYLOADS, [TEST_EVENT]: test_words });
+  const test_event = { when: "`POST /v1/webhooks/:id/test` was called." };
+  const payloads = Object.entries({ ...WEBHOOK_PAYLOADS, [TEST_EVENT]: test_event });
   const rows = payloads.map(([event, { when }]) => {
     return `| [\`${event}\`](#${event.replaceAll(".", "")}) | ${when} |\n`;
   });

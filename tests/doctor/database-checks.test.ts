@@ -165,6 +165,6 @@ test.each([
   [7_199, "119 min"],
   [7_200, "2 h"],
   [200_000, "2 days"],
-])("%d seconds are %s", (seconds, words) => {
-  expect(duration(seconds)).toBe(words);
+])("%d seconds are %s", (seconds, text) => {
+  expect(duration(seconds)).toBe(text);
 });

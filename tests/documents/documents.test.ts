@@ -54,7 +54,7 @@ function document(headers: Record<string, string> = {}, query = "", id = invoice
 }
 
 /** The words of a page, without its markup. */
-function words(page: string): string {
+function textOf(page: string): string {
   return page
     .replace(/^[\s\S]*<body>/, "")
     .replace(/<[^>]*>/g, " ")
@@ -65,7 +65,7 @@ describe("for the holder of a token", () => {
   test("HTML says who bills whom for what, unit by unit, and what is due", async () => {
     const { status, headers, body } = await document();
     expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
-    const text = words(body);
+    const text = textOf(body);
     for (const part of [
       "Northwind &lt;Metering&gt; Ltd",
       "Sampletown",
@@ -131,7 +131,7 @@ describe("for the customer, by link", () => {
     const base = `/portal/${customer.id}/invoices/${invoice.number}`;
     const page = await read(base);
     expect(page.status).toBe(200);
-    expect(words(page.body)).toContain("API calls 430.5 $0.25 $107.63");
+    expect(textOf(page.body)).toContain("API calls 430.5 $0.25 $107.63");
     expect(page.body).toContain("b***@blue.test");
     expect(page.body).not.toContain("billing@");
     expect(page.body).toContain(`href="${base}/pdf"`);

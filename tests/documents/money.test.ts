@@ -139,15 +139,15 @@ describe("a credit note, through the API", () => {
     customer = await project.customer({ email: "billing@blue.test" });
     invoice = await oneOff(project, customer, "1000, 500");
     const payment = await paid(project, invoice, 1500);
-    const words = { refund_cents: 200, reason: "Wrong <order>", memo: "Sorry" };
-    made = await note(project, invoice, { 0: 600 }, words);
+    const textOf = { refund_cents: 200, reason: "Wrong <order>", memo: "Sorry" };
+    made = await note(project, invoice, { 0: 600 }, textOf);
     await refund(project, payment, 150, { credit_note_id: made.id });
   });
   afterAll(() => app.close());
 
   const stranger = { authorization: undefined, "x-project-id": undefined };
   const read = (path: string) => madeInTheEnd(() => app.call("GET", path, undefined, stranger));
-  const words = (page: string) =>
+  const textOf = (page: string) =>
     page
       .replace(/^[\s\S]*<body>/, "")
       .replace(/<[^>]*>/g, " ")
@@ -167,14 +167,14 @@ describe("a credit note, through the API", () => {
       "$1.50 paid out on 1 Jan 2026 by Bank, refund-",
       "Added to your credit $2.20",
     ]) {
-      expect(words(body)).toContain(part);
+      expect(textOf(body)).toContain(part);
     }
     const accept = { accept: "application/pdf" };
     const pdf = await madeInTheEnd(() => project.call("GET", url, undefined, accept));
     expect(pdf.headers["content-disposition"]).toContain(`${made.number}.pdf`);
     const shown = await project.call("GET", `/v1/invoices/${invoice.id}/document`);
-    expect(words(shown.body)).toContain(`Credit notes 1 Jan 2026 ${made.number} −$7.20`);
-    expect(words(shown.body)).toContain("Payments 1 Jan 2026");
+    expect(textOf(shown.body)).toContain(`Credit notes 1 Jan 2026 ${made.number} −$7.20`);
+    expect(textOf(shown.body)).toContain("Payments 1 Jan 2026");
   });
 
   test("is the customer's by link, with the email masked, and nobody else's", async () => {

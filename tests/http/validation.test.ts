@@ -42,10 +42,10 @@ test.each([
     { code: "a", name: "A", amount_cents: 1, metadata: { a: "x".repeat(17_000) } },
     /at most 16384 bytes/,
   ],
-])("%s", async (_, method, path, body, words) => {
+])("%s", async (_, method, path, body, message) => {
   const answer = await app.call(method, path, body);
   expect(answer.status).toBe(422);
-  expect(answer.body.error.message).toMatch(words);
+  expect(answer.body.error.message).toMatch(message);
 });
 
 test("a long list of wrong entries is refused for its first, without a look at all", () => {

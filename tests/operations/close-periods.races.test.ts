@@ -44,8 +44,8 @@ function seats(quantity_mode: string): Body {
   return { ...priced, name: quantity_mode, quantity_mode };
 }
 
-function perUnit(code: string, rate: string, words: Body = {}): Body {
-  return { type: "standard", metric_ref: code, name: code, rate, ...words };
+function perUnit(code: string, rate: string, more: Body = {}): Body {
+  return { type: "standard", metric_ref: code, name: code, rate, ...more };
 }
 
 const TIERS = [

@@ -44,7 +44,7 @@ async function pageOf({ id }: Json): Promise<string> {
   return (await app.call("GET", `/portal/${id}`, undefined, STRANGER)).body;
 }
 
-function words(page: string): string {
+function textOf(page: string): string {
   return page
     .replace(/<style>[\s\S]*?<\/style>/, "")
     .replace(/<[^>]*>/g, " ")
@@ -70,7 +70,7 @@ describe("what it shows", () => {
     expect(shown.invoices).toMatchObject([
       { credit_applied_cents: 5_000, offset_cents: 500, amount_due_cents: 1_500 },
     ]);
-    expect(words(await pageOf(customer))).toContain(
+    expect(textOf(await pageOf(customer))).toContain(
       "Amount due $15.00 Your credit $0.00 $12.00 not yet invoiced: $12.00 more than you have",
     );
   });
@@ -100,7 +100,7 @@ describe("what it shows", () => {
     const open = await oneOff(own, customer, "5000");
     const { invoice: top } = await topUp(own, customer, 700);
     const page = await pageOf(customer);
-    const text = words(page);
+    const text = textOf(page);
     expect(page).toContain(
       `href="https://pay.test/?n=${open.number}&amp;c=a%26b" rel="noreferrer"`,
     );
@@ -113,7 +113,7 @@ describe("what it shows", () => {
     expect(page).toContain(`href="/portal/${customer.id}/credit-notes/${made.number}"`);
     await own.post(`/v1/invoices/${open.id}/write-off`);
     const after = await pageOf(customer);
-    expect(words(after)).toContain("Written off");
+    expect(textOf(after)).toContain("Written off");
     expect(after.match(/class="button pay"/g)).toHaveLength(2);
   });
 
@@ -170,7 +170,7 @@ describe("without any of it", () => {
     await own.pay(invoice, invoice.total_cents + 300, { allow_overpayment: true });
     await own.travelTo("2026-02-20");
     const page = await pageOf(customer);
-    expect(words(page)).toContain("Your credit $3.00 As of");
+    expect(textOf(page)).toContain("Your credit $3.00 As of");
     for (const part of ["Credit notes", "Pay<", "tax,", "discount", "td.pay", "not yet invoiced"]) {
       expect(page).not.toContain(part);
     }

@@ -20,7 +20,7 @@ async function htmlOf(path: string): Promise<string> {
   return body;
 }
 
-function words(page: string): string {
+function plain(page: string): string {
   return page
     .replace(/^[\s\S]*<body>/, "")
     .replace(/<[^>]*>/g, " ")
@@ -29,7 +29,7 @@ function words(page: string): string {
 }
 
 async function textOf({ id }: Json, path = ""): Promise<string> {
-  return words(await htmlOf(`/portal/${id}${path}`));
+  return plain(await htmlOf(`/portal/${id}${path}`));
 }
 
 describe("what it shows is fresh", () => {
@@ -160,7 +160,7 @@ describe("long lists", () => {
     expect(await textOf(customer, "/payments?page=2")).toContain("Payments, page 2");
     expect(await textOf(customer, "/invoices?page=9")).toContain("There are no older invoices");
     const refused = await app.call("GET", `/portal/${customer.id}/invoices?page=0`);
-    expect([refused.status, words(refused.body)]).toEqual([
+    expect([refused.status, plain(refused.body)]).toEqual([
       422,
       expect.stringMatching(/^This page does not exist/),
     ]);
@@ -179,7 +179,7 @@ describe("long lists", () => {
     }
     const page = await htmlOf(`/portal/${customer.id}`);
     expect(page.split("<details")[0]?.match(/<article/g)).toHaveLength(5);
-    const folded = words(page.split("<details")[1] ?? "");
+    const folded = plain(page.split("<details")[1] ?? "");
     expect(folded).toContain("One more subscription");
     expect(folded).toContain("Nothing used yet this period");
     expect(page).toContain("API calls");

@@ -184,11 +184,11 @@ describe("a PATCH", () => {
     const invoice = await oneOff(story, customer, "100", { memo: "First", po_number: "PO 1" });
     expect(invoice).toMatchObject({ memo: "First", po_number: "PO 1" });
     const url = `/v1/invoices/${invoice.id}`;
-    const words = { memo: "Thanks", po_number: "PO 2", metadata: { job: "7" } };
-    const answer = await story.call("PATCH", url, { ...words, total_cents: 1, status: "voided" });
+    const details = { memo: "Thanks", po_number: "PO 2", metadata: { job: "7" } };
+    const answer = await story.call("PATCH", url, { ...details, total_cents: 1, status: "voided" });
     expect(outcome(answer)).toBe("200");
-    expect(answer.body.invoice).toMatchObject(words);
-    expect(await story.invoice(invoice.id)).toEqual({ ...invoice, ...words });
+    expect(answer.body.invoice).toMatchObject(details);
+    expect(await story.invoice(invoice.id)).toEqual({ ...invoice, ...details });
     expect(outcome(await story.call("PATCH", url, {}))).toBe("422 validation_error");
     expect(outcome(await story.call("PATCH", url, { status: "voided" }))).toBe(
       "422 validation_error",

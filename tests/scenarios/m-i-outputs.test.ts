@@ -25,7 +25,7 @@ import { at, brokenArithmetic, type Element, readXml, texts } from "../support/u
 const { app, begin } = stories();
 
 /** The words of a page, without its markup. */
-function words(page: string): string {
+function textOf(page: string): string {
   return page
     .replace(/^[\s\S]*<body>/, "")
     .replace(/<[^>]*>/g, " ")
@@ -109,9 +109,9 @@ test("M112 the portal shows the rows, the note, the wallet and the link to pay",
   expect(page.body).toContain(`href="https://pay.test/${invoice.number}"`);
   const shown = await read(`/portal/${customer.id}/credit-notes/${made.number}`);
   expect(shown.status).toBe(200);
-  expect(words(shown.body)).toContain(made.number);
-  expect(words(shown.body)).toContain(invoice.number);
-  expect(words(shown.body)).toContain("$1.20");
+  expect(textOf(shown.body)).toContain(made.number);
+  expect(textOf(shown.body)).toContain(invoice.number);
+  expect(textOf(shown.body)).toContain("$1.20");
   const other = await story.customer();
   const guessed = await read(`/portal/${other.id}/credit-notes/${made.number}`);
   expect(guessed.status).toBe(404);
@@ -142,7 +142,7 @@ describe("a document", () => {
     );
     const document = async () =>
       (await story.call("GET", `/v1/invoices/${invoice.id}/document`)).body as string;
-    const text = words(await document());
+    const text = textOf(await document());
     for (const part of [
       ...Object.values(SELLER).filter((each) => each !== "FR"),
       ...Object.values(BUYER).filter((each) => each !== "DE"),
@@ -157,7 +157,7 @@ describe("a document", () => {
     const places = ["Spring deal", "22.22", "133.32"].map((part) => text.indexOf(part));
     expect(places).toEqual([...places].sort((a, b) => a - b));
     await story.patch(`/v1/customers/${customer.id}`, { name: "Renamed", city: "Moved" });
-    const later = words(await document());
+    const later = textOf(await document());
     expect(later).toContain("Acme GmbH");
     expect(later).not.toContain("Renamed");
     expect(later).not.toContain("Moved");
@@ -165,7 +165,7 @@ describe("a document", () => {
     expect(await document()).not.toContain(button);
     const credited = await story.call("GET", `/v1/credit-notes/${made.id}/document`);
     for (const part of [made.number, invoice.number, "Acme GmbH", "TVA", "111.10", "133.32"]) {
-      expect(words(credited.body)).toContain(part);
+      expect(textOf(credited.body)).toContain(part);
     }
     // The first PDF loads the fonts: on a busy machine it is asked for again, as the answer says.
     await vi.waitFor(
@@ -184,7 +184,7 @@ describe("a document", () => {
     await paid(story, invoice, 320);
     await paid(story, invoice, 680);
     const { body } = await story.call("GET", `/v1/invoices/${invoice.id}/document`);
-    for (const part of ["$3.20", "$6.80", "Reverse charge"]) expect(words(body)).toContain(part);
+    for (const part of ["$3.20", "$6.80", "Reverse charge"]) expect(textOf(body)).toContain(part);
   });
 });
 

@@ -23,11 +23,11 @@ async function metered(at: string, terms: Terms): Promise<Metered> {
   const { rate = "1", charge_minimum, minimum_cents, amount_cents = 0 } = terms;
   const story = await sandbox(app, at);
   const metric = await story.metric();
-  const words: Body = charge_minimum === undefined ? {} : { minimum_cents: charge_minimum };
+  const more: Body = charge_minimum === undefined ? {} : { minimum_cents: charge_minimum };
   const plan = await story.plan({
     amount_cents,
     ...(minimum_cents !== undefined && { minimum_cents }),
-    charges: [perUnit(metric, rate, words)],
+    charges: [perUnit(metric, rate, more)],
   });
   return { story, metric, plan, subscription: await story.subscribe({ plan }) };
 }

@@ -78,11 +78,11 @@ function written(list: readonly Tier[]): Body[] {
   }));
 }
 
-function charge(metric: Json, of: Model, words: Body = {}): Body {
+function charge(metric: Json, of: Model, more: Body = {}): Body {
   const made = (properties: Body) => ({
     charge_model: of.kind,
     billable_metric_id: metric.id,
-    properties: { ...properties, ...words },
+    properties: { ...properties, ...more },
   });
   switch (of.kind) {
     case "standard":

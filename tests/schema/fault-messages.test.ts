@@ -12,9 +12,9 @@ test.each([
   ["minimum", { limit: 0 }, "must be at least 0"],
   ["maxItems", { limit: 2 }, "must have at most 2 entries"],
   ["multipleOf", { multipleOf: 2 }, "is not valid"],
-])("%s is told alike to callers and in files", (keyword, params, words) => {
-  expect(faultMessage({ keyword, params })).toBe(words);
-  expect(messageFor({ keyword, params })).toBe(words);
+])("%s is told alike to callers and in files", (keyword, params, message) => {
+  expect(faultMessage({ keyword, params })).toBe(message);
+  expect(messageFor({ keyword, params })).toBe(message);
 });
 
 test.each([
@@ -22,8 +22,8 @@ test.each([
   ["enum", { allowedValues: ["a", "b"] }, "must be one of a, b"],
   ["minItems", { limit: 1 }, "must have at least 1 entries"],
   ["format", { format: "date" }, "must be a date such as 2026-01-31"],
-])("%s is told to callers without what they sent", (keyword, params, words) => {
-  expect(faultMessage({ keyword, params, data: "secret" })).toBe(words);
+])("%s is told to callers without what they sent", (keyword, params, message) => {
+  expect(faultMessage({ keyword, params, data: "secret" })).toBe(message);
 });
 
 test.each([
@@ -31,8 +31,8 @@ test.each([
   ["enum", { allowedValues: ["a", "b"] }, 'must be one of a, b, not "x"'],
   ["minItems", { limit: 1 }, "must not be empty"],
   ["pattern", { pattern: "^a$" }, 'is "x", which is not of the right form'],
-])("%s in a file is told with what is written there", (keyword, params, words) => {
-  expect(messageFor({ keyword, params, data: "x" })).toBe(words);
+])("%s in a file is told with what is written there", (keyword, params, message) => {
+  expect(messageFor({ keyword, params, data: "x" })).toBe(message);
 });
 
 test("a field is named as in code", () => {
@@ -71,8 +71,8 @@ test.each([
   [PageQuery.limit, "must be a whole number from 1 to 1000"],
   [Email, "must be an e-mail address"],
   [Uuid, "must be a UUID"],
-])("%j is told in words", (schema, words) => {
+])("%j is told in words", (schema, message) => {
   const { pattern } = schema as object as { pattern: string };
   const fault = { keyword: "pattern", params: { pattern }, parentSchema: schema };
-  expect(faultMessage(fault)).toBe(words);
+  expect(faultMessage(fault)).toBe(message);
 });

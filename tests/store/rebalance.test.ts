@@ -1,7 +1,7 @@
 // A rebalance where there is no cluster, and Citus' failures as sentences.
 
 import { expect, test } from "vitest";
-import { failureWords, rebalance } from "../../src/store/rebalance.ts";
+import { failureText, rebalance } from "../../src/store/rebalance.ts";
 import { emptyDatabase } from "../support/database.ts";
 
 test("a PostgreSQL without Citus is refused", async () => {
@@ -29,6 +29,6 @@ test.each([
     "Could not fetch disk stats for node: w1-5432. Start the node: dues cluster status names it.",
   ],
   ["something new.", "something new."],
-])("%j becomes what went wrong and what to do", (message, words) => {
-  expect(failureWords(message)).toBe(words);
+])("%j becomes what went wrong and what to do", (message, text) => {
+  expect(failureText(message)).toBe(text);
 });

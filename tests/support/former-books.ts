@@ -22,7 +22,7 @@ export type FormerBooks = {
 };
 
 /** Words that mean something today and meant nothing then. */
-const WORDS: Body = {
+const PROPERTIES: Body = {
   free_units: "1000",
   minimum_cents: 99_999,
   tiers: [{ up_to: null, amount: "9" }],
@@ -43,8 +43,8 @@ const METRICS: Readonly<Record<string, string>> = {
   hits: "count",
 };
 
-function perUnit(code: string, amount: string, words: Body = {}): Body {
-  const properties = { amount, ...words };
+function perUnit(code: string, amount: string, more: Body = {}): Body {
+  const properties = { amount, ...more };
   return { charge_model: "standard", billable_metric_code: code, properties };
 }
 
@@ -58,16 +58,16 @@ const PLANS: readonly Body[] = [
   {
     ...{ code: "pro", interval: "monthly", amount_cents: 3_000, amount_currency: "USD" },
     charges: [
-      perUnit("calls", "0.013", WORDS),
+      perUnit("calls", "0.013", PROPERTIES),
       perUnit("users", "2", { quantity_mode: "max" }),
       flat({ catalog_item_code: "seat", ...SEATS, properties: { quantity_mode: "prorated" } }),
-      flat({ amount_override_cents: 700, invoice_timing: "advance", properties: WORDS }),
+      flat({ amount_override_cents: 700, invoice_timing: "advance", properties: PROPERTIES }),
       flat({ amount_override_cents: 1_500, invoice_timing: "immediate" }),
     ],
   },
   {
     ...{ code: "weekly", interval: "weekly", amount_cents: 0, amount_currency: "KWD" },
-    charges: [perUnit("peak", "0.0015"), perUnit("hits", "0.333", WORDS)],
+    charges: [perUnit("peak", "0.0015"), perUnit("hits", "0.333", PROPERTIES)],
   },
   {
     ...{ code: "yearly", interval: "yearly", amount_cents: 36_500, amount_currency: "JPY" },

@@ -77,8 +77,8 @@ export type SubscriptionFields = Omit<PlanFields, "trial_days" | "name"> &
   };
 
 /** A charge per unit of a metric, at a rate in main units of the currency. */
-export function perUnit(metric: Json, amount: string, words: Body = {}): Body {
-  const properties = { amount, ...words };
+export function perUnit(metric: Json, amount: string, more: Body = {}): Body {
+  const properties = { amount, ...more };
   return { charge_model: "standard", billable_metric_id: metric.id, properties };
 }
 

@@ -21,20 +21,20 @@ function usageCharge(charge_model: string, metric: Json, properties: Body): Body
   return { charge_model, billable_metric_id: metric.id, properties };
 }
 
-export function graduated(metric: Json, text: string, words: Body = {}): Body {
-  return usageCharge("graduated", metric, { tiers: tiers(text), ...words });
+export function graduated(metric: Json, text: string, more: Body = {}): Body {
+  return usageCharge("graduated", metric, { tiers: tiers(text), ...more });
 }
 
-export function volume(metric: Json, text: string, words: Body = {}): Body {
-  return usageCharge("volume", metric, { tiers: tiers(text), ...words });
+export function volume(metric: Json, text: string, more: Body = {}): Body {
+  return usageCharge("volume", metric, { tiers: tiers(text), ...more });
 }
 
-export function packages(metric: Json, size: string, amount: string, words: Body = {}): Body {
-  return usageCharge("package", metric, { package_size: size, amount, ...words });
+export function packages(metric: Json, size: string, amount: string, more: Body = {}): Body {
+  return usageCharge("package", metric, { package_size: size, amount, ...more });
 }
 
-export function percentage(metric: Json, percent: string, words: Body = {}): Body {
-  return usageCharge("percentage", metric, { percent, ...words });
+export function percentage(metric: Json, percent: string, more: Body = {}): Body {
+  return usageCharge("percentage", metric, { percent, ...more });
 }
 
 /** Sends usage with properties, as metrics with dimensions ask for. */

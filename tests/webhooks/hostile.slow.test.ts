@@ -39,7 +39,7 @@ const VERDICTS: Record<string, { status: string; error: string | null; http?: nu
   "stalled handshake": { status: "failed", error: "timeout" },
 };
 
-const TLS_WORDS =
+const TLS_TEXT =
   "The TLS handshake failed: the certificate is invalid, expired or of another name.";
 
 let storm: Storm;
@@ -107,8 +107,8 @@ test("no hostile receiver holds an attempt beyond its deadline or fills the memo
     ]),
   );
   expect(verdicts).toEqual(VERDICTS);
-  const words = hostile.filter(({ error }: Json) => error === "tls").map((d: Json) => d.reason);
-  expect(words).toEqual(Array.from({ length: 2 }, () => TLS_WORDS));
+  const reasons = hostile.filter(({ error }: Json) => error === "tls").map((d: Json) => d.reason);
+  expect(reasons).toEqual(Array.from({ length: 2 }, () => TLS_TEXT));
   for (const delivery of hostile) {
     const { duration_ms, response_excerpt, status, reason, next_retry_at } = delivery;
     expect(duration_ms).toBeLessThanOrEqual(ends_ms_max);

@@ -14,8 +14,8 @@ const logged: Line[] = [];
 beforeAll(async () => {
   app = await startApp();
   for (const level of ["warn", "error"] as const) {
-    vi.spyOn(app.context.log, level).mockImplementation((about: unknown, words?: string) => {
-      if (words !== "a subscription was set aside") return;
+    vi.spyOn(app.context.log, level).mockImplementation((about: unknown, message?: string) => {
+      if (message !== "a subscription was set aside") return;
       logged.push({ level, about: about as Line["about"] });
     });
   }

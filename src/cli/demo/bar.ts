@@ -16,15 +16,15 @@ export class Bar {
     this.#shown = monotonicMs();
   }
 
-  show({ part, words }: { readonly part: number; readonly words: string }): void {
+  show({ part, text }: { readonly part: number; readonly text: string }): void {
     if (this.#io.progress) {
-      this.#io.err(`${CLEAR_LINE}${bar(part)} ${words}`);
+      this.#io.err(`${CLEAR_LINE}${bar(part)} ${text}`);
       return;
     }
     const now = monotonicMs();
     if (now - this.#shown < LINE_MS) return;
     this.#shown = now;
-    this.#io.err(`${Math.floor(part * 100)} %: ${words}\n`);
+    this.#io.err(`${Math.floor(part * 100)} %: ${text}\n`);
   }
 
   end(): void {

@@ -32,7 +32,7 @@ export async function linksOf(
   return [...portals, ...pages, { says: "The API, with examples", url: `${base_url}/docs` }];
 }
 
-type Words = {
+type Summary = {
   readonly figures: Figures;
   readonly links: readonly Link[];
   readonly spent_s: number;
@@ -40,7 +40,7 @@ type Words = {
   readonly named: string;
 };
 
-export function demoText({ figures, links, spent_s, named }: Words): string {
+export function demoText({ figures, links, spent_s, named }: Summary): string {
   const { customers, subscriptions, invoices, payments, credit_notes, usage_events } = figures;
   const all = Object.values(invoices).reduce((sum, count) => sum + count, 0);
   const head = [

@@ -51,7 +51,7 @@ async function runDemo(io: Io, connection: Connection, flags: Flags): Promise<vo
   const bar = new Bar(io);
   try {
     const { subscribers, events } = await liveYear(dues, flags, (now) => bar.show(now));
-    bar.show({ part: 1, words: "the figures" });
+    bar.show({ part: 1, text: "the figures" });
     const figures = await figuresOf(dues, events);
     const links = await linksOf(dues, profile.base_url, subscribers);
     bar.end();
@@ -61,8 +61,8 @@ async function runDemo(io: Io, connection: Connection, flags: Flags): Promise<vo
     io.out(demoText({ figures, links, spent_s, named }));
   } catch (error) {
     bar.end();
-    const words = error instanceof Error ? error.message : String(error);
-    return refuse(io, dues, project, `The demo stopped half way: ${words}`);
+    const text = error instanceof Error ? error.message : String(error);
+    return refuse(io, dues, project, `The demo stopped half way: ${text}`);
   }
 }
 
@@ -95,13 +95,13 @@ async function whatIsThere(dues: Dues): Promise<string[]> {
 }
 
 /** Says what is wrong, and how to get a project in which it is not. */
-async function refuse(io: Io, dues: Dues, project: Project, words: string): Promise<never> {
+async function refuse(io: Io, dues: Dues, project: Project, text: string): Promise<never> {
   const { projects } = await dues.listProjects({});
   const taken = new Set(projects.map(({ slug }) => slug));
   let slug = "demo";
   for (let i = 2; taken.has(slug); i++) slug = `demo-${i}`;
   const workspace = project.workspace_slug;
-  io.err(`dues: ${visible(words)}
+  io.err(`dues: ${visible(text)}
 Make another project and fill that:
   dues projects create ${slug} --workspace ${workspace} --sandbox
   dues demo --project ${workspace}/${slug}

@@ -26,7 +26,7 @@ import {
 
 export type Size = { readonly customers: number; readonly months: number; readonly seed: number };
 
-export type YearProgress = { readonly part: number; readonly words: string };
+export type YearProgress = { readonly part: number; readonly text: string };
 
 /** Four stops a month: a week, the middle, when payments are late, and the last evening. */
 const STOPS = 5;
@@ -40,7 +40,7 @@ export async function liveYear(
 ): Promise<Year> {
   const steps = (size.months + 1) * STOPS;
   let [step, invoices] = [0, 0];
-  const report = (words: string) => onProgress({ part: Math.min(step++ / steps, 1), words });
+  const report = (text: string) => onProgress({ part: Math.min(step++ / steps, 1), text });
   report("the company");
   await dues.freezeClock({ frozen_at: dayOf(0, 1).toISOString() });
   const company = await foundCompany(dues);

@@ -20,7 +20,7 @@ const TYPED: Readonly<Record<string, PlainSchema>> = {
 };
 
 /** Of filters whose routes say no more than their shape. */
-const WORDS: Readonly<Record<string, string>> = {
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
   customer_id: "Only of this customer.",
   plan_id: "Only on this plan, by its UUID.",
   invoice_id: "Only of this invoice, by its UUID.",
@@ -42,12 +42,9 @@ export function argumentsOf(query: TSchema | undefined, leftOut: readonly string
     properties: Object.fromEntries(
       kept.map(([name, shape]) => {
         const typed = TYPED[name] ?? (shape as PlainSchema);
-        const words = WORDS[name];
+        const text = DESCRIPTIONS[name];
         const isDescribed = typed.description !== undefined;
-        return [
-          name,
-          isDescribed || words === undefined ? typed : { ...typed, description: words },
-        ];
+        return [name, isDescribed || text === undefined ? typed : { ...typed, description: text }];
       }),
     ),
   };

@@ -171,10 +171,10 @@ function getTool(
   route: Route,
   other: "external_id" | "number" | "code",
   byOther: (call: CallRoute, value: string) => Promise<RestAnswer>,
-  words: Pick<Tool, "name" | "title" | "description">,
+  labels: Pick<Tool, "name" | "title" | "description">,
 ): Tool {
   return {
-    ...{ ...words, scope: "read", annotations: READ },
+    ...{ ...labels, scope: "read", annotations: READ },
     inputSchema: eitherOf(other),
     outputSchema: outputOf(route),
     async run(call, given) {
@@ -216,10 +216,10 @@ function getUsage(route: Route): Tool {
 function ofOne(
   route: Route,
   owner: "customer_id" | "subscription_id",
-  words: Pick<Tool, "name" | "title" | "description">,
+  labels: Pick<Tool, "name" | "title" | "description">,
 ): Tool {
   return {
-    ...{ ...words, scope: "read", annotations: READ },
+    ...{ ...labels, scope: "read", annotations: READ },
     inputSchema: {
       type: "object",
       properties: { [owner]: { type: "string", description: "UUID, or ext:<external_id>." } },
@@ -284,19 +284,19 @@ function outputOf(route: Route): PlainSchema {
   return standardSchema(route.reply[1] as TSchema);
 }
 
-const OTHER_WORDS = {
+const OTHER_DESCRIPTIONS = {
   external_id: "Your own id of it.",
   number: "Its number, such as INV-2026-0001.",
   code: "Its code.",
 };
 
-function eitherOf(other: keyof typeof OTHER_WORDS): PlainSchema {
+function eitherOf(other: keyof typeof OTHER_DESCRIPTIONS): PlainSchema {
   return {
     type: "object",
     additionalProperties: false,
     properties: {
       id: { type: "string", format: "uuid", description: "Its UUID." },
-      [other]: { type: "string", description: OTHER_WORDS[other] },
+      [other]: { type: "string", description: OTHER_DESCRIPTIONS[other] },
     },
   };
 }

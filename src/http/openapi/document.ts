@@ -7,7 +7,7 @@ import type { RequiredScope } from "../../schema/keys.ts";
 import type { OpenApiDocument, Operation, SchemaObject } from "../../schema/openapi.ts";
 import { VERSION } from "../../version.ts";
 import type { Route } from "../route.ts";
-import { allErrorWords, Failures } from "./failures.ts";
+import { describeErrors, Failures } from "./failures.ts";
 import { operation, PARAMETERS } from "./operations.ts";
 import { Schemas } from "./schemas.ts";
 import { TAGS } from "./tags.ts";
@@ -67,7 +67,7 @@ export function openApi(routes: readonly Route[], base_url: string): OpenApiDocu
       responses: failures.components,
       schemas: schemas.components,
     },
-    "x-error-codes": allErrorWords(),
+    "x-error-codes": describeErrors(),
   };
 }
 
@@ -86,6 +86,6 @@ function tagOf(name: string) {
 
 function scopeList(): string {
   return Object.entries(SCOPES)
-    .map(([scope, words]) => `\`${scope}\`: ${words}`)
+    .map(([scope, meaning]) => `\`${scope}\`: ${meaning}`)
     .join(" ");
 }

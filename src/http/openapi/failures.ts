@@ -4,9 +4,9 @@
 import { STATUS_CODES } from "node:http";
 import { groupBy } from "../../domain/group-by.ts";
 import { ERROR_CODES, type ErrorCode, refuse } from "../../errors.ts";
-import type { ErrorWords, Reference, Response, SchemaObject } from "../../schema/openapi.ts";
+import type { ErrorDescription, Reference, Response, SchemaObject } from "../../schema/openapi.ts";
 
-const WORDS: Readonly<Record<ErrorCode, string>> = {
+const DESCRIPTIONS: Readonly<Record<ErrorCode, string>> = {
   invalid_json: "The body is not valid JSON.",
   missing_project: "The header X-Project-Id is needed and was not sent.",
   bad_request: "The request cannot be read as HTTP.",
@@ -67,7 +67,7 @@ export class Failures {
 
   /** By status. A set of codes that is short is a component, a long one stands in its place. */
   of(errors: readonly ErrorCode[]): Record<string, Response | Reference> {
-    const byStatus = groupBy(errors, (code) => errorWords(code).status);
+    const byStatus = groupBy(errors, (code) => describeError(code).status);
     return Object.fromEntries(
       [...byStatus].map(([status, codes]) => [String(status), this.#place(status, codes)]),
     );
@@ -99,12 +99,12 @@ function pascal(code: string): string {
   return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-export function errorWords(code: ErrorCode): ErrorWords {
+export function describeError(code: ErrorCode): ErrorDescription {
   const { status, retryable } = refuse(code, "");
-  return { status, retryable, description: WORDS[code] };
+  return { status, retryable, description: DESCRIPTIONS[code] };
 }
 
 /** Of every code: what the document says under `x-error-codes`. */
-export function allErrorWords(): Record<string, ErrorWords> {
-  return Object.fromEntries(ERROR_CODES.map((code) => [code, errorWords(code)]));
+export function describeErrors(): Record<string, ErrorDescription> {
+  return Object.fromEntries(ERROR_CODES.map((code) => [code, describeError(code)]));
 }

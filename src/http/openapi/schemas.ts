@@ -31,9 +31,9 @@ export class Schemas {
       if (others.length > 0) return this.#plain(schema);
       return { anyOf: [this.#convert({ ...schema, type: real }), { type: "null" }] };
     }
-    const words = RECORDS[title];
+    const meaning = RECORDS[title];
     const body = describeFields(
-      { ...this.#plain(schema), ...(words !== undefined && { description: words }) },
+      { ...this.#plain(schema), ...(meaning !== undefined && { description: meaning }) },
       [title],
     );
     const known = this.#named.get(title);

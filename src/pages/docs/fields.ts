@@ -84,12 +84,12 @@ function fieldRow(field: Field, nesting: Nesting, shared: Shared): Html {
   const label = html`<code>${name}</code> ${mark && html`<em>${mark}</em>`}`;
   const indent = depth > 0 && html` class="d${depth}"`;
   const type = html`<i>${typeName(schema, nesting, shared)}</i>`;
-  const words = description !== undefined && prose(description);
+  const content = description !== undefined && prose(description);
   if (nesting === "linked") {
-    return html`<tr${indent}><th>${label}</th><td>${type} ${words}${valueWords(schema)}</td></tr>\n`;
+    return html`<tr${indent}><th>${label}</th><td>${type} ${content}${valueText(schema)}</td></tr>\n`;
   }
-  const limits = html`${limitWords(schema)}${description === undefined && patternWords(schema)}`;
-  return html`<tr${indent}><th>${label}${type}</th><td>${words}${limits}</td></tr>\n`;
+  const limits = html`${limitText(schema)}${description === undefined && patternText(schema)}`;
+  return html`<tr${indent}><th>${label}${type}</th><td>${content}${limits}</td></tr>\n`;
 }
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -113,9 +113,9 @@ function typeName(schema: SchemaObject, nesting: Nesting, shared: Shared): Html 
   return html`${types.map((type) => (type === "string" ? (format ?? type) : type)).join(" or ")}`;
 }
 
-function limitWords(schema: SchemaObject): Html {
+function limitText(schema: SchemaObject): Html {
   const entries = [schema.minItems, schema.maxItems].some((limit) => limit !== undefined);
-  const words = [
+  const content = [
     // A format, such as UUID, implies its length.
     schema.format === undefined && range("character", schema.minLength ?? 0, schema.maxLength),
     range("", schema.minimum, schema.maximum),
@@ -123,11 +123,11 @@ function limitWords(schema: SchemaObject): Html {
     schema.uniqueItems === true && "no repeats",
     schema["x-max-bytes"] !== undefined && `at most ${schema["x-max-bytes"] / 1024} KiB of JSON`,
   ].filter((each) => typeof each === "string" && each !== "");
-  const sentence = words.length > 0 && html`<small>${capital(words.join(", "))}.</small>`;
-  return html`${valueWords(schema)}${sentence}`;
+  const sentence = content.length > 0 && html`<small>${capital(content.join(", "))}.</small>`;
+  return html`${valueText(schema)}${sentence}`;
 }
 
-function valueWords(schema: SchemaObject): Html {
+function valueText(schema: SchemaObject): Html {
   const values = schema.enum ?? schema.items?.enum;
   if (values === undefined) return html``;
   return html`<span class="v">One of${values.map((value) => html` <code>${String(value)}</code>`)}</span>`;
@@ -144,7 +144,7 @@ function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-function patternWords(schema: SchemaObject): Html {
+function patternText(schema: SchemaObject): Html {
   const { pattern, format } = schema;
   if (pattern === undefined || format !== undefined) return html``;
   if (pattern === DECIMAL_PATTERN || pattern === SIGNED_DECIMAL_PATTERN) {

@@ -59,7 +59,7 @@ function authentication(document: OpenApiDocument): Html {
   return html`<p>Send a token of your organization with each call: <code>Authorization: Bearer dues_…</code>. A token is shown in full once, when it is made; after that only its first characters are.</p>
 <p>A missing, unknown, expired or revoked token answers 401 <code>unauthorized</code>; one that lacks the scope of the call answers 403 <code>forbidden</code>.</p>
 <table><thead><tr><th scope="col">Scope</th><th scope="col">Allows</th></tr></thead><tbody>${scopes.map(
-    ([scope, words]) => html`<tr><td><code>${scope}</code></td><td>${prose(words)}</td></tr>`,
+    ([scope, text]) => html`<tr><td><code>${scope}</code></td><td>${prose(text)}</td></tr>`,
   )}</tbody></table>`;
 }
 
@@ -86,7 +86,7 @@ const PAGING: readonly (readonly [string, string])[] = [
 function pagination(): Html {
   return html`<p>Lists are newest first and say in <code>has_more</code> whether there is more. Which of these a list takes is shown with it; its answer has <code>cursor</code>, null on the last page, where it takes one, and <code>total_count</code> where you asked.</p>
 <table><thead><tr><th scope="col">Query</th><th scope="col">Meaning</th></tr></thead><tbody>${PAGING.map(
-    ([name, words]) => html`<tr><td><code>${name}</code></td><td>${prose(words)}</td></tr>`,
+    ([name, text]) => html`<tr><td><code>${name}</code></td><td>${prose(text)}</td></tr>`,
   )}</tbody></table>`;
 }
 

@@ -36,7 +36,7 @@ type PathOperation = {
 
 type Group = {
   readonly tag: string;
-  readonly words: string | undefined;
+  readonly text: string | undefined;
   readonly id: string;
   readonly operations: readonly PathOperation[];
   /** Records that first occur here. */
@@ -131,13 +131,13 @@ function groupsOf(document: OpenApiDocument, shared: Shared): Group[] {
   );
   const seen = new Set<string>(["ErrorBody"]);
   const taken = new Set<string>();
-  const groups = document.tags.map(({ name, description: words }) => {
+  const groups = document.tags.map(({ name, description: text }) => {
     const own = operations.filter(({ operation }) => operation.tags.includes(name));
     const records = own.flatMap(({ operation }) => recordsIn(operation, document, seen));
     const inputs = own
       .flatMap(({ operation }) => inputsOf(operation, document))
       .filter((input) => shared.has(input) && !taken.has(input) && taken.add(input));
-    return { tag: name, words, id: `tag-${slug(name)}`, operations: own, records, inputs };
+    return { tag: name, text, id: `tag-${slug(name)}`, operations: own, records, inputs };
   });
   const used = Object.values(document.webhooks).flatMap(({ post }) =>
     namesIn(post.requestBody.content["application/json"].schema, document, seen),
@@ -194,9 +194,9 @@ function badge(method: string): Html {
 }
 
 function groupSection(group: Group, document: OpenApiDocument, around: Around): Html {
-  const { id, tag, words, operations, records, inputs } = group;
+  const { id, tag, text, operations, records, inputs } = group;
   return html`<section><h2 id="${id}"><a href="#${id}">${tag}</a></h2>
-${words !== undefined && html`<p>${prose(words)}</p>`}
+${text !== undefined && html`<p>${prose(text)}</p>`}
 ${records.map((name) => recordTable(name, document))}
 ${inputs.map((name) => inputTable(name, document, around.shared))}
 ${operations.map((shown) => operationArticle(shown, document, around))}</section>
@@ -211,10 +211,10 @@ function recordTable(name: string, document: OpenApiDocument): Html {
   const known = Object.keys((base && schemas[base]?.properties) ?? {});
   const own = fields.filter(({ name: field, depth }) => depth > 0 || !known.includes(field));
   const first = base && html`<p>All of <a href="#object-${base}">${base}</a>, and:</p>`;
-  return html`<details class="rec"><summary>The ${spaced(name)} record</summary><div id="object-${name}">${recordWords(schemas[name])}${first}${fieldTable("", own, "linked")}</div></details>`;
+  return html`<details class="rec"><summary>The ${spaced(name)} record</summary><div id="object-${name}">${recordText(schemas[name])}${first}${fieldTable("", own, "linked")}</div></details>`;
 }
 
-function recordWords(schema: SchemaObject | undefined): Html | false {
+function recordText(schema: SchemaObject | undefined): Html | false {
   const { description } = schema ?? {};
   return description !== undefined && html`<p>${prose(description)}</p>`;
 }
@@ -223,7 +223,7 @@ function recordWords(schema: SchemaObject | undefined): Html | false {
 function inputTable(name: string, document: OpenApiDocument, shared: Shared): Html {
   const { schemas } = document.components;
   const fields = fieldsOf(schemas[name] ?? {}, schemas, "open", shared);
-  return html`<details class="rec"><summary>${name}, in requests</summary><div id="object-${name}">${recordWords(schemas[name])}${fieldTable("", fields, "open", shared)}</div></details>`;
+  return html`<details class="rec"><summary>${name}, in requests</summary><div id="object-${name}">${recordText(schemas[name])}${fieldTable("", fields, "open", shared)}</div></details>`;
 }
 
 function operationArticle(shown: PathOperation, document: OpenApiDocument, around: Around): Html {
@@ -232,7 +232,7 @@ function operationArticle(shown: PathOperation, document: OpenApiDocument, aroun
   return html`<article class="op" id="${id}"><div><h3><a href="#${id}">${operation.summary}</a></h3>
 <p class="route">${badge(method)}<code>${path}</code></p>
 ${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}${requirements(shown)}
-${pathWords(shown)}${requestTables(shown, document, around.shared)}${answers(operation, document)}${errorList(operation, document)}</div>
+${pathText(shown)}${requestTables(shown, document, around.shared)}${answers(operation, document)}${errorList(operation, document)}</div>
 <div class="sample"><div>${samples(shown, document, around)}</div></div></article>
 `;
 }
@@ -250,7 +250,7 @@ function requirements({ operation, parameters }: PathOperation): Html {
 }
 
 /** What stands in the path, which is text and always needed. */
-function pathWords({ parameters }: PathOperation): Html {
+function pathText({ parameters }: PathOperation): Html {
   const own = parameters.filter((parameter) => parameter.in === "path");
   return html`${own.map(
     ({ name, description }) =>
@@ -308,8 +308,8 @@ function answers(operation: Operation, document: OpenApiDocument): Html {
     const caption = `Answers ${statuses.join(", or ")}`;
     if (schema === undefined) return html`<p class="ans"><b>${caption}</b>, without a body</p>`;
     if (schema.oneOf !== undefined) return listOrOne(caption, schema.oneOf, document);
-    const words = answerWords(schema);
-    if (words !== undefined) return html`<p class="ans"><b>${caption}</b> ${words}</p>`;
+    const text = answerText(schema);
+    if (text !== undefined) return html`<p class="ans"><b>${caption}</b> ${text}</p>`;
     return answerTable(caption, fieldsOf(schema, document.components.schemas, "linked"));
   })}`;
 }
@@ -321,11 +321,11 @@ function listOrOne(
   document: OpenApiDocument,
 ): Html {
   const table = answerTable(caption, fieldsOf(list, document.components.schemas, "linked"));
-  return html`${table}<p class="ans">Or, where a single one was asked for, ${answerWords(one)}</p>`;
+  return html`${table}<p class="ans">Or, where a single one was asked for, ${answerText(one)}</p>`;
 }
 
 /** An answer that is one record, or has one and nothing else. */
-function answerWords(schema: SchemaObject): Html | undefined {
+function answerText(schema: SchemaObject): Html | undefined {
   const link = (name: string) => html`<a href="#object-${name}">${name}</a>`;
   const own = nameOf(schema);
   if (own !== undefined) return link(own);

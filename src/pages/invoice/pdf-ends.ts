@@ -169,7 +169,7 @@ export class Ends {
     for (const row of rows) {
       const tr = tags.begin("TR", table);
       const date = tags.begin("TD", tr);
-      const words = tags.begin("TD", tr);
+      const text_cell = tags.begin("TD", tr);
       const amount = tags.begin("TD", tr);
       const draw = (cell: Tag, line: string, at: Column, style: Style, align: Align) =>
         tags.within(cell, () => {
@@ -178,7 +178,7 @@ export class Ends {
       this.#typesetter.lines(row.text, text.width, STYLES.body).forEach((line, i) => {
         this.#sheet.makeRoom(LIST.row);
         this.#sheet.y += LIST.row;
-        draw(words, line, text, STYLES.body, "left");
+        draw(text_cell, line, text, STYLES.body, "left");
         if (i > 0) return;
         draw(date, row.date, { x: left, width: LIST.date }, STYLES.soft, "left");
         const column = { x: right - LIST.amount, width: LIST.amount };

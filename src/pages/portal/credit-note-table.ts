@@ -17,7 +17,7 @@ function whereItWent(note: CreditNote): string {
   ];
   return parts
     .filter(([cents]) => cents > 0)
-    .map(([cents, words]) => `${formatMoney(cents, note.currency)} ${words}`)
+    .map(([cents, label]) => `${formatMoney(cents, note.currency)} ${label}`)
     .join(", ");
 }
 

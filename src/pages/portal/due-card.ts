@@ -48,10 +48,10 @@ function toPay(frame: Frame, open: PortalPage["open"]): Html {
 function openLine(frame: Frame, invoice: PortalPage["open"][number]): Html {
   const { number, status, due_date, amount_due_cents, currency } = invoice;
   const isLate = status === "overdue";
-  const words = `${isLate ? "Was due" : "Due"} ${formatDate(due_date)}`;
+  const label = `${isLate ? "Was due" : "Due"} ${formatDate(due_date)}`;
   return html`<li><a href="${linkTo(frame, `/invoices/${number}`)}">${number}</a><span class="${
     isLate ? "when bad" : "when"
-  }">${words}</span><b>${formatMoney(amount_due_cents, currency)}</b>${payButton(invoice)}</li>`;
+  }">${label}</span><b>${formatMoney(amount_due_cents, currency)}</b>${payButton(invoice)}</li>`;
 }
 
 function credit(portal: StoredPortal, { prepaid }: PortalPage): Html | false {
@@ -62,12 +62,12 @@ function credit(portal: StoredPortal, { prepaid }: PortalPage): Html | false {
     shown.length > 0 &&
     html`<div><dt>Your credit</dt><dd>${amounts(shown, "balance_cents")}</dd>${shown
       .filter(({ currency }) => prepaid.includes(currency))
-      .map((wallet) => html`<dd class="left">${leftWords(wallet)}</dd>`)}</div>`
+      .map((wallet) => html`<dd class="left">${leftText(wallet)}</dd>`)}</div>`
   );
 }
 
 /** What the open periods will take of a wallet, as far as they have come. */
-function leftWords({ currency, running_cents, available_cents }: StoredPortal["wallets"][number]) {
+function leftText({ currency, running_cents, available_cents }: StoredPortal["wallets"][number]) {
   if (running_cents === 0) return "";
   const used = formatMoney(running_cents, currency);
   if (available_cents >= 0) {

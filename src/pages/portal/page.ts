@@ -50,12 +50,12 @@ export type PortalListInput = Omit<Frame, "customer"> & {
 
 export function renderPortalList({ list, kind, number, issuer, access }: PortalListInput): Page {
   const frame = { issuer, access, customer: list.customer };
-  const { words, rowsOf } = LISTS[kind];
+  const { label, rowsOf } = LISTS[kind];
   return framed(frame, {
     more_style: usesMoney(list) ? MONEY_STYLE : "",
     main: html`<p class="back"><a href="${linkTo(frame, "")}">All of your billing</a></p>
-<h2>${words.charAt(0).toUpperCase() + words.slice(1)}, page ${number}</h2>
-${rowsOf(list) === 0 ? empty(`There are no older ${words}.`) : LISTS[kind].table(frame, list)}
+<h2>${label.charAt(0).toUpperCase() + label.slice(1)}, page ${number}</h2>
+${rowsOf(list) === 0 ? empty(`There are no older ${label}.`) : LISTS[kind].table(frame, list)}
 ${pageLinks(frame, kind, number, list.has_more)}`,
   });
 }
@@ -66,24 +66,24 @@ const LISTS: Readonly<
   Record<
     PortalListKind,
     {
-      readonly words: string;
+      readonly label: string;
       readonly rowsOf: (lists: Lists) => number;
       readonly table: (frame: Frame, lists: Lists) => Html;
     }
   >
 > = {
   invoices: {
-    words: "invoices",
+    label: "invoices",
     rowsOf: ({ invoices }) => invoices.length,
     table: (frame, { invoices }) => invoiceTable(frame, invoices.slice(0, PORTAL_LISTS.invoices)),
   },
   payments: {
-    words: "payments",
+    label: "payments",
     rowsOf: ({ payments }) => payments.length,
     table: (_, { payments }) => paymentTable(payments.slice(0, PORTAL_LISTS.payments)),
   },
   "credit-notes": {
-    words: "credit notes",
+    label: "credit notes",
     rowsOf: ({ credit_notes }) => credit_notes.length,
     table: (frame, { credit_notes }) =>
       creditNoteTable(frame, credit_notes.slice(0, PORTAL_LISTS["credit-notes"])),
@@ -97,13 +97,13 @@ function firstPage(frame: Frame, kind: PortalListKind, portal: StoredPortal): Ht
 }
 
 function pageLinks(frame: Frame, kind: PortalListKind, at: number, has_more: boolean): Html {
-  const { words } = LISTS[kind];
+  const { label } = LISTS[kind];
   if (at === 1 && !has_more) return html``;
   const linkOf = (page: number) =>
     page === 1 ? linkTo(frame, "") : linkTo(frame, `/${kind}`, { page: String(page) });
-  return html`<nav class="pages" aria-label="Pages of ${words}">${
-    at > 1 && html`<a class="button" href="${linkOf(at - 1)}">Newer ${words}</a>`
-  }${has_more && html`<a class="button older" href="${linkOf(at + 1)}">Older ${words}</a>`}</nav>`;
+  return html`<nav class="pages" aria-label="Pages of ${label}">${
+    at > 1 && html`<a class="button" href="${linkOf(at - 1)}">Newer ${label}</a>`
+  }${has_more && html`<a class="button older" href="${linkOf(at + 1)}">Older ${label}</a>`}</nav>`;
 }
 
 function subscriptions({ subscriptions: all, generated_at }: StoredPortal, page: PortalPage) {
@@ -112,10 +112,10 @@ function subscriptions({ subscriptions: all, generated_at }: StoredPortal, page:
     subscriptionCard(each, page, { as_of: generated_at, is_folded: i >= CARDS_MAX });
   const cards = all.map(card);
   const folded = cards.slice(CARDS_MAX);
-  const words =
+  const label =
     folded.length === 1 ? "One more subscription" : `${folded.length} more subscriptions`;
   return html`${cards.slice(0, CARDS_MAX)}${
-    folded.length > 0 && html`<details class="more"><summary>${words}</summary>${folded}</details>`
+    folded.length > 0 && html`<details class="more"><summary>${label}</summary>${folded}</details>`
   }${
     page.has_more_subscriptions &&
     html`<p class="soft">These are the newest ${all.length}. Others are not shown here.</p>`

@@ -49,12 +49,12 @@ export function subscriptionCard(
   const { plan, status } = subscription;
   const in_trial = isInTrial(subscription, as_of);
   const [state, tone] = in_trial && status === "active" ? TRIAL : STATES[status];
-  const runs = runWords(subscription, as_of);
+  const runs = runTexts(subscription, as_of);
   const next = page.next[subscription.id];
   return html`<article class="card sub">
 <div class="top"><h3><bdi>${plan.name}</bdi><span class="pill ${tone}">${state}</span></h3>
-<p>${in_trial && "Then "}${priceWords(plan, in_trial)}</p></div>
-${runs.map((words) => html`<p class="run">${words}</p>`)}
+<p>${in_trial && "Then "}${priceText(plan, in_trial)}</p></div>
+${runs.map((text) => html`<p class="run">${text}</p>`)}
 <p class="meta">${periodName(subscription, in_trial)}: ${formatPeriod(
     subscription.current_period_start,
     subscription.current_period_end,
@@ -78,7 +78,7 @@ function billed(
   const fixed = page.next[subscription.id]?.fixed ?? [];
   const hasCharts = !is_folded && used.length <= CHARTS_MAX;
   const sum = sumCents(usage.map(({ amount_cents }) => amount_cents));
-  const words = in_trial ? "Usage so far, free in the trial" : "Usage so far this period";
+  const text = in_trial ? "Usage so far, free in the trial" : "Usage so far this period";
   if (usage.length + fixed.length === 0) return false;
   return html`${
     used.length + fixed.length > 0 &&
@@ -89,14 +89,14 @@ function billed(
     usage.length > 0 &&
     (used.length === 0
       ? html`<p class="sum"><span>Nothing used yet this period</span></p>`
-      : html`<p class="sum"><span>${words}</span><b>${formatMoney(sum, plan.amount_currency)}</b></p>`)
+      : html`<p class="sum"><span>${text}</span><b>${formatMoney(sum, plan.amount_currency)}</b></p>`)
   }`;
 }
 
 function fixedLine({ title, details, units, rate, amount }: NextInvoice["fixed"][number]): Html {
-  const words = details[0] ?? (units === "1" || units === "" ? "" : `${units} × ${rate}`);
+  const text = details[0] ?? (units === "1" || units === "" ? "" : `${units} × ${rate}`);
   return html`<li class="fixed"><div><b><bdi>${title}</bdi></b>${
-    words !== "" && html`<span>${words}</span>`
+    text !== "" && html`<span>${text}</span>`
   }</div><span class="amount">${amount}</span></li>`;
 }
 
@@ -106,7 +106,7 @@ function nextLine({ total_cents, tax_cents, currency, issuing_date }: NextInvoic
   }</span><b>about ${formatMoney(total_cents, currency)}</b></p>`;
 }
 
-function priceWords(plan: Subscription["plan"], in_trial: boolean): string {
+function priceText(plan: Subscription["plan"], in_trial: boolean): string {
   if (plan.amount_cents === 0) return in_trial ? "by usage" : "By usage";
   const price = formatMoney(plan.amount_cents, plan.amount_currency);
   return `${price} per ${INTERVAL_NAMES[plan.interval]}`;
@@ -129,24 +129,24 @@ function periodName(subscription: Subscription, in_trial: boolean): string {
 }
 
 /** When it starts, until when it is free, and when it ends, where that is to come. */
-function runWords(subscription: Subscription, as_of: string): string[] {
+function runTexts(subscription: Subscription, as_of: string): string[] {
   const { status, trial_ends_at, ends_at, current_period_start } = subscription;
   if (!isLive(subscription)) return [];
   const isAhead = (instant: string | null | undefined): instant is string =>
     instant !== null && instant !== undefined && instant > as_of;
   return [
-    ...(status === "pending" ? [`Starts on ${startWords(current_period_start)}.`] : []),
-    ...(isAhead(trial_ends_at) ? [`Free of charge ${endWords(trial_ends_at, "up to")}.`] : []),
-    ...(isAhead(ends_at) ? [`Ends ${endWords(ends_at, "on")}.`] : []),
+    ...(status === "pending" ? [`Starts on ${startText(current_period_start)}.`] : []),
+    ...(isAhead(trial_ends_at) ? [`Free of charge ${endText(trial_ends_at, "up to")}.`] : []),
+    ...(isAhead(ends_at) ? [`Ends ${endText(ends_at, "on")}.`] : []),
   ];
 }
 
-function startWords(instant: string): string {
+function startText(instant: string): string {
   return isMidnight(instant) ? formatDate(instant) : formatInstant(instant);
 }
 
 /** An end at midnight is after the day before. */
-function endWords(instant: string, preposition: string): string {
+function endText(instant: string, preposition: string): string {
   if (!isMidnight(instant)) return `${preposition} ${formatInstant(instant)}`;
   const last = new Date(new Date(instant).getTime() - 1).toISOString();
   const word = preposition === "on" ? "after" : "up to and including";

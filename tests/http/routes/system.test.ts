@@ -140,8 +140,8 @@ describe("HEALTH_PORT without a database", () => {
 
   test("/readyz says that it hangs", async () => {
     const hanging = { one: () => new Promise<never>(() => {}) } as unknown as PointReads;
-    const words = "The database does not answer: it has said nothing for 1 s.";
-    expect(await readyOn(hanging)).toBe(words);
+    const message = "The database does not answer: it has said nothing for 1 s.";
+    expect(await readyOn(hanging)).toBe(message);
   });
 });
 

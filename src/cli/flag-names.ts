@@ -1,5 +1,5 @@
-// Refusals of the API in the words of the command line: its fields are called what the flags of the
-// command are called that was given.
+// Refusals of the API with the names of the command line: its fields are called what the flags are
+// called of the command that was given.
 
 import type { Command } from "commander";
 

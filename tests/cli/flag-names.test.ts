@@ -1,8 +1,8 @@
-// Refusals in the words of the command line.
+// Refusals with the names of the command line.
 
 import { Command } from "commander";
 import { expect, test } from "vitest";
-import { inFlags, propertyHint } from "../../src/cli/flag-words.ts";
+import { inFlags, propertyHint } from "../../src/cli/flag-names.ts";
 
 const command = new Command("record")
   .option("--subscription <subscription>")
