@@ -1,5 +1,4 @@
-// From exact decimals to whole minor units: the one place where a fee is rounded, once, half away
-// from zero.
+// From exact decimals to whole minor units, half away from zero. Each fee is rounded once.
 import { OutOfRange } from "../errors.ts";
 import { CURRENCIES } from "../schema/currencies.ts";
 import {
