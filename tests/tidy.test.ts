@@ -177,6 +177,8 @@ describe("each check can fail", () => {
     ["Date.now", bannedCallFaults(at("src/a.ts", "Date.now();"))],
     ["new Date()", bannedCallFaults(at("src/a.ts", "new Date();"))],
     ["parseFloat", bannedCallFaults(at("tests/a.ts", 'Number.parseFloat("1");'))],
+    ["a pause", bannedCallFaults(at("tests/a.ts", "await pause(500);"))],
+    ["a timer", bannedCallFaults(at("tests/a.ts", "new Promise((go) => setTimeout(go, 500));"))],
     ["toFixed", bannedCallFaults(at("src/a.ts", "x.toFixed(2);"))],
     ["process.env", bannedCallFaults(at("src/a.ts", "process.env.PORT;"))],
     ["console.log", bannedCallFaults(at("src/http/a.ts", "console.log(1);"))],

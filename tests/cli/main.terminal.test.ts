@@ -34,6 +34,9 @@ function screenOf(typed: string): string {
   return lines.join("\n");
 }
 
+/** Nothing is to be drawn behind a question; what is would be there by then. */
+const DRAWN_MS = 200;
+
 /** Types the answer once the question has been drawn; resolves to the screen just before it. */
 async function asked(args: readonly string[], question: string, answer: string): Promise<string> {
   const child = inTerminal(shell, toolLine(args));
@@ -43,8 +46,7 @@ async function asked(args: readonly string[], question: string, answer: string):
     child.once("close", () => reject(new Error(`It ended without asking: ${seen}`)));
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       seen += text;
-      // A moment later, so that whatever is drawn behind the question is drawn.
-      if (seen.includes(question)) setTimeout(() => resolve(screenOf(seen)), 200);
+      if (seen.includes(question)) setTimeout(() => resolve(screenOf(seen)), DRAWN_MS);
     });
   });
   child.stdin.write(`${answer}\n`);

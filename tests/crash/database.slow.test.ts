@@ -19,6 +19,8 @@ const CRASHES = deep ? 20 : 3;
 const JUMPS = deep ? 21 : 5;
 const BACK_MS = 5_000;
 const DAY_AND_AN_HOUR_MS = 25 * 3_600_000;
+/** Nothing more may be closed for so long. */
+const STAYS_MS = 1_500;
 
 let fleet: Fleet;
 const undo: (() => Promise<unknown>)[] = [];
@@ -64,6 +66,16 @@ function load(api: ServiceProcess, callers: number) {
   return { acknowledged, stop };
 }
 
+/** A server has one, and another after each crash; none while it cannot be asked. */
+async function checkpointers(): Promise<number[]> {
+  const asked = fleet.db.many<{ pid: number }>(sql`
+    select pid
+      from pg_stat_activity
+     where backend_type = 'checkpointer'`);
+  const rows = await asked.catch(() => []);
+  return rows.map(({ pid }) => pid);
+}
+
 test("a server that crashes again and again: 503 meanwhile, nothing acknowledged is lost", {
   timeout: TEST_MS,
 }, async () => {
@@ -71,8 +83,13 @@ test("a server that crashes again and again: 503 meanwhile, nothing acknowledged
   const [api] = await fleet.start("all");
   await fleet.makeSubscriptions(api, 1);
   const sending = load(api, 8);
+  const goesOn = async () => {
+    const before = sending.acknowledged.size;
+    await until(() => sending.acknowledged.size > before + 50, BACK_MS);
+  };
+  await goesOn();
   for (let crash = 0; crash < CRASHES; crash++) {
-    await pause(500);
+    const [before] = await checkpointers();
     // The server ends all its processes and recovers when one of them is killed.
     const { pid } = await fleet.db.one<{ pid: number }>(sql`
       select pid
@@ -80,8 +97,11 @@ test("a server that crashes again and again: 503 meanwhile, nothing acknowledged
        where application_name = 'dues api'
        limit 1`);
     process.kill(pid, "SIGKILL");
-    const before = sending.acknowledged.size;
-    await until(() => sending.acknowledged.size > before + 50, BACK_MS);
+    await until(async () => {
+      const [after] = await checkpointers();
+      return after !== undefined && after !== before;
+    }, BACK_MS);
+    await goesOn();
   }
   const { acknowledged, others } = await sending.stop();
   expect(others).toEqual([]);
@@ -111,7 +131,7 @@ test("two instances a day and an hour apart, whose clocks jump, close each perio
     // And back again: what is closed stays closed.
     first.moveClock(monthsAhead(month) - DAY_AND_AN_HOUR_MS);
   }
-  await pause(1_500);
+  await pause(STAYS_MS);
   expect(await fleet.count("invoices")).toBe(many * JUMPS);
   expect(await checkInvariants(fleet.db)).toEqual([]);
 });

@@ -22,6 +22,9 @@ import { WorkerServer } from "../support/worker-server.ts";
 const PROJECTS_EACH = 3;
 const SHARDS = 4;
 const AWAY_MS = 10_000;
+/** What callers see before a node fails, and for how long it has failed when a close is due. */
+const BEFORE_MS = 2_000;
+const FAILED_MS = 500;
 const TURN_MS = 100;
 /** What the projects of the node itself may wait for their 503. */
 const HANGING_MS = 5_000;
@@ -209,10 +212,10 @@ async function closeAndTell(): Promise<number> {
 async function failAndComeBack(fail: () => unknown, comeBack: () => unknown) {
   await Promise.all(projects.map(({ caller }) => caller.ok(service, "GET", "/v1/customers/ext:c")));
   const running = load();
-  await pause(2_000);
+  await pause(BEFORE_MS);
   const away_ms = running.now_ms();
   await fail();
-  await pause(500);
+  await pause(FAILED_MS);
   const told_ms = await closeAndTell();
   await pause(Math.max(0, away_ms + AWAY_MS - running.now_ms()));
   await comeBack();

@@ -368,7 +368,11 @@ test("a client that sends its body byte by byte holds a stop up for 10 s at most
       "content-length: 4000\r\n\r\n{",
   );
   const dripping = setInterval(() => socket.write(" "), 100);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  const isReading = async () => {
+    const text = await (await fetch(new URL("/metrics", api.base_url))).text();
+    return text.includes('\ndues_bound_level{bound="body_bytes"} 4000\n');
+  };
+  await until(isReading);
   const started = performance.now();
   expect(await api.signal("SIGTERM")).toEqual({ code: 0, signal: null });
   expect(performance.now() - started).toBeLessThan(10_000);

@@ -16,6 +16,8 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const CALLERS = 8;
 /** What a call may take on a machine that is not busy with other tests. */
 const ANSWER_MS = onCluster ? 6_000 : 3_000;
+/** For so long both are there, so that the workers of both have looked for work. */
+const BOTH_SERVE_MS = 1_000;
 /** Tables that every call and every worker writes or reads. */
 const HOT = [
   ...["tokens", "projects", "log_heads", "billing_events", "subscriptions", "usage_events"],
@@ -65,8 +67,7 @@ async function nextVersion(): Promise<string> {
 type Seen = { calls: number; most_ms: number; failed: string[] };
 
 /** Calls whatever serves, one after the other, until told to stop. */
-async function call(no: number, traffic: { stop: boolean; at: ServiceProcess[] }): Promise<Seen> {
-  const seen: Seen = { calls: 0, most_ms: 0, failed: [] };
+async function call(no: number, seen: Seen, traffic: { stop: boolean; at: ServiceProcess[] }) {
   for (let i = 0; !traffic.stop; i++) {
     const id = `${no}-${i}`;
     const acts = [
@@ -92,7 +93,12 @@ async function call(no: number, traffic: { stop: boolean; at: ServiceProcess[] }
       seen.failed.push(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
     }
   }
-  return seen;
+}
+
+/** Until each caller has been answered so many times more. */
+async function answered(seen: readonly Seen[], times: number): Promise<void> {
+  const before = seen.map(({ calls }) => calls);
+  await until(() => seen.every(({ calls }, no) => calls >= (before[no] ?? 0) + times));
 }
 
 test("old and new version serve side by side while the new one migrates", {
@@ -105,21 +111,24 @@ test("old and new version serve side by side while the new one migrates", {
     ...{ external_id: "s", customer_id: customer.id, plan_id: plan.id, properties: { seats: 1 } },
   });
   const traffic = { stop: false, at: [before] };
-  const calls = Array.from({ length: CALLERS }, (_, no) => call(no, traffic));
-  await pause(500);
+  const seen = Array.from({ length: CALLERS }, (): Seen => ({ calls: 0, most_ms: 0, failed: [] }));
+  const calls = seen.map((each, no) => call(no, each, traffic));
+  await answered(seen, 8);
   const after = await startService({ connection: fleet.connection, role: "all", main });
   try {
     const schema = async (service: ServiceProcess) =>
       (await fleet.caller.ok(service, "GET", "/readyz")).schema_version;
     expect(await schema(after)).toBe((await schema(before)) + 3);
     traffic.at = [before, after];
-    await pause(1_000);
+    await pause(BOTH_SERVE_MS);
+    await answered(seen, 8);
     traffic.at = [after];
-    await pause(300);
+    // What was sent to the old one is answered: the next call goes to the new one.
+    await answered(seen, 1);
     expect(await before.signal("SIGTERM")).toEqual({ code: 0, signal: null });
-    await pause(500);
+    await answered(seen, 8);
     traffic.stop = true;
-    const seen = await Promise.all(calls);
+    await Promise.all(calls);
     expect(seen.flatMap(({ failed }) => failed)).toEqual([]);
     expect(Math.min(...seen.map((each) => each.calls))).toBeGreaterThan(20);
     const limit_ms = ANSWER_MS * slowness();

@@ -8,6 +8,9 @@ type Ban = {
   readonly instead: string;
 };
 
+/** Beyond it a pause is no poll but a guess of how long something takes. */
+const POLL_MS_MAX = 20;
+
 const inSource = (path: string) => path.startsWith("src/");
 
 const BANS: readonly Ban[] = [
@@ -44,7 +47,22 @@ const BANS: readonly Ban[] = [
     allowed: (path) => !inSource(path) || /^src\/(cli\/|main\.ts)/.test(path),
     instead: "console: context.log, so that an operator gets JSON lines.",
   },
+  {
+    what: isBarePause,
+    allowed: (path) => !path.startsWith("tests/"),
+    instead:
+      "a fixed pause: wait for what is to happen, with until or expect.poll. Where nothing is to " +
+      "happen for a while, or a state is held, the time is a constant that says so.",
+  },
 ];
+
+/** `pause(500)` and `setTimeout(resolve, 500)`: a time without a name. */
+function isBarePause(node: Node): boolean {
+  if (node.type !== "CallExpression") return false;
+  const isPause = ["pause", "delay", "sleep", "setTimeout"].includes(nameOf(node.callee));
+  const times = (node.arguments as readonly Node[]).map(({ value }) => value);
+  return isPause && times.some((time) => typeof time === "number" && time > POLL_MS_MAX);
+}
 
 export function bannedCallFaults(source: Source): Fault[] {
   const bans = BANS.filter(({ allowed }) => !allowed(source.path));
