@@ -264,3 +264,41 @@ test("tokens are made and revoked in the log of the organization's projects", as
   const types = billing_events.map((entry: { event_type: string }) => entry.event_type);
   expect(types).toEqual(["token.revoked", "token.created"]);
 });
+
+test("no table, nor the log, holds a token, however it was made or refused", async () => {
+  const spy = vi.spyOn(app.context.log, "info");
+  const made = [app.profile.token];
+  const { token: admin } = (await createKey(app)).body;
+  const as = { authorization: `Bearer ${admin}`, "idempotency-key": "the same" };
+  for (const scopes of [["read"], ["write"], ["events"], ["admin"]]) {
+    made.push((await createKey(app, { scopes })).body.token);
+  }
+  made.push(admin, (await createKey(app, { name: "twice" }, as)).body.token);
+  made.push((await createKey(app, { name: "twice" }, as)).body.token, newToken());
+  for (const token of made) await me(token);
+  await app.call("POST", "/v1/customers", { external_id: admin.slice(0, 5), name: "A" }, as);
+  await app.server.gate.flushLastUsed();
+  expect(new Set(made).size).toBe(made.length);
+  const tables = await app.context.db.many<{ table_name: string }>(sql`
+    select table_name
+      from information_schema.tables
+     where table_schema = 'public' and table_type = 'BASE TABLE'`);
+  expect(tables.map(({ table_name }) => table_name)).toContain("tokens");
+  for (const { table_name } of tables) {
+    const dump = await app.context.db.many<{ row: string }>({
+      text: `select t::text as row from "${table_name}" t`,
+      values: [],
+    });
+    const text = dump.map(({ row }) => row).join("\n");
+    for (const token of made) {
+      // What follows the prefix is what nobody may know, as text or as bytes.
+      const secret = token.slice("dues_".length);
+      for (const kept of [secret, Buffer.from(token).toString("hex"), btoa(token)]) {
+        expect(text.includes(kept), table_name).toBe(false);
+      }
+    }
+  }
+  const logged = JSON.stringify(spy.mock.calls);
+  vi.restoreAllMocks();
+  expect(made.filter((token) => logged.includes(token))).toEqual([]);
+});
