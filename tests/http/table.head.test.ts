@@ -3,6 +3,7 @@
 
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, expect, test } from "vitest";
+import { Bounds } from "../../src/http/limits/bound.ts";
 import { routeTable } from "../../src/http/table.ts";
 import { startApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";
@@ -20,7 +21,11 @@ const { port } = app.server.fastify.server.address() as AddressInfo;
 const { token, project_id } = app.profile;
 const client = new Client(app, { token, project: project_id });
 const records = await makeEveryRecord(client);
-const table = routeTable(app.context, { draining: false, schema_version: 0, warnings: [] });
+const table = routeTable(
+  app.context,
+  { draining: false, schema_version: 0, warnings: [] },
+  new Bounds(),
+);
 const paths = [...new Set(table.map(({ path }) => path))];
 /** Whether a GET route takes it, also as an id of its own: /v1/events/batch is that of an event. */
 function isReadable(path: string): boolean {
