@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { allRead } from "../all-read.ts";
 import { refuse } from "../errors.ts";
 import { parseJson, parseLargeJson } from "./json.ts";
-import type { BodyRoom } from "./limits/body-room.ts";
+import type { BodyRoom, Held, Sender } from "./limits/body-room.ts";
 import type { RequestBody, Route } from "./route.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -17,6 +17,7 @@ export async function readBody(
   route: Route,
   message: IncomingMessage,
   room: BodyRoom,
+  sender: Sender | undefined,
 ): Promise<RequestBody> {
   const has = hasBody(message);
   const max_bytes = route.body_max ?? BODY_BYTES_MAX;
@@ -26,12 +27,15 @@ export async function readBody(
   // Most come in one piece with their headers. Without the events of a stream they take 4 µs less,
   // and they need no room: large ones that come slowly must not keep them out.
   if (message.complete) return parsed(route, whole(message, max_bytes));
-  const bytes = await collect(message, max_bytes, room);
+  // What it announces is held before any of it is read: of 80 bodies of 7 MB at once, those
+  // without room then get their answer first.
+  const held = room.hold(announcedBytes(message), sender);
   try {
+    const bytes = await collect(message, max_bytes, held);
     const turn = room.turn(bytes.length);
     return turn === undefined ? parsed(route, bytes) : await parsedLarge(route, bytes, await turn);
   } finally {
-    room.give(bytes.length);
+    held.end();
   }
 }
 
@@ -93,25 +97,13 @@ function whole(message: IncomingMessage, max_bytes: number): Buffer {
   return bytes;
 }
 
-/**
- * One that is still coming. Leaves its bytes taken from the room, unless it fails. What it
- * announces is taken before any of it is read: of 80 bodies of 7 MB at once, those without room
- * then get their answer first.
- */
-async function collect(
-  message: IncomingMessage,
-  max_bytes: number,
-  room: BodyRoom,
-): Promise<Buffer> {
-  let taken = announcedBytes(message);
-  room.take(taken);
+/** One that is still coming. Without an announcement it holds what has come. */
+async function collect(message: IncomingMessage, max_bytes: number, held: Held): Promise<Buffer> {
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const fail = (error: unknown) => {
       message.removeAllListeners("data");
-      room.give(taken);
-      taken = 0;
       reject(error);
     };
     // Nobody is left to read this refusal; it ends the request without an error in the log.
@@ -123,11 +115,10 @@ async function collect(
       size += chunk.length;
       if (size > max_bytes) return fail(tooLarge());
       try {
-        if (size > taken) room.take(size - taken);
+        held.grow(size);
       } catch (error) {
         return fail(error);
       }
-      taken = Math.max(taken, size);
       chunks.push(chunk);
     });
     message.on("end", () => resolve(joined(chunks)));

@@ -30,7 +30,7 @@ export type RouteRequest = {
   /** Names the way in when it is not plain HTTP; it stands in the log of domain events. */
   readonly via?: string;
   /** Called once the caller is admitted: a stranger's body is not read. */
-  readBody(route: Route): Promise<RequestBody>;
+  readBody(route: Route, sender: Actor | undefined): Promise<RequestBody>;
 };
 
 /** `json` is undefined when there is no body, or when the route parses the bytes itself. */

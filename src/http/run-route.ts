@@ -55,7 +55,7 @@ export function routeRunner(context: Context, gate: Gate, bounds: Bounds): RunRo
       const prepared = prepare(route);
       caller = gate.recall(route, request, started) ?? (await gate.admit(route, request));
       if (caller.actor !== undefined) prepared.limit?.take(caller.actor.token_id);
-      body = await request.readBody(route);
+      body = await request.readBody(route, caller.actor);
       // Measured from here on, because a client that sends its body slowly is not our load.
       counted = load.start();
       ignored = prepared.findIgnored?.(body.json);

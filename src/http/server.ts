@@ -6,7 +6,7 @@ import { isIP, Server as NetServer } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Context } from "../context.ts";
 import { type Refusal, refuse } from "../errors.ts";
-import { Gate } from "./auth.ts";
+import { type Actor, Gate } from "./auth.ts";
 import { Acceptors } from "./limits/acceptors.ts";
 import { BodyRoom } from "./limits/body-room.ts";
 import type { Bounds } from "./limits/bound.ts";
@@ -184,8 +184,8 @@ class HttpRequest implements RouteRequest {
     return isIP(ip) === 0 ? (socket.remoteAddress ?? "") : ip;
   }
 
-  readBody(route: Route): Promise<RequestBody> {
-    return readBody(route, this.#request.raw, this.#room);
+  readBody(route: Route, sender: Actor | undefined): Promise<RequestBody> {
+    return readBody(route, this.#request.raw, this.#room, sender);
   }
 }
 

@@ -34,7 +34,8 @@ function arriving(headers: Record<string, string> = { "transfer-encoding": "chun
     message.push(null);
     message.complete = true;
   };
-  return { message, end, read: () => readBody(route, message, new BodyRoom(new Bounds())) };
+  const room = new BodyRoom(new Bounds());
+  return { message, end, read: () => readBody(route, message, room, undefined) };
 }
 
 test("one that came with its headers is read as a whole", async () => {

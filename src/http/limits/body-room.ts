@@ -1,9 +1,21 @@
-// Room for request bodies: bytes that are coming in, and large bodies that are being worked on.
+// Room for request bodies: bytes that are coming in, and large bodies that are being worked on. Who
+// announces much and sends it slowly keeps neither small bodies out nor those of others.
 
-import { Bound, type Bounds } from "./bound.ts";
+import type { Bounds } from "./bound.ts";
 
 /** Four of the largest, about what is worked on in 5 s on two cores. */
 const RECEIVED_MAX = 32 * 1024 * 1024;
+/** So much more is for small ones alone, whatever large ones have taken. */
+const SMALL_RECEIVED_MAX = 4 * 1024 * 1024;
+/** One event, and most other bodies. */
+const SMALL_BYTES = 64 * 1024;
+/**
+ * What the bodies of one token, and of all tokens of its organization, take of either at most: two
+ * of the largest, and three.
+ */
+const TOKEN_SHARE = 1 / 2;
+const ORGANIZATION_SHARE = 3 / 4;
+const TOO_MUCH = "Too much is being sent at once. Try again in a moment.";
 /** 7 MB take 65 ms to parse, and their 10,000 events hold about 50 MB until all are stored. */
 const LARGE_BYTES = 1024 * 1024;
 const LARGE_AT_WORK = 2;
@@ -12,27 +24,116 @@ const LARGE_WAIT_MS = 2_000;
 const TOO_MANY_LARGE =
   "Too many large bodies are being worked on. Try again in a moment, or send smaller ones.";
 
+/** Who sends a body. */
+export type Sender = { readonly token_id: string; readonly organization_id: string };
+/** Those without a token count as one. Their bodies have 4 KiB at most. */
+const STRANGERS: Sender = { token_id: "stranger", organization_id: "strangers" };
+
+/** A number of bytes, of which each sender has a share. */
+class SharedBytes {
+  readonly #max: number;
+  /** By token and by organization. */
+  readonly #taken = new Map<string, number>();
+  #level = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get level(): number {
+    return this.#level;
+  }
+
+  /** Whether there was so much room for this sender; only then it is taken. */
+  take(bytes: number, sender: Sender): boolean {
+    const { token_id, organization_id } = sender;
+    const fits =
+      this.#level + bytes <= this.#max &&
+      this.#takenBy(token_id) + bytes <= this.#max * TOKEN_SHARE &&
+      this.#takenBy(organization_id) + bytes <= this.#max * ORGANIZATION_SHARE;
+    if (fits) this.#add(bytes, sender);
+    return fits;
+  }
+
+  give(bytes: number, sender: Sender): void {
+    this.#add(-bytes, sender);
+  }
+
+  #takenBy(id: string): number {
+    return this.#taken.get(id) ?? 0;
+  }
+
+  #add(bytes: number, { token_id, organization_id }: Sender): void {
+    this.#level += bytes;
+    for (const id of [token_id, organization_id]) {
+      const taken = this.#takenBy(id) + bytes;
+      if (taken === 0) this.#taken.delete(id);
+      else this.#taken.set(id, taken);
+    }
+  }
+}
+
+type Received = { readonly small: SharedBytes; readonly large: SharedBytes };
+
+/** The room of one body, while it comes in and waits. */
+export class Held {
+  readonly #bounds: Bounds;
+  readonly #sender: Sender;
+  readonly #small: SharedBytes;
+  readonly #large: SharedBytes;
+  #of: SharedBytes | undefined;
+  #bytes = 0;
+
+  constructor(bounds: Bounds, sender: Sender, { small, large }: Received) {
+    this.#bounds = bounds;
+    this.#sender = sender;
+    this.#small = small;
+    this.#large = large;
+  }
+
+  /** Holds so many bytes in all; throws 503 when there is no room for them. */
+  grow(bytes: number): void {
+    if (bytes <= this.#bytes) return;
+    this.end();
+    // Small ones may have either, so that as many as ever come in while nobody sends large ones.
+    for (const of of bytes <= SMALL_BYTES ? [this.#small, this.#large] : [this.#large]) {
+      if (!of.take(bytes, this.#sender)) continue;
+      this.#of = of;
+      this.#bytes = bytes;
+      return;
+    }
+    throw this.#bounds.overloaded("body_bytes", TOO_MUCH);
+  }
+
+  end(): void {
+    this.#of?.give(this.#bytes, this.#sender);
+    this.#of = undefined;
+    this.#bytes = 0;
+  }
+}
+
 export class BodyRoom {
   readonly #bounds: Bounds;
-  readonly #received: Bound;
+  readonly #received: Received = {
+    small: new SharedBytes(SMALL_RECEIVED_MAX),
+    large: new SharedBytes(RECEIVED_MAX),
+  };
   /** Who waits for a turn, in order. */
   readonly #line = new Set<() => void>();
   #atWork = 0;
 
   constructor(bounds: Bounds) {
-    const message = "Too much is being sent at once. Try again in a moment.";
+    const { small, large } = this.#received;
     this.#bounds = bounds;
-    this.#received = new Bound(bounds, "body_bytes", RECEIVED_MAX, message);
+    bounds.addLevel({ name: "body_bytes", level: () => small.level + large.level });
     bounds.addLevel({ name: "large_bodies", level: () => this.#atWork + this.#line.size });
   }
 
-  /** For bytes that are to come in; throws 503 when there is no room for them. */
-  take(bytes: number): void {
-    this.#received.take(bytes);
-  }
-
-  give(bytes: number): void {
-    this.#received.give(bytes);
+  /** For a body that is to come in, with what it announces; throws 503 when there is no room. */
+  hold(announced: number, sender: Sender = STRANGERS): Held {
+    const held = new Held(this.#bounds, sender, this.#received);
+    held.grow(announced);
+    return held;
   }
 
   /** When a large body may be worked on; what it resolves to ends that. Throws 503. */
