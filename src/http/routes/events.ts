@@ -1,7 +1,7 @@
 // Usage events: the 200 is sent after the commit.
 
 import Type from "typebox";
-import { nextArrivals } from "../../clock.ts";
+import { monotonicMs, nextArrivals } from "../../clock.ts";
 import type { Context } from "../../context.ts";
 import { parseTimestamp } from "../../domain/dates.ts";
 import { Refusal, refuse, refuseField } from "../../errors.ts";
@@ -25,6 +25,7 @@ import type { Bounds } from "../limits/bound.ts";
 import { Cursors } from "../paging.ts";
 import { own, point, type Route, read } from "../route.ts";
 import { checker } from "../validation.ts";
+import { within } from "../within.ts";
 
 const tag = "Usage events";
 const EVENT_BYTES_MAX = 64 * 1024;
@@ -34,6 +35,13 @@ const BATCH_BYTES_MAX = 8 * 1024 * 1024;
  * other callers waiting while they are worked out.
  */
 const CHUNK = 1_000;
+/** A batch is answered by then, as an event is, also when each of its transactions waits. */
+const ANSWER_MS = 4_000;
+const LATE = refuse(
+  "unavailable",
+  "The batch could not be stored in time. Send it again: what is stored already counts once.",
+  { headers: { "retry-after": "1" } },
+);
 
 /** A function, because each server has a queue and a memory of its own. */
 export function eventRoutes(context: Context, bounds: Bounds): Route[] {
@@ -90,7 +98,9 @@ function postBatch(memory: UsageMemory): Route {
     body_max: BATCH_BYTES_MAX,
     reply: [200, EventBatchResult],
     async handle({ db, settings, body, now }) {
-      const outcomes = await recordBatch(db, memory, settings, body.events, now);
+      // When the time is over, the transaction under way goes on and is the last: repeats count once.
+      const recording = recordBatch(db, memory, settings, body.events, now);
+      const outcomes = await within(ANSWER_MS, recording, LATE);
       const results = outcomes.map((outcome, index) =>
         outcome instanceof Refusal
           ? {
@@ -116,7 +126,9 @@ async function recordBatch(
   received_at: Date,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
+  const until_ms = monotonicMs() + ANSWER_MS;
   for (let start = 0; start < events.length; start += CHUNK) {
+    if (monotonicMs() >= until_ms) throw LATE;
     const chunk = events.slice(start, start + CHUNK);
     const first = nextArrivals(chunk.length);
     const checked = chunk.map((event, i): Arrived | Refusal => {
