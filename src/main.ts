@@ -49,6 +49,8 @@ import { startWorkersWithPool, startWorkerThread } from "./workers/start.ts";
  */
 const STATEMENT_MS = 2_300;
 const LOCK_MS = 2_000;
+/** Two waits for a lock, and half a second for connections: a request is answered within 5 s. */
+const TRIES_MS = 4_500;
 /** When somebody has waited so long for a connection, whoever comes is refused at once. */
 const QUEUE_MS = 1_000;
 const PIPELINES = 2;
@@ -140,6 +142,7 @@ function clusterConnection({ database_url }: Config): Connection {
 const REQUESTS = {
   statement_timeout_ms: STATEMENT_MS,
   lock_timeout_ms: LOCK_MS,
+  tries_ms: TRIES_MS,
   application_name: API_CONNECTION_NAME,
 };
 

@@ -80,6 +80,8 @@ export type PoolOptions = Partial<WriteSettings> & {
   readonly application_name: string;
   /** Bounds the queue: when somebody has waited so long, whoever comes is refused at once. */
   readonly queue_ms?: number;
+  /** All tries of a call together. Without it, as long as they take: nobody waits for a worker. */
+  readonly tries_ms?: number;
 };
 
 /** Locks of a process that vanished are released after this. */
@@ -129,10 +131,12 @@ export class Pool implements Db {
   readonly portal_auto_invalidate: boolean;
   readonly #pool: pg.Pool;
   readonly #line: WaitingLine;
+  readonly #tries_ms: number;
   readonly #writeFault = new WriteFault();
 
   constructor(connection: Connection, options: PoolOptions) {
     this.portal_auto_invalidate = options.portal_auto_invalidate ?? false;
+    this.#tries_ms = options.tries_ms ?? Number.POSITIVE_INFINITY;
     const isBounded = options.queue_ms !== undefined;
     this.#line = new WaitingLine({
       max: isBounded ? options.max * WAITING_MAX : Number.POSITIVE_INFINITY,
@@ -183,17 +187,18 @@ export class Pool implements Db {
   }
 
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return retried(() => this.#attempt(BEGIN, work));
+    return retried(() => this.#attempt(BEGIN, work), this.#tries_ms);
   }
 
   async alone<T>(query: Sql): Promise<T[]> {
-    const rows = await retried(() => this.many<T>(query));
+    const rows = await retried(() => this.many<T>(query), this.#tries_ms);
     this.#writeFault.forget();
     return rows;
   }
 
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    return retried(() => this.#attempt("begin isolation level repeatable read, read only", work));
+    const begin = "begin isolation level repeatable read, read only";
+    return retried(() => this.#attempt(begin, work), this.#tries_ms);
   }
 
   #attempt<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {

@@ -8,6 +8,8 @@ const TRIES_MAX = 5;
 const LOCK_TRIES_MAX = 2;
 const RETRY_JITTER_MS = { least: 5, most: 50 };
 
+const HELD = "Another call holds what is needed.";
+
 export const IN_FAILED_TRANSACTION = "25P02";
 
 const LOCK_TIMEOUT = "55P03";
@@ -91,15 +93,20 @@ export function failedCommit(error: unknown): never {
   throw Object.assign(new UnknownOutcome("unavailable", message, { headers }), { cause: error });
 }
 
-export async function retried<T>(attempt: () => Promise<T>): Promise<T> {
+/** No try is begun that would end after `max_ms` if it took as long as the one before. */
+export async function retried<T>(attempt: () => Promise<T>, max_ms: number): Promise<T> {
+  const first_ms = performance.now();
   let locked = 0;
   for (let tries = 1; ; tries++) {
+    const last_ms = performance.now();
     try {
       return await attempt();
     } catch (error) {
       if (codeOf(error) === LOCK_TIMEOUT) locked += 1;
-      if (locked >= LOCK_TRIES_MAX) throw unavailable("Another call holds what is needed.", error);
+      if (locked >= LOCK_TRIES_MAX) throw unavailable(HELD, error);
       if (tries >= TRIES_MAX || !RETRIED.has(codeOf(error))) throw error;
+      const now_ms = performance.now();
+      if (now_ms - first_ms + (now_ms - last_ms) > max_ms) throw unavailable(HELD, error);
       await backOff();
     }
   }

@@ -1,10 +1,12 @@
 // Statements of a transaction travel together. Whichever of them fails, the caller hears of that
 // one, and what may be tried again is.
 
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { UnknownOutcome } from "../../src/errors.ts";
+import { requestPool } from "../../src/main.ts";
 import { Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
+import { testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/database.ts";
 import { until } from "../support/processes.ts";
 
@@ -73,6 +75,25 @@ test("a lock that stays taken is waited for twice, then the caller is told to tr
   expect(attempts).toBe(2);
   holder.release();
   await holder.ended;
+});
+
+test("a request that waited for long before the lock is not tried again", async () => {
+  const requests = requestPool(database.connection, testConfig());
+  const holder = await held(db, LOCK);
+  onTestFinished(async () => {
+    holder.release();
+    await holder.ended;
+    await requests.end();
+  });
+  let attempts = 0;
+  const waiting = requests.tx(async (tx) => {
+    attempts += 1;
+    // Stands for the wait for a connection.
+    await tx.many(sql`select pg_sleep(0.5)`);
+    await lock(tx);
+  });
+  await expect(waiting).rejects.toMatchObject({ code: "unavailable", retryable: true });
+  expect(attempts).toBe(1);
 });
 
 test("the error is that of the statement that failed, not of those behind it", async () => {

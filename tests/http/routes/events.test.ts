@@ -1,6 +1,7 @@
 // A batch is answered in time: when its transactions are slow, and when one of them hangs.
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { Bounds } from "../../../src/http/limits/bound.ts";
 import type { Route } from "../../../src/http/route.ts";
 import { eventRoutes } from "../../../src/http/routes/events.ts";
 import { type App, startApp } from "../../support/app.ts";
@@ -12,7 +13,7 @@ let app: App;
 let route: Extract<Route, { kind: "own" }>;
 beforeAll(async () => {
   app = await startApp();
-  const found = eventRoutes(app.context).find(({ id }) => id === "sendEventBatch");
+  const found = eventRoutes(app.context, new Bounds()).find(({ id }) => id === "sendEventBatch");
   route = found as typeof route;
 });
 afterAll(() => app.close());
@@ -28,7 +29,8 @@ function send(count: number): Promise<unknown> {
   }));
   const settings = { id: app.profile.project_id };
   const { db, clock } = app.context;
-  return route.handle({ db, settings, body: { events }, now: clock.now() } as never);
+  const call = { db, settings, body: { events }, now: clock.now() };
+  return route.handle(call as unknown as Parameters<typeof route.handle>[0]);
 }
 
 test("a batch of slow transactions begins none after four seconds", async () => {
