@@ -23,7 +23,7 @@ import { renewOrganizationId } from "./operations/renew-organization-id.ts";
 import { findTenant, type Slugs, setUpTenant } from "./operations/set-up-tenant.ts";
 import { DEFAULT_SCOPES } from "./schema/keys.ts";
 import { type DistributeOptions, type Distribution, distribute } from "./store/cluster.ts";
-import { ClusterDb, ClusterPointReads, type LimitOptions } from "./store/cluster-db.ts";
+import { limitByNode } from "./store/cluster-db.ts";
 import { type ClusterStatus, readStatus } from "./store/cluster-status.ts";
 import { API_CONNECTION_NAME } from "./store/connection-names.ts";
 import { type Connection, type Db, type PointReads, Pool } from "./store/db.ts";
@@ -31,7 +31,7 @@ import type { TableProgress } from "./store/distribution.ts";
 import { heldSince, lockSetup, ownKey } from "./store/installation.ts";
 import { migrate, schemaVersion } from "./store/migrate.ts";
 import { Pipeline } from "./store/pipeline.ts";
-import { ClusterPlacement, isSpread, ONE_NODE, type Placement } from "./store/placement.ts";
+import { isSpread, ONE_NODE, type Placement } from "./store/placement.ts";
 import {
   type Rebalance,
   type RebalanceOptions,
@@ -279,23 +279,6 @@ export async function serve({ config: given, role, say, onLost }: ServeOptions):
     await unwind(undo);
     throw error;
   }
-}
-
-type Access = { readonly db: Db; readonly point: PointReads; readonly placement: Placement };
-
-/** The pool and the shared reads as requests use them: with limits by node on a cluster. */
-export function limitByNode(
-  pool: Pool,
-  open: () => Pipeline,
-  limits: LimitOptions,
-  spread: boolean,
-): Access & { end(): Promise<unknown> } {
-  const shared = open();
-  if (!spread) return { db: pool, point: shared, placement: ONE_NODE, end: () => shared.end() };
-  const placement = new ClusterPlacement(shared);
-  const point = new ClusterPointReads(shared, placement, open);
-  const db = new ClusterDb(pool, placement, limits);
-  return { db, point, placement, end: () => Promise.all([point.end(), shared.end()]) };
 }
 
 /** Returns 0 so that the loop sleeps the full pause. */

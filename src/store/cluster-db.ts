@@ -4,7 +4,7 @@
 import type { Db, PointReads, Pool, Queryable, Tx } from "./db.ts";
 import { NodeLimit, Semaphore } from "./node-limits.ts";
 import type { Pipeline } from "./pipeline.ts";
-import type { Placement } from "./placement.ts";
+import { ClusterPlacement, ONE_NODE, type Placement } from "./placement.ts";
 import type { Sql } from "./sql.ts";
 
 type Limit = <T>(work: () => Promise<T>) => Promise<T>;
@@ -15,6 +15,23 @@ export type LimitOptions = {
   /** How long one waits for a place. */
   readonly wait_ms: number;
 };
+
+type Access = { readonly db: Db; readonly point: PointReads; readonly placement: Placement };
+
+/** The pool and the shared reads as requests use them: with limits by node on a cluster. */
+export function limitByNode(
+  pool: Pool,
+  open: () => Pipeline,
+  limits: LimitOptions,
+  spread: boolean,
+): Access & { end(): Promise<unknown> } {
+  const shared = open();
+  if (!spread) return { db: pool, point: shared, placement: ONE_NODE, end: () => shared.end() };
+  const placement = new ClusterPlacement(shared);
+  const point = new ClusterPointReads(shared, placement, open);
+  const db = new ClusterDb(pool, placement, limits);
+  return { db, point, placement, end: () => Promise.all([point.end(), shared.end()]) };
+}
 
 /**
  * Half of the connections at most are for the projects of one node. What needs every node has a

@@ -98,7 +98,7 @@ function postBatch(memory: UsageMemory): Route {
     body_max: BATCH_BYTES_MAX,
     reply: [200, EventBatchResult],
     async handle({ db, settings, body, now }) {
-      // When the time is over, the transaction under way goes on and is the last: repeats count once.
+      // When the time is over, the transaction under way goes on and is the last.
       const recording = recordBatch(db, memory, settings, body.events, now);
       const outcomes = await within(ANSWER_MS, recording, LATE);
       const results = outcomes.map((outcome, index) =>
