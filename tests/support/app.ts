@@ -112,8 +112,7 @@ export class App {
 
   /** Runs what the workers would; returns how much there was. */
   async runWorkers(): Promise<number> {
-    // To its end: by node, a tick does not wait for what takes over a second.
-    const job = billingJob({ ...this.context, placement: ONE_NODE });
+    const job = billingJob(this.context);
     let total = 0;
     for (;;) {
       const done = await job.tick();
@@ -155,7 +154,8 @@ export async function startApp(options: Options = {}): Promise<App> {
     });
   const limits = { max: config.pool_max, wait_ms: 5_000 };
   const { end, ...access } = limitByNode(pool, pipeline, limits, onCluster);
-  const context = testContext({ config, ...access, clock, secret_key });
+  // As on one node, a tick ends with its work: by node, what takes over a second goes on alone.
+  const context = testContext({ config, ...access, placement: ONE_NODE, clock, secret_key });
   const readiness = { draining: false, schema_version: await schemaVersion(), warnings: [] };
   const server = httpServer(context, readiness, "all");
   await server.fastify.ready();

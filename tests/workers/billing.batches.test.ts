@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiActivity } from "../../src/api-activity.ts";
 import { BATCH_MAX } from "../../src/operations/close-periods.ts";
 import type { Db, Tx } from "../../src/store/db.ts";
-import { ONE_NODE } from "../../src/store/placement.ts";
 import { sql } from "../../src/store/sql.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { type App, startApp } from "../support/app.ts";
@@ -56,8 +55,7 @@ async function closeAll(): Promise<number> {
   });
   // Nobody is being answered.
   const api_activity = new ApiActivity();
-  const placement = ONE_NODE;
-  const job = billingJob({ ...app.context, db: watched, placement, api_activity });
+  const job = billingJob({ ...app.context, db: watched, api_activity });
   while ((await job.tick()) > 0);
   return most;
 }
