@@ -2,6 +2,7 @@
 
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { Pool } from "../../src/store/db.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { CUTOFF_LOCK, lockUsage } from "../../src/store/usage-locks.ts";
 import { type App, startApp } from "../support/app.ts";
@@ -147,7 +148,7 @@ test("requests that are sent without waiting are answered in their order", async
 
 test("an answer waits for the answers of the requests before it", async () => {
   const caller = new Caller();
-  const isQuick = vi.spyOn(app.context.db, "alone");
+  const isQuick = vi.spyOn(Pool.prototype, "alone");
   await app.context.db.tx(async (tx) => {
     await lockUsage(tx, app.profile.project_id as ProjectId, [CUTOFF_LOCK], "alone");
     await caller.send(post(), request("GET /healthz"), get());
