@@ -18,6 +18,9 @@ export class Watched {
       one: db.one.bind(db),
       run: db.run.bind(db),
       tx: db.tx.bind(db),
+      alone: db.alone.bind(db),
+      forProject: () => this.db,
+      forEveryNode: () => this.db,
       snapshot: async (work: Parameters<Db["snapshot"]>[0]) => {
         const seen = await db.snapshot(work);
         this.computed += 1;
