@@ -55,7 +55,11 @@ export async function record(
   return byKey(repeated ?? []);
 }
 
-/** The same, if all is still as expected; else nothing is stored and undefined returned. */
+/**
+ * The same, if all is still as expected; else nothing is stored and undefined returned. Never within
+ * a transaction: there a cluster would run the function where the process is connected, and so take
+ * its locks on a node where no close looks for them.
+ */
 export async function recordIfUnchanged(
   db: Db,
   project: ProjectId,

@@ -51,7 +51,11 @@ export function jittery(db: Db, max_ms: number): Db {
         const beforeCommit = (statements: () => readonly Sql[]) => tx.beforeCommit(statements);
         return work({ ...tx, ...slowed(tx, inTurn(max_ms)), beforeCommit });
       }),
-    alone: (query) => db.tx((tx) => slowed(tx, inTurn(max_ms)).many(query)),
+    // Not within a transaction: there a cluster does not hand the call to the project's node.
+    alone: async <T>(query: Sql) => {
+      await pause(Math.random() * max_ms);
+      return db.alone<T>(query);
+    },
     snapshot: (work) => db.snapshot((tx) => work(slowed(tx, inTurn(max_ms)))),
     forProject: () => slow,
     forEveryNode: () => slow,
