@@ -56,9 +56,9 @@ export async function record(
 }
 
 /**
- * The same, if all is still as expected; else nothing is stored and undefined returned. Never within
- * a transaction: there a cluster would run the function where the process is connected, and so take
- * its locks on a node where no close looks for them.
+ * The same, if all is still as expected; else nothing is stored and undefined returned. Never
+ * within a transaction: there a cluster would run the function where the process is connected, and
+ * so take its locks on a node where no close looks for them.
  */
 export async function recordIfUnchanged(
   db: Db,
