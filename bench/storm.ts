@@ -7,7 +7,7 @@ import { Agent, get, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { addSubscriptions, monthsAgo, openBooks } from "./books.ts";
-import type { Ask, LoadResult } from "./load.ts";
+import type { Ask, LoadResult, Write } from "./load.ts";
 import { amount, atMost, type Bench, type Figure } from "./report.ts";
 import {
   beginLoad,
@@ -33,6 +33,9 @@ const IDLE_SECONDS = 5;
 const BATCHES = 80;
 const BATCH_EVENTS = 10_000;
 const BATCH_PAD = 560;
+/** What one more caller sends meanwhile, 700 kB each. */
+const OTHER_EVENTS = 1_000;
+const OTHER_PER_SECOND = 20;
 const PDFS = 60;
 const EVENTS_PER_SECOND = 200;
 /** As fast as before means so much of the rate before. */
@@ -134,19 +137,19 @@ async function idleConnections(site: Site): Promise<Figure[]> {
 }
 
 async function largeBatches(site: Site): Promise<Figure[]> {
-  const began = new Date().toISOString();
-  const bodyOf = (batch: number) =>
-    JSON.stringify({
-      events: Array.from({ length: BATCH_EVENTS }, (_, i) => ({
-        transaction_id: `batch-${batch}-${i}`,
-        subscription_id: `ext:s${1 + (i % SUBSCRIPTIONS)}`,
-        code: "calls",
-        timestamp: began,
-        properties: { n: "3", pad: "x".repeat(BATCH_PAD) },
-      })),
-    });
-  const bodies = Array.from({ length: BATCHES }, (_, batch) => Buffer.from(bodyOf(batch)));
+  const bodies = Array.from({ length: BATCHES }, (_, i) =>
+    Buffer.from(JSON.stringify(batchOf(`batch-${i}`, BATCH_EVENTS))),
+  );
   const health = watchHealth(site);
+  const other = beginLoad({
+    url: site.service.url,
+    headers: headersOf(site.stage),
+    connections: 4,
+    seconds: 600,
+    per_second: OTHER_PER_SECOND,
+    mix: [{ ask: { kind: "writes", writes: [otherBatch()] }, times: 1 }],
+  });
+  await pause(1_000);
   const agent = new Agent({ keepAlive: true });
   const answers = await Promise.all(
     bodies.map((body) => {
@@ -170,6 +173,9 @@ async function largeBatches(site: Site): Promise<Figure[]> {
     }),
   );
   agent.destroy();
+  other.stop();
+  const { refusals } = await other.result;
+  assert.ok(refusals.requests > 0, "one more caller is refused meanwhile");
   const mb = (bodies[0]?.length ?? 0) / 1_000_000;
   const name = `${BATCHES} batches of ${figure(mb)} MB at once`;
   assert.ok(
@@ -186,7 +192,27 @@ async function largeBatches(site: Site): Promise<Figure[]> {
     amount(`${name}: one that was taken, at most`, "ms", Math.max(...taken), atMost(5_000)),
     // With the time in which this one caller writes 200 MB to its 80 connections.
     amount(`${name}: a refusal, at most`, "ms", Math.max(...refused), atMost(500)),
+    amount(`${name}: refused of one more caller`, "requests", refusals.requests, null),
+    amount(`${name}: its refusal, p99`, "ms", refusals.p99_ms, atMost(100)),
   ];
+}
+
+function batchOf(prefix: string, count: number) {
+  const timestamp = new Date().toISOString();
+  return {
+    events: Array.from({ length: count }, (_, i) => ({
+      transaction_id: `${prefix}-${i}`,
+      subscription_id: `ext:s${1 + (i % SUBSCRIPTIONS)}`,
+      code: "calls",
+      timestamp,
+      properties: { n: "3", pad: "x".repeat(BATCH_PAD) },
+    })),
+  };
+}
+
+/** The same each time: whether one is taken between the others does not matter. */
+function otherBatch(): Write {
+  return { method: "POST", path: "/v1/events/batch", body: batchOf("other", OTHER_EVENTS) };
 }
 
 /** Of customers with Chinese, Japanese and Korean names, whose fonts are the largest. */
