@@ -81,7 +81,7 @@ export class Held {
   readonly #sender: Sender;
   readonly #small: SharedBytes;
   readonly #large: SharedBytes;
-  #of: SharedBytes | undefined;
+  #room: SharedBytes | undefined;
   #bytes = 0;
 
   constructor(bounds: Bounds, sender: Sender, { small, large }: Received) {
@@ -96,9 +96,9 @@ export class Held {
     if (bytes <= this.#bytes) return;
     this.end();
     // Small ones may have either, so that as many as ever come in while nobody sends large ones.
-    for (const of of bytes <= SMALL_BYTES ? [this.#small, this.#large] : [this.#large]) {
-      if (!of.take(bytes, this.#sender)) continue;
-      this.#of = of;
+    for (const room of bytes <= SMALL_BYTES ? [this.#small, this.#large] : [this.#large]) {
+      if (!room.take(bytes, this.#sender)) continue;
+      this.#room = room;
       this.#bytes = bytes;
       return;
     }
@@ -106,8 +106,8 @@ export class Held {
   }
 
   end(): void {
-    this.#of?.give(this.#bytes, this.#sender);
-    this.#of = undefined;
+    this.#room?.give(this.#bytes, this.#sender);
+    this.#room = undefined;
     this.#bytes = 0;
   }
 }
