@@ -9,7 +9,14 @@ import { type Place, placeOf } from "./cluster-nodes.ts";
 import { connect } from "./connect.ts";
 import type { Connection } from "./db.ts";
 import { distributeLocal, prepareTransaction, releaseLocalRows } from "./distribution.ts";
-import { holdersOf, isInTheWay, LockOrder, locksOf, takeLocks } from "./migration-locks.ts";
+import {
+  holdersOf,
+  holdersOnNodes,
+  isInTheWay,
+  LockOrder,
+  locksOf,
+  takeLocks,
+} from "./migration-locks.ts";
 import { statementsOf } from "./sql-statements.ts";
 
 const FOLDER = new URL("./migrations/", import.meta.url);
@@ -184,7 +191,7 @@ type Turn = Patience & {
  * grows while it is the same table that somebody holds.
  */
 async function applyPatiently(turn: Turn, migration: Migration): Promise<void> {
-  const { client, order, say = () => {}, patience_ms = PATIENCE_MS } = turn;
+  const { order, say = () => {}, patience_ms = PATIENCE_MS } = turn;
   const until_ms = performance.now() + patience_ms;
   let [tries, pause_ms, before] = [0, PAUSE_MS.first, order.front];
   for (;;) {
@@ -192,7 +199,7 @@ async function applyPatiently(turn: Turn, migration: Migration): Promise<void> {
       return await apply(turn, migration);
     } catch (error) {
       if (!isInTheWay(error)) throw error;
-      if (performance.now() >= until_ms) throw await refusedFor(client, migration, patience_ms);
+      if (performance.now() >= until_ms) throw await refusedFor(turn, migration, patience_ms);
     }
     tries += 1;
     pause_ms =
@@ -208,12 +215,12 @@ async function applyPatiently(turn: Turn, migration: Migration): Promise<void> {
 }
 
 async function refusedFor(
-  client: pg.Client,
+  { client, place }: Turn,
   migration: Migration,
   patience_ms: number,
 ): Promise<SchemaError> {
   const locks = await locksOf(client, migration.text);
-  const holders = await holdersOf(client, locks);
+  const holders = await (isDistributed(place) ? holdersOnNodes : holdersOf)(client, locks);
   const seen = holders.length === 0 ? "nobody just now" : holders.join(", ");
   return new SchemaError(
     `Migration ${migration.name} could not lock ${locks.map(({ table }) => table).join(", ")} ` +

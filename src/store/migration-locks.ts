@@ -2,6 +2,7 @@
 // of the version before: in one order, and given back soon when somebody is in the way.
 
 import pg from "pg";
+import { askAllNodes } from "./cluster-nodes.ts";
 import { DATABASE_NOW } from "./db.ts";
 import { codeOf } from "./failures.ts";
 
@@ -140,29 +141,54 @@ export function isInTheWay(error: unknown): boolean {
   return IN_THE_WAY.has(codeOf(error));
 }
 
+type Holder = {
+  readonly pid: number;
+  readonly name: string;
+  readonly state: string | null;
+  readonly age_s: number | null;
+};
+
 /** Who holds these tables just now, the oldest transactions first, as words for an operator. */
 export async function holdersOf(
   client: pg.ClientBase,
   locks: readonly TableLock[],
 ): Promise<string[]> {
-  type Holder = { pid: number; name: string; state: string | null; age_s: number | null };
-  const { rows } = await client.query<Holder>(
-    `select a.pid, a.application_name as name, a.state,
-            extract(epoch from ${DATABASE_NOW.text} - a.xact_start)::integer as age_s
-       from pg_stat_activity a
-      where a.pid <> pg_backend_pid()
-        and exists (select 1
-                      from pg_locks l
-                      join pg_class c on c.oid = l.relation
-                     where l.pid = a.pid and l.granted and c.relname = any($1::text[])
-                       and l.database = (select oid from pg_database
-                                          where datname = current_database()))
-      order by a.xact_start
-      limit $2`,
-    [locks.map(({ table }) => table), HOLDERS_MAX],
-  );
-  return rows.map(({ pid, name, state, age_s }) => {
+  const { rows } = await client.query<{ holders: Holder[] }>(holdersAmong(locks));
+  return wordsOf(rows[0]?.holders ?? []);
+}
+
+/** The same on each node of a cluster, which knows only those who are connected to it. */
+export async function holdersOnNodes(
+  client: pg.ClientBase,
+  locks: readonly TableLock[],
+): Promise<string[]> {
+  const nodes = await askAllNodes(client, holdersAmong(locks));
+  return nodes.flatMap(({ address, answer }) => wordsOf(JSON.parse(answer), ` on ${address}`));
+}
+
+/** As one value, and with the names in its text: so a node can be asked it. */
+function holdersAmong(locks: readonly TableLock[]): string {
+  const names = locks.map(({ table }) => pg.escapeLiteral(table)).join(", ");
+  return `
+    select coalesce(json_agg(h), '[]') as holders
+      from (select a.pid, a.application_name as name, a.state,
+                   extract(epoch from ${DATABASE_NOW.text} - a.xact_start)::integer as age_s
+              from pg_stat_activity a
+             where a.pid <> pg_backend_pid()
+               and exists (select 1
+                             from pg_locks l
+                             join pg_class c on c.oid = l.relation
+                            where l.pid = a.pid and l.granted
+                              and c.relname = any(array[${names}]::text[])
+                              and l.database = (select oid from pg_database
+                                                 where datname = current_database()))
+             order by a.xact_start
+             limit ${HOLDERS_MAX}) h`;
+}
+
+function wordsOf(holders: readonly Holder[], where = ""): string[] {
+  return holders.map(({ pid, name, state, age_s }) => {
     const since = age_s === null ? "" : ` for ${age_s} s`;
-    return `process ${pid} ("${name}", ${state ?? "state unknown"}${since})`;
+    return `process ${pid}${where} ("${name}", ${state ?? "state unknown"}${since})`;
   });
 }

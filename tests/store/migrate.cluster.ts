@@ -21,10 +21,11 @@ beforeEach(async () => {
 });
 afterEach(() => cluster.drop());
 
+const then = async () => (await listMigrations()).filter(({ version }) => version <= THEN);
+
 /** A database as it was distributed when the cluster came, with rows in what later ones change. */
 async function distributeThen(client: pg.Client): Promise<void> {
-  const then = (await listMigrations()).filter(({ version }) => version <= THEN);
-  await applyMissing(client, then);
+  await applyMissing(client, await then());
   await client.query("begin");
   await prepareTransaction(client);
   await distributeLocal(client, { shards: SHARDS });
@@ -66,4 +67,24 @@ test("what came since runs on a database that was distributed before it", async 
     expect((await onClient(worker, columnsOf)).rows).toEqual(rows);
     expect(await migrate(worker)).toEqual([]);
   }
+});
+
+test("who holds a table for too long is named with the node that it is connected to", async () => {
+  await onClient(cluster.connection, distributeThen);
+  const added = {
+    version: 1_000,
+    name: "1000_added.sql",
+    text: "alter table customers add c text",
+  };
+  const [worker] = cluster.workers;
+  await onClient(worker ?? cluster.connection, async (holder) => {
+    await holder.query("begin; select count(*) from customers");
+    const { rows } = await holder.query(
+      "select pg_backend_pid() as pid, inet_server_port() as port",
+    );
+    const refused = migrate(cluster.connection, [...(await then()), added], { patience_ms: 500 });
+    const named = `In use by: .*process ${rows[0].pid} on \\S+:${rows[0].port} \\(`;
+    await expect(refused).rejects.toThrow(new RegExp(named));
+    await holder.query("rollback");
+  });
 });
