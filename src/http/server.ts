@@ -15,7 +15,7 @@ import { readBody } from "./read-body.ts";
 import { answerBrokenRequest, asRefusal, noteAnswer, requestId } from "./responses.ts";
 import type { Method, RequestBody, Route, RouteRequest, RouteResponse } from "./route.ts";
 import { refused, routeRunner } from "./run-route.ts";
-import { discardRest } from "./unread-body.ts";
+import { UnreadBodies } from "./unread-bodies.ts";
 
 const PATH_PARAM_MAX = 1_024;
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -49,7 +49,9 @@ export function buildServer(
   const gate = new Gate(context);
   const runRoute = routeRunner(context, gate, bounds);
   let draining = false;
+  const unread = new UnreadBodies();
   const send = (reply: FastifyReply, response: RouteResponse) => {
+    unread.discard(reply.raw.req);
     write(reply.raw, response, draining);
   };
   const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
@@ -191,7 +193,6 @@ class HttpRequest implements RouteRequest {
 
 function write(raw: ServerResponse, response: RouteResponse, isLast: boolean): void {
   if (raw.destroyed) return;
-  discardRest(raw.req);
   const { status, headers, body } = response;
   raw.writeHead(status, isLast ? { ...headers, connection: "close" } : headers);
   raw.end(body);
