@@ -41,6 +41,8 @@ export type Load = {
   readonly per_second?: number;
   /** Ends after so many at the latest. */
   readonly requests?: number;
+  /** Each request at a pace comes over a connection of its own. */
+  readonly reconnects?: boolean;
 };
 
 export type Times = {
@@ -172,6 +174,7 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   const { hostname, port } = new URL(load.url);
   const most = load.requests ?? Number.POSITIVE_INFINITY;
   const paced = load.per_second !== undefined;
+  const idle_max_ms = load.reconnects === true ? 0 : IDLE_MAX_MS;
 
   const send = (connection: Connection, due: number) => {
     begun += 1;
@@ -208,7 +211,7 @@ async function run(load: Load, stopped: () => boolean): Promise<LoadResult> {
   /** One that is warm, else a new one; none when all are busy. */
   const begin = (at: number) => {
     const connection = idle.pop();
-    if (connection !== undefined && performance.now() - connection.idle_since < IDLE_MAX_MS) {
+    if (connection !== undefined && performance.now() - connection.idle_since < idle_max_ms) {
       return send(connection, at);
     }
     // The last one in is the warmest: the others are cold as well.
