@@ -191,7 +191,7 @@ async function largeBatches(site: Site): Promise<Figure[]> {
     amount(`${name}: health, p99`, "ms", await health.stop(), atMost(1_000)),
     amount(`${name}: taken`, "batches", taken.length, null),
     amount(`${name}: one that was taken, at most`, "ms", Math.max(...taken), atMost(5_000)),
-    // With the time in which this one caller writes 200 MB to its 80 connections.
+    // With the time in which this one caller writes to its 80 connections.
     amount(`${name}: a refusal, at most`, "ms", Math.max(...refused), atMost(500)),
     amount(`${name}: refused of one more caller`, "requests", refusals.requests, null),
     amount(`${name}: its refusal, p50`, "ms", refusals.p50_ms, atMost(100)),

@@ -19,6 +19,8 @@ const WAIT_MS = 600;
 /** Of the server's own deadlock_timeout, where that is set to less than a second. */
 const SHARE_OF_DEADLOCK_TIMEOUT = 0.6;
 const HOLDERS_MAX = 3;
+/** For all nodes to answer who holds what. */
+const NODES_MS = 5_000;
 
 const PATTERNS: readonly [RegExp, Mode][] = [
   [/\b(?:alter|drop) table (?:if exists )?(?:only )?(\w+)/gi, "access exclusive"],
@@ -157,13 +159,23 @@ export async function holdersOf(
   return wordsOf(rows[0]?.holders ?? []);
 }
 
-/** The same on each node of a cluster, which knows only those who are connected to it. */
+/**
+ * The same on each node of a cluster, which knows only those who are connected to it. A node that
+ * hangs may be what is in the way: then those of the coordinator are told, and that.
+ */
 export async function holdersOnNodes(
   client: pg.ClientBase,
   locks: readonly TableLock[],
 ): Promise<string[]> {
-  const nodes = await askAllNodes(client, holdersAmong(locks));
-  return nodes.flatMap(({ address, answer }) => wordsOf(JSON.parse(answer), ` on ${address}`));
+  await client.query(`set statement_timeout = ${NODES_MS}`);
+  try {
+    const nodes = await askAllNodes(client, holdersAmong(locks));
+    return nodes.flatMap(({ address, answer }) => wordsOf(JSON.parse(answer), ` on ${address}`));
+  } catch {
+    return [...(await holdersOf(client, locks)), "perhaps a node that does not answer"];
+  } finally {
+    await client.query("reset statement_timeout");
+  }
 }
 
 /** As one value, and with the names in its text: so a node can be asked it. */
