@@ -255,28 +255,41 @@ function openConnection(
   answered: (connection: Connection, ok: boolean) => void,
 ): Promise<Connection> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, host);
+    let received: Buffer | undefined;
+    const read = (length: number, bytes: Uint8Array) => {
+      const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, length);
+      const answer = received === undefined ? chunk : Buffer.concat([received, chunk]);
+      if (isWhole(answer)) {
+        received = undefined;
+        answered(connection, answer[STATUS_AT] === TWO);
+      } else received = Buffer.from(answer);
+      return true;
+    };
+    const onread = { buffer: READ_INTO, callback: read };
+    const socket = connect({ host, port, noDelay: true, onread });
     const connection: Connection = { socket, sent: undefined, sent_at: 0, idle_since: 0 };
-    let received = "";
-    socket.setNoDelay(true);
-    socket.setEncoding("latin1");
     socket.on("connect", () => resolve(connection));
     socket.on("error", reject);
     socket.on("close", () => {
       if (connection.sent !== undefined)
         throw new Error("The connection closed before its answer.");
     });
-    socket.on("data", (chunk: string) => {
-      received += chunk;
-      const end = received.indexOf("\r\n\r\n");
-      if (end < 0) return;
-      const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
-      if (received.length < end + 4 + length) return;
-      const ok = received.startsWith("HTTP/1.1 2");
-      received = "";
-      answered(connection, ok);
-    });
   });
+}
+
+/** Of "HTTP/1.1 200 OK". */
+const STATUS_AT = 9;
+const TWO = "2".charCodeAt(0);
+const HEAD_END = Buffer.from("\r\n\r\n");
+/** For all connections: what was read is looked at before anything else is. */
+const READ_INTO = Buffer.alloc(65_536);
+
+function isWhole(answer: Buffer): boolean {
+  const end = answer.indexOf(HEAD_END);
+  if (end < 0) return false;
+  const head = answer.toString("latin1", 0, end);
+  const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+  return answer.length >= end + HEAD_END.length + length;
 }
 
 function timesOf(times: readonly number[]): Times {
