@@ -1,5 +1,6 @@
 // Rows to insert for one project, in the two forms that a cluster sends to its node alone.
 
+import { listText } from "./lists.ts";
 import { join, json, type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
@@ -32,34 +33,38 @@ export function rowsOf<C extends Columns>(
 ): Sql {
   if (areFew(rows)) return valuesOf(project, columns, rows);
   return sql`
-    select a.project_id, ${raw(namesOf(columns, "r."))}
+    select a.project_id, ${raw(selected(columns))}
       from project_anchors a
      cross join ${recordset("r", columns, rows)}
      where a.project_id = ${project}`;
 }
 
 /**
- * The rows as a table of this name, with the columns and their types. Only what these hold is sent:
- * with all that rows carry, PostgreSQL computed 6 % longer in a close.
+ * The rows as a table of this name, whose columns are sent as one list each. As a JSON text of all
+ * rows, 5,000 fees took PostgreSQL 61 instead of 35 ms. A list of lists would become one long list,
+ * so a column of lists comes as texts.
  */
 export function recordset<C extends Columns>(
   name: string,
   columns: C,
   rows: readonly Row<C>[],
 ): Sql {
-  const typed = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
-  const sent = json(rows.map((row) => filled(columns, row)));
-  return sql`json_to_recordset(${sent}::json) as ${raw(`${name} (${typed.join(", ")})`)}`;
+  const lists = Object.entries(columns).map(([column, type]) => {
+    const values = rows.map((row) => row[column]);
+    return sql`${listText(type, values)}::${raw(isList(type) ? type : `${type}[]`)}`;
+  });
+  return sql`unnest(${join(lists, ", ")}) as ${raw(`${name} (${namesOf(columns, "")})`)}`;
 }
 
-/** The columns of a row that are not null. */
-function filled<C extends Columns>(columns: C, row: Row<C>): Readonly<Record<string, unknown>> {
-  const values: Record<string, unknown> = {};
-  for (const column in columns) {
-    const value = row[column];
-    if (value !== null && value !== undefined) values[column] = value;
-  }
-  return values;
+function isList(type: string): boolean {
+  return type.endsWith("[]");
+}
+
+/** Of a recordset `r`. */
+function selected(columns: Columns): string {
+  return Object.entries(columns)
+    .map(([name, type]) => (isList(type) ? `r.${name}::${type}` : `r.${name}`))
+    .join(", ");
 }
 
 /** The names, each behind a table's alias. */

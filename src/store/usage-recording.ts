@@ -4,6 +4,7 @@
 import { type DaySum, daySums } from "../domain/day-sums.ts";
 import type { Unbillable } from "../schema/events.ts";
 import type { Db, Queryable, Tx } from "./db.ts";
+import { quoted } from "./lists.ts";
 import { type Sql, sql } from "./sql.ts";
 import type { ProjectId } from "./tenants.ts";
 
@@ -133,7 +134,7 @@ function recording(
       ${arrayText(byMetric, ({ version }) => version)}::bigint[],
       ${closing_until}::timestamptz,
       ${column(({ key }) => key)},
-      ${column(({ transaction_id }) => quoted(transaction_id))},
+      ${column(({ transaction_id }) => quotedOrNull(transaction_id))},
       ${shared(({ subscription_id }) => places.subscription.get(subscription_id))},
       ${shared(({ metric_id }) => places.metric.get(metric_id))},
       ${shared(({ period_no }) => period_no)},
@@ -142,10 +143,10 @@ function recording(
       ${arrivalsText(events)},
       ${column(({ quantity }) => quantity)},
       ${column(({ unique_value }) => unique_value)},
-      ${column(({ value }) => quoted(value))},
+      ${column(({ value }) => quotedOrNull(value))},
       ${JSON.stringify(events.map(({ properties }) => properties))},
       ${column(({ unbillable }) => unbillable)},
-      ${column(({ combination }) => quoted(combination))},
+      ${column(({ combination }) => quotedOrNull(combination))},
       ${events.length}::integer,
       ${days?.subscriptions}, ${days?.metrics}, ${days?.periods}, ${days?.combinations},
       ${days?.counts}, ${days?.sums}, ${days?.maxima}, ${days?.latest}, ${days?.last_ats},
@@ -162,7 +163,7 @@ function dayColumns(events: readonly EventRow[], places: Places) {
     subscriptions: column(({ last }) => places.subscription.get(last.subscription_id)),
     metrics: shared(({ last }) => places.metric.get(last.metric_id)),
     periods: shared(({ last }) => last.period_no),
-    combinations: column(({ last }) => quoted(last.combination)),
+    combinations: column(({ last }) => quotedOrNull(last.combination)),
     counts: shared((day) => day.events),
     sums: column(({ sum }) => sum),
     maxima: column(({ max }) => max),
@@ -226,6 +227,6 @@ function largeText(integer: number): string {
   return BigInt(integer).toString();
 }
 
-function quoted(text: string | null): string | null {
-  return text === null ? null : `"${text.replace(/["\\]/g, "\\$&")}"`;
+function quotedOrNull(text: string | null): string | null {
+  return text === null ? null : quoted(text);
 }
