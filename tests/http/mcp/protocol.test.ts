@@ -12,12 +12,12 @@ const FINE: RestAnswer = { status: 200, body: { plan: {} } };
 let tried = 0;
 beforeEach(() => {
   tried = 0;
-  vi.useFakeTimers({ toFake: ["performance"] });
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
   return () => vi.useRealTimers();
 });
 
 /** Answers calls as told, each after so many milliseconds. */
-function server(answer: (call: number) => RestAnswer, took_ms = 0): Server {
+function server(answer: (call: number) => RestAnswer | Promise<RestAnswer>, took_ms = 0): Server {
   const run = async () => {
     vi.advanceTimersByTime(took_ms);
     tried += 1;
@@ -69,4 +69,15 @@ test("a call that fails otherwise stops none behind it", async () => {
 test("no call of a batch is begun after four seconds", async () => {
   const slow = server(() => FINE, 1_500);
   expect(await answersTo(slow, 5)).toEqual(["done", "done", "done", AWAY, AWAY, "pong"]);
+});
+
+test("one that was begun late is answered in time, though it goes on", async () => {
+  const answer = (call: number) => {
+    vi.advanceTimersByTime(call === 1 ? 3_900 : 0);
+    return call === 1 ? FINE : new Promise<RestAnswer>(() => {});
+  };
+  const answers = answersTo(server(answer), 3);
+  await vi.advanceTimersByTimeAsync(600);
+  expect(await answers).toEqual(["done", AWAY, AWAY, "pong"]);
+  expect(tried).toBe(2);
 });
