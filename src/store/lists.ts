@@ -26,9 +26,12 @@ function jsonText(value: unknown): string {
   return JSON.stringify(JSON.stringify(value));
 }
 
+/** Else refused: an object would be stored as a text of no use, a list as several values. */
 function plainText(value: unknown): string {
+  if (typeof value === "string") return quoted(value);
+  if (typeof value === "boolean" || Number.isFinite(value)) return String(value);
   if (value instanceof Date) return value.toISOString();
-  return typeof value === "string" ? quoted(value) : String(value);
+  throw new TypeError("A column of values takes texts, finite numbers, booleans and dates.");
 }
 
 /** JSON writes these as escapes that arrays do not know: control characters, half characters. */

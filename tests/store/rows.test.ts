@@ -69,6 +69,18 @@ test.each([1, ROWS.length])("%i at a time", async (size) => {
   }
 });
 
+test.each([
+  ["a list", [1, 2]],
+  ["an object", { a: 1 }],
+  ["no number", Number.NaN],
+  ["no number that ends", Number.POSITIVE_INFINITY],
+  ["no date", new Date(Number.NaN)],
+])("%s is not written into a column of values", (_what, count) => {
+  expect(() => recordset("r", { count: "bigint" }, [{ count }])).toThrow(
+    /takes texts|Invalid time/,
+  );
+});
+
 test("a recordset of no rows is empty", async () => {
   const found = await app.context.db.many(sql`select * from ${recordset("r", COLUMNS, [])}`);
   expect(found).toEqual([]);

@@ -31,7 +31,7 @@ const NOT_TRIED = refuse(
 );
 const LATE = refuse(
   "unavailable",
-  "The call took too long and may still take effect. Try again: a repeat counts once.",
+  "The call took too long for a batch and may still take effect. Send it again by itself: a repeat counts once.",
 );
 
 export type Server = {
