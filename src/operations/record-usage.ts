@@ -190,7 +190,7 @@ type Draft = {
   unbillable: Unbillable | null;
   /** Of a closed period that is still corrected. */
   late: boolean;
-  /** Of a period that is over and may be closing at this moment. */
+  /** Of a subscription that may be closing at this moment, and for a period that this concerns. */
   closing: boolean;
 };
 
@@ -240,19 +240,25 @@ function complete(one: Draft, closing_until: Date | null): Refusal | undefined {
   one.unique_value = value.unique_value;
   one.combination = combined.combination;
   place(one, subscription, at);
-  one.closing = isClosing(one.period_no, subscription, closing_until);
+  one.closing = isClosing(one, at, subscription, closing_until);
   return undefined;
 }
 
-/** Also usage of later periods, where the subscription itself may be ending at this moment. */
+/**
+ * Whether the close of the subscription that may be under way concerns the event. It bills the open
+ * period and what came late for earlier ones. Of several periods that have ended, the close of the
+ * next follows at once; and the subscription itself may be ending.
+ */
 function isClosing(
-  period_no: number,
+  { late, period_no }: Draft,
+  at: Date,
   subscription: usage.UsageSubscription,
   closing_until: Date | null,
 ): boolean {
   const { live, due_at, ends_at } = subscription;
   if (!live || closing_until === null || due_at > closing_until) return false;
-  return period_no === subscription.period_no || (ends_at !== null && ends_at <= closing_until);
+  if (late || period_no === subscription.period_no || at < closing_until) return true;
+  return ends_at !== null && ends_at <= closing_until;
 }
 
 /**

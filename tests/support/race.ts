@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../../src/clock.ts";
 import type { Context } from "../../src/context.ts";
 import { httpServer } from "../../src/main.ts";
-import { Pool } from "../../src/store/db.ts";
+import { type Db, Pool } from "../../src/store/db.ts";
 import { sql } from "../../src/store/sql.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { type Answer, App, type Body, type Json, startApp } from "./app.ts";
@@ -65,14 +65,17 @@ export class RaceCourse {
     this.#workers.set(workers);
   }
 
-  /** A project of its own, told promptly or with every statement a little late. */
-  async project(mode: "live" | "sandbox"): Promise<{ prompt: Client; slow: Client }> {
+  /** A project of its own, told promptly, or with every statement a little late or attended. */
+  async project(
+    mode: "live" | "sandbox",
+    attend: (db: Db) => Db = (db) => jittery(db, JITTER_MS_MAX),
+  ): Promise<{ prompt: Client; slow: Client }> {
     this.#projects += 1;
     const named = { workspace: "main", slug: `race-${this.#projects}`, mode };
     const { project } = await this.#app.post("/v1/projects", named);
     const who = { token: this.#app.profile.token, project: project.id };
     const at = (db: Context["db"]) => new Client(this.#appWith({ db, clock: this.#callers }), who);
-    return { prompt: at(this.#pool), slow: at(jittery(this.#pool, JITTER_MS_MAX)) };
+    return { prompt: at(this.#pool), slow: at(attend(this.#pool)) };
   }
 
   #appWith(change: Partial<Context>): App {
@@ -84,13 +87,15 @@ export class RaceCourse {
 
   /** Two workers do all that is due. */
   async work(speed: "slow" | "prompt" = "prompt"): Promise<void> {
-    const db = speed === "slow" ? jittery(this.#pool, JITTER_MS_MAX) : this.#pool;
-    const context = { ...this.#app.context, db, clock: this.#workers };
-    const workAll = async () => {
-      const job = billingJob(context);
-      while ((await job.tick()) > 0);
-    };
-    await Promise.all([workAll(), workAll()]);
+    const attend = (db: Db) => (speed === "slow" ? jittery(db, JITTER_MS_MAX) : db);
+    await Promise.all([this.workOn(attend), this.workOn(attend)]);
+  }
+
+  /** One worker does all that is due. */
+  async workOn(attend: (db: Db) => Db): Promise<void> {
+    const db = attend(this.#pool);
+    const job = billingJob({ ...this.#app.context, db, clock: this.#workers });
+    while ((await job.tick()) > 0);
   }
 
   /** The sum of its lines by plan, name and month, of months that begin before that date. */
