@@ -44,24 +44,22 @@ export async function putWallet(
   await wallets.put(tx, project, of, { low_balance_cents, top_up_cents });
   const payload = { currency, low_balance_cents, top_up_cents };
   const updated = { type: "wallet.updated" as const, resource_id: customer.id, payload };
-  const row = {
-    balance_cents: 0,
-    is_low: false,
-    ...before,
-    ...of,
-    low_balance_cents,
-    top_up_cents,
-  };
+  const all = await wallets.listOf(tx, project, [customer.id]);
+  const row = all.find((one) => one.currency === currency);
+  if (row === undefined) throw new Error("The wallet was just put.");
   const { facts, wallet } = await look(tx, settings, row, now);
   await emit(tx, project, [updated, ...facts], by, now);
   return wallet;
 }
 
-/** Tells a wallet that has fallen below its threshold, once, and tops it up. */
+/**
+ * Tells a wallet that has fallen below its threshold, once, and tops it up. The mark of the row was
+ * read before the usage: what comes between the two is looked at again.
+ */
 async function look(
   tx: Tx,
   settings: ProjectSettings,
-  row: wallets.WalletRow,
+  row: wallets.MarkedRow,
   now: Date,
 ): Promise<{ facts: Fact[]; wallet: Wallet }> {
   const project = settings.id;

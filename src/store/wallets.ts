@@ -51,32 +51,44 @@ export async function put(
            top_up_cents = excluded.top_up_cents`);
 }
 
+export type MarkedRow = WalletRow & {
+  /** Changes with usage of the customer, with its subscriptions and with their periods. */
+  readonly usage_mark: string;
+};
+
 export function listOf(db: Queryable, project: ProjectId, customer_ids: readonly string[]) {
-  return db.many<WalletRow>(sql`
-    select ${COLUMNS}
-      from wallets
-     where project_id = ${project} and customer_id = any(${customer_ids}::uuid[])
-     order by customer_id, currency`);
+  return db.many<MarkedRow>(sql`
+    select ${COLUMNS}, ${usageMark(project)} as usage_mark
+      from wallets w
+     where w.project_id = ${project} and w.customer_id = any(${customer_ids}::uuid[])
+     order by w.customer_id, w.currency`);
 }
 
-/** Changes with usage of the customer of `w`, with its subscriptions and with their periods. */
+/**
+ * Of the customer of `w`. How many events there are, because each changes what is running; the last
+ * one to arrive is not known of a day, only the one with the latest timestamp.
+ */
 function usageMark(project: ProjectId): Sql {
   return sql`coalesce((
-      select md5(string_agg(concat_ws(' ', s.id, s.period_no, s.plan_version, d.arrival), ','
-                            order by s.id))
+      select md5(string_agg(concat_ws(' ', s.id, s.period_no, s.plan_version, d.events, c.events),
+                            ',' order by s.id))
         from subscriptions s
         join projects p on p.id = ${project}
        cross join lateral (
-         select max(d.last_arrival) as arrival
+         select sum(d.events) as events
            from usage_days d
           where d.project_id = ${project} and d.subscription_id = s.id
             and d.period_no >= s.period_no - p.late_usage_periods) d
+       cross join lateral (
+         select sum(c.events) as events
+           from usage_parts c
+          where c.project_id = ${project} and c.subscription_id = s.id
+            and c.period_no >= s.period_no - p.late_usage_periods) c
        where s.project_id = ${project} and s.customer_id = w.customer_id
          and s.status in ('active', 'suspended')), '')`;
 }
 
-export type WatchedRow = WalletRow & {
-  readonly usage_mark: string;
+export type WatchedRow = MarkedRow & {
   /** As it was when the wallet was last looked at. */
   readonly looked_mark: string;
 };
@@ -111,14 +123,13 @@ export function listChanged(
 export async function noteLooked(
   tx: Tx,
   project: ProjectId,
-  { customer_id, currency }: WalletKey,
+  { customer_id, currency, usage_mark }: MarkedRow,
   is_low: boolean,
 ): Promise<void> {
   await tx.run(sql`
-    update wallets w
-       set is_low = ${is_low}, look_at = null, looked_mark = ${usageMark(project)}
-     where w.project_id = ${project} and w.customer_id = ${customer_id}
-       and w.currency = ${currency}`);
+    update wallets
+       set is_low = ${is_low}, look_at = null, looked_mark = ${usage_mark}
+     where project_id = ${project} and customer_id = ${customer_id} and currency = ${currency}`);
 }
 
 /** Whether a top-up waits for its payment. */

@@ -83,6 +83,27 @@ test("M80 usage with its tax runs down what is available, before it is billed", 
   expect(messages.map(({ wallet }) => wallet.available_cents)).toEqual([4960]);
 });
 
+test.each([
+  ["of a metric with dimensions", { dimensions: ["model"] }, []],
+  ["that happened before what was looked at", {}, ["2026-01-06T10:00"]],
+])("usage %s runs down what is available", async (_which, fields, looked) => {
+  const story = await begin("2026-01-05");
+  const metric = await story.metric("sum", fields);
+  const customer = await story.customer();
+  await grant(story, customer, 5000);
+  await watch(story, customer, { low_balance_cents: 2000, top_up_cents: 10_000 });
+  const subscription = await story.subscribe({ customer, charges: [perUnit(metric, "1")] });
+  await story.travelTo("2026-01-06T23:00");
+  for (const at of looked) await story.use(subscription, metric, "1", at);
+  await story.travelTo("2026-01-07");
+  const event = story.usage(subscription, metric, "49", "2026-01-06T09:00");
+  await story.post("/v1/events", { ...event, properties: { model: "large" } });
+  await story.travelTo("2026-01-08");
+  expect(await told(story, "wallet.balance_low")).toHaveLength(1);
+  const bought = (await grantsOf(story, customer)).filter(({ kind }) => kind === "paid");
+  expect(bought).toMatchObject([{ status: "pending", amount_cents: 10_000 }]);
+});
+
 test("M81 a low balance tops itself up, one top-up at a time", async () => {
   const story = await begin("2026-01-01");
   const customer = await story.customer();
