@@ -154,7 +154,7 @@ async function step(tx: Tx, project: ProjectId, to: Date, now: Date): Promise<Mo
   const closes = await closeDue(tx, settings, at, "usage locks");
   if (closes.facts.length > 0 || closes.closed > 0) return { at, ...closes };
   const supplements = await issueSupplements(tx, settings, at);
-  if (supplements.closed > 0) return { at, facts: supplements.facts, closed: 0 };
+  if (supplements.closed > 0) return { at, ...supplements, closed: 0 };
   const overdue = await markOverdue(tx, settings, at);
   if (overdue.length > 0) return { at, facts: overdue, closed: 0 };
   const dunned = await stepDunning(tx, settings, at);

@@ -184,6 +184,21 @@ export async function scheduleSupplement(
      where project_id = ${project} and subscription_id = ${subscription_id} and late`);
 }
 
+/** Those that could not be invoiced come again on that day. */
+export async function postponeSupplements(
+  tx: Tx,
+  project: ProjectId,
+  subscription_ids: readonly string[],
+  settle_at: Date,
+): Promise<void> {
+  if (subscription_ids.length === 0) return;
+  await tx.run(sql`
+    update closed_periods
+       set settle_at = ${settle_at}
+     where project_id = ${project} and subscription_id = any(${subscription_ids}::uuid[])
+       and settle_at is not null`);
+}
+
 export async function recordCorrections(
   tx: Tx,
   project: ProjectId,

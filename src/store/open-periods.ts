@@ -234,6 +234,14 @@ export async function schedulePlan(
      where project_id = ${project} and id = ${id}`);
 }
 
+/** What set it aside is over. */
+export async function takeUp(tx: Tx, project: ProjectId, id: string): Promise<void> {
+  await tx.run(sql`
+    update subscriptions
+       set set_aside_reason = null, set_aside_until = null
+     where project_id = ${project} and id = ${id}`);
+}
+
 /** A close that failed: kept with its reason, and tried again after a minute at the earliest. */
 export async function setAside(
   tx: Tx,

@@ -117,7 +117,17 @@ export async function lock(tx: Tx, project: ProjectId, ref: string) {
        for update of s`);
 }
 
-/** Several of them, in the order of their ids. */
+/** Several of them, in the order of their ids, which is that of all who lock several. */
+export function lockBilled(tx: Tx, project: ProjectId, ids: readonly string[]) {
+  return tx.many<BilledSubscription>(sql`
+    select ${BILLED_COLUMNS}
+      from ${billedTable(project)}
+     where s.project_id = ${project} and s.id = any(${ids}::uuid[])
+     order by s.id
+       for update of s`);
+}
+
+/** The same without reading them. */
 export async function lockAll(tx: Tx, project: ProjectId, ids: readonly string[]): Promise<void> {
   await tx.many(sql`
     select 1

@@ -156,7 +156,7 @@ async function walletTick({ db, clock }: Context, byNode: ByNode): Promise<numbe
   );
 }
 
-async function supplementTick({ db, clock }: Context, byNode: ByNode): Promise<number> {
+async function supplementTick({ db, clock, log }: Context, byNode: ByNode): Promise<number> {
   return byNode.handle(
     (all, filter) => projects.withLateUsage(all, clock.now(), filter),
     async (settings) => {
@@ -164,6 +164,7 @@ async function supplementTick({ db, clock }: Context, byNode: ByNode): Promise<n
       const report = await db
         .forProject(settings.id)
         .tx((tx) => issueSupplements(tx, settings, now));
+      for (const one of report.set_aside ?? []) noteSetAside(log, settings.id, one);
       countInvoices(report);
       return report.closed;
     },

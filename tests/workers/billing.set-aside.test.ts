@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { sql } from "../../src/store/sql.ts";
 import { type App, startApp } from "../support/app.ts";
-import { flatFee, type Sandbox, sandbox } from "../support/given.ts";
+import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
 type Line = { level: "warn" | "error"; about: Record<string, unknown> };
 
@@ -143,4 +143,32 @@ test.each(["/v1/clock/advance", "/v1/clock"])("a reason that POST %s meets", asy
   const about = { project_id: project.project_id, subscription_id: id, reason };
   expect(logged).toMatchObject([{ level: "warn", about }]);
   expect(await told(id)).toHaveLength(1);
+});
+
+test("late usage that cannot be invoiced holds up no other's, and is tried again", async () => {
+  const metric = await project.metric();
+  const plan = await project.plan({ charges: [perUnit(metric, "1")] });
+  const [a, b] = [await project.subscribe({ plan }), await project.subscribe({ plan })];
+  await project.travelTo("2025-01-10");
+  for (const one of [a, b]) await project.terminate(one);
+  for (let i = 0; i < 2; i++) await project.use(a, metric, "9000000000000", "2025-01-06");
+  await project.use(b, metric, "7", "2025-01-06");
+  await project.travelTo("2025-01-12");
+  const invoiced = async () =>
+    (await project.invoices()).map(({ subscription_id, total_cents }) => [
+      subscription_id,
+      total_cents,
+    ]);
+  expect(await invoiced()).toEqual([[b.id, 700]]);
+  expect(await told(a.id)).toHaveLength(1);
+  expect(await told(a.id, FAILED)).toHaveLength(1);
+  expect((await project.subscription(a.id)).billing_error).toMatch("beyond");
+
+  await project.use(a, metric, "-17999999999999", "2025-01-07");
+  await project.travelTo("2025-01-13");
+  expect(await invoiced()).toEqual([
+    [b.id, 700],
+    [a.id, 100],
+  ]);
+  expect((await project.subscription(a.id)).billing_error).toBeNull();
 });
