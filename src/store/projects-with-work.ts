@@ -23,7 +23,10 @@ function projectsWith(db: Queryable, filter: ProjectFilter, now: Date, work: (at
 }
 
 export type Ended = ProjectSettings & {
-  /** Whether some of the periods ended after the project's cutoff, which must be raised first. */
+  /**
+   * Whether the project's cutoff is before now. It must be raised first, also when all that has ended
+   * did so before it: the periods that follow may have ended as well, and are closed next.
+   */
   readonly beyond_cutoff: boolean;
 };
 
@@ -37,8 +40,7 @@ export function withEndedPeriods(db: Queryable, now: Date, filter: ProjectFilter
   // across projects: one index probe each.
   return db.many<Ended>(sql`
     select ${SETTINGS_COLUMNS},
-           exists (${ended}
-         and ${DUE_AT} > coalesce(c.closing_until, '-infinity')) as beyond_cutoff
+           coalesce(c.closing_until < ${projectTime(now)}, true) as beyond_cutoff
       from project_anchors a
       join projects p on p.id = a.project_id
       left join usage_cutoffs c on c.project_id = a.project_id and ${filter(sql`c.project_id`)}

@@ -124,3 +124,17 @@ test("usage of the second of two months that are closed one after the other", as
   await closeAll("2026-08-01T00:00:01.000Z");
   expect(await course.bill(prompt, id, "2026-08-01")).toEqual(["p used 2026-02 500"]);
 });
+
+test("the cutoff is raised to now when what has ended did so before it", async () => {
+  const { prompt } = await course.project("live");
+  await subscribe(prompt, { aggregation_type: "sum" }, "1");
+  const cutoff = "2026-02-01T00:00:01.000Z";
+  await course.raiseCutoff(prompt, cutoff);
+  const isBeyond = async (now: string) => {
+    const found = await course.withEndedPeriods(now);
+    return found.find(({ id }) => id === prompt.project)?.beyond_cutoff;
+  };
+  expect(await isBeyond(cutoff)).toBe(false);
+  expect(await isBeyond("2026-03-05T00:00:00.000Z")).toBe(true);
+  await closeAll("2026-03-05T00:00:00.000Z");
+});

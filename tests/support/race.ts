@@ -6,7 +6,10 @@ import type { Clock } from "../../src/clock.ts";
 import type { Context } from "../../src/context.ts";
 import { httpServer } from "../../src/main.ts";
 import { type Db, Pool } from "../../src/store/db.ts";
+import { type Ended, withEndedPeriods } from "../../src/store/projects-with-work.ts";
 import { sql } from "../../src/store/sql.ts";
+import type { ProjectId } from "../../src/store/tenants.ts";
+import { raiseCutoff } from "../../src/store/usage-locks.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { type Answer, App, type Body, type Json, startApp } from "./app.ts";
 import { Client } from "./client.ts";
@@ -96,6 +99,14 @@ export class RaceCourse {
     const db = attend(this.#pool);
     const job = billingJob({ ...this.#app.context, db, clock: this.#workers });
     while ((await job.tick()) > 0);
+  }
+
+  async raiseCutoff({ project }: Client, until: string): Promise<void> {
+    await this.#pool.tx((tx) => raiseCutoff(tx, project as ProjectId, new Date(until)));
+  }
+
+  withEndedPeriods(now: string): Promise<Ended[]> {
+    return withEndedPeriods(this.#pool, new Date(now));
   }
 
   /** The sum of its lines by plan, name and month, of months that begin before that date. */
