@@ -20,6 +20,7 @@ export async function markOverdue(
   const today = utcDate(now);
   const overdue = await invoices.markOverdue(tx, project, today, OVERDUE_BATCH_MAX);
   if (overdue.length === 0) return [];
+  await dunning.holdPolicy(tx, project);
   const policy = await dunning.getPolicy(tx, project);
   if (policy.enabled) {
     const first = overdue.map((invoice) => ({

@@ -29,6 +29,7 @@ export async function putDunning(
   if (events.size < policy.steps.length) {
     throw refuseField("steps", "uniqueItems", "steps may name each webhook_event once.");
   }
+  await dunning.lockPolicy(tx, project);
   await dunning.putPolicy(tx, project, policy, now);
   await replan(tx, project, policy, utcDate(now));
   const fact = { type: "dunning.updated" as const, resource_id: project, payload: policy };

@@ -19,6 +19,27 @@ export async function getPolicy(db: Queryable, project: ProjectId): Promise<Dunn
   return policy ?? { enabled: false, steps: [] };
 }
 
+/**
+ * Keeps the policy as it is, for who marks invoices overdue; who changes it waits. Otherwise an
+ * invoice could be planned by neither. There may be no row of a policy to lock.
+ */
+export async function holdPolicy(tx: Tx, project: ProjectId): Promise<void> {
+  await tx.many(sql`
+    select 1
+      from project_anchors
+     where project_id = ${project}
+       for share`);
+}
+
+/** For who changes the policy. */
+export async function lockPolicy(tx: Tx, project: ProjectId): Promise<void> {
+  await tx.many(sql`
+    select 1
+      from project_anchors
+     where project_id = ${project}
+       for no key update`);
+}
+
 export async function putPolicy(
   tx: Tx,
   project: ProjectId,

@@ -1,8 +1,10 @@
 // What follows an unpaid invoice, as the receiver hears it; several workers at once, downtime, and
 // a policy that changes on the way.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { ProjectId } from "../../src/store/tenants.ts";
+import { markOverdue } from "../../src/operations/mark-overdue.ts";
+import { getSettingsById, type ProjectId } from "../../src/store/tenants.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { startWorkers } from "../../src/workers/start.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
@@ -10,6 +12,8 @@ import { flatFee, instant, Sandbox, sandbox } from "../support/given.ts";
 import { Receiver } from "../support/receiver.ts";
 
 const DAY_MS = 86_400_000;
+/** Who waits for a lock is not done by then, and all others are. */
+const WAIT_MS = 400;
 const [R1, R2] = ["invoice.payment_overdue_reminder_1", "invoice.payment_overdue_reminder_2"];
 const [SUSPEND, TERMINATE] = ["subscription.suspend_requested", "subscription.terminate_requested"];
 const STEPS = [
@@ -176,6 +180,24 @@ describe("an unpaid invoice, heard of by webhook", () => {
     await story.travelTo("2026-07-01");
     expect(await story.log("dunning.step_fired")).toHaveLength(1);
   });
+});
+
+test("switched on while an invoice becomes overdue, it has its reminder", async () => {
+  const app = await startApp();
+  const { db } = app.context;
+  const story = await sandbox(app, "2026-03-01");
+  await owe(story);
+  const settings = await getSettingsById(db, story.project_id as ProjectId);
+  let put: Promise<unknown> | undefined;
+  await db.tx(async (tx) => {
+    expect(await markOverdue(tx, settings, new Date("2026-03-20T00:00:00Z"))).toHaveLength(1);
+    put = dunning(story);
+    await Promise.race([put, pause(WAIT_MS)]);
+  });
+  await put;
+  await story.travelTo("2026-03-25");
+  expect(await story.log("dunning.step_fired")).not.toEqual([]);
+  await app.close();
 });
 
 describe("three workers at once", () => {
