@@ -329,7 +329,10 @@ function plainArray(values: readonly (string | number)[]): string {
   return `{${values.join(",")}}`;
 }
 
-/** Releases rows that were claimed and not tried: they are due again before their claim ends. */
+/**
+ * Releases rows that were claimed and not tried: they are due again before their claim ends. The
+ * endpoints are locked, as where rows are paused.
+ */
 export async function release(
   db: Queryable,
   project: ProjectId,
@@ -347,7 +350,10 @@ export async function release(
       from json_to_recordset(${json(claims)}::json)
              as i (endpoint_id uuid, message_id uuid, claim uuid)
        ${placeInQueue(project)}
-      join webhook_endpoints e on e.project_id = ${project} and e.id = i.endpoint_id
+      join (select e.id, e.enabled
+              from webhook_endpoints e
+             where e.project_id = ${project}
+               for share) e on e.id = i.endpoint_id
      where q.project_id = ${project} and q.ctid = w.place and q.claim = i.claim`);
 }
 

@@ -159,15 +159,19 @@ export async function remove(tx: Tx, project: ProjectId, id: string, now: Date):
 /**
  * Pauses queue rows of disabled endpoints that are due all the same: they were written while the
  * endpoint was being disabled. Otherwise every poll would find them and no claim would take them.
+ * The endpoints are locked: one that is enabled meanwhile would not find the rows that it resumes.
  */
 export async function pauseDisabled(db: Queryable, project: ProjectId): Promise<void> {
   await db.run(sql`
     with moved as (
       update webhook_queue q
          set due_at = 'infinity', claim = null, held_until = null
-        from webhook_endpoints e
+        from (select e.id
+                from webhook_endpoints e
+               where e.project_id = ${project} and not e.enabled
+                 for share) e
        where q.project_id = ${project} and q.due_at <= ${DATABASE_NOW} and ${IS_FREE}
-         and e.project_id = ${project} and e.id = q.endpoint_id and not e.enabled
+         and e.id = q.endpoint_id
       returning q.endpoint_id, q.message_id, q.attempt, q.due_at)
     ${rescheduleAttempts(project)}`);
 }

@@ -1,14 +1,19 @@
 // Endpoints and their secrets: limits, rotation, removal, and what is on disk.
 
 import { createHmac } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decrypt, secretBinding } from "../../src/store/encryption.ts";
 import { sql } from "../../src/store/sql.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
+import { pauseDisabled } from "../../src/store/webhooks.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { newProject } from "../support/client.ts";
 import { Courier, emitPayments, register } from "../support/courier.ts";
 import { Receiver } from "../support/receiver.ts";
+
+/** Who waits for a lock is not done by then, and all others are. */
+const WAIT_MS = 400;
 
 let app: App;
 let receiver: Receiver;
@@ -192,6 +197,31 @@ describe("an endpoint", () => {
     expect(webhook_endpoints).toHaveLength(50);
     await project.ok("DELETE", `/v1/webhooks/${made[0].webhook_endpoint.id}`);
     expect((await project.call("POST", "/v1/webhooks", body(52))).status).toBe(201);
+  });
+
+  test("that is enabled while what waits for it is being paused gets it", async () => {
+    const { id } = await register(app, receiver.url("/paused"));
+    const project = app.profile.project_id as ProjectId;
+    const waiting = () =>
+      rows(sql`
+        select due_at = 'infinity' as is_paused
+          from webhook_queue
+         where project_id = ${project} and endpoint_id = ${id}`);
+    // As where a message was written while its endpoint was being disabled: it is due all the same.
+    await emitPayments(app, 1, 1);
+    await app.context.db.run(sql`
+      update webhook_endpoints
+         set enabled = false
+       where project_id = ${project} and id = ${id}`);
+    let enabled: Promise<unknown> | undefined;
+    await app.context.db.tx(async (tx) => {
+      await pauseDisabled(tx, project);
+      enabled = app.patch(`/v1/webhooks/${id}`, { enabled: 1 });
+      await Promise.race([enabled, pause(WAIT_MS)]);
+    });
+    await enabled;
+    expect(await waiting()).toEqual([{ is_paused: false }]);
+    await app.ok("DELETE", `/v1/webhooks/${id}`);
   });
 
   test("gets a test message of its own", async () => {
