@@ -27,9 +27,11 @@ export async function previewInvoice(
   now: Date,
 ) {
   const project = settings.id;
-  const subscription = await previewed(db, project, request);
+  const stored = await previewed(db, project, request);
+  const subscription = withProperties(stored, request);
   const to = await planAskedFor(db, project, subscription, request);
-  const closing = await closingAsked(db, settings, subscription, request, to?.id, now);
+  const asked = await closingAsked(db, settings, subscription, request, to?.id, now);
+  const closing = withFormer(asked, stored.properties, now);
   const changed =
     to === undefined ? closing : await withPlan(db, project, closing, to, request, now);
   const { draft, levels } = closePeriod({ ...changed, draft_anyway: true });
@@ -62,10 +64,27 @@ async function previewed(
       "subscription_id: the subscription has ended and has no open period.",
     );
   }
-  // As a PATCH would: at once, unless the plan changes now, whose old period keeps the old ones.
+  return found;
+}
+
+/** As a PATCH would: at once, unless the plan changes now, whose old period keeps the old ones. */
+function withProperties(
+  stored: subscriptions.BilledSubscription,
+  request: InvoicePreviewRequest,
+): subscriptions.BilledSubscription {
   const isNow = request.plan_id !== undefined && request.at !== "period_end";
-  if (request.properties === undefined || (isNow && !found.in_trial)) return found;
-  return { ...found, properties: { ...found.properties, ...request.properties } };
+  if (request.properties === undefined || (isNow && !stored.in_trial)) return stored;
+  return { ...stored, properties: { ...stored.properties, ...request.properties } };
+}
+
+/** Quantities over time count the stored ones until now, also where others replace them. */
+function withFormer(
+  closing: Closing,
+  properties: subscriptions.BilledSubscription["properties"],
+  now: Date,
+): Closing {
+  const { former, present } = closing.quantities;
+  return { ...closing, quantities: { former: [...former, { until: now, properties }], present } };
 }
 
 /** Undefined without a change of plan. */

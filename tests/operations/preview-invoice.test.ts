@@ -1,0 +1,37 @@
+// A preview of a change, held against what the change then bills.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type App, type Json, startApp } from "../support/app.ts";
+import { flatFee, sandbox } from "../support/given.ts";
+import { closeSound } from "../support/pricing.ts";
+
+let app: App;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => closeSound(app));
+
+/** What each line is counted and billed. */
+function written({ fees }: Json): string[] {
+  return fees.map(({ units, amount_cents }: Json) => `${units}: ${amount_cents}`);
+}
+
+// 3 → 5 on 15 March: (3 · 14 + 5 · 17) / 31 of 1000. 9 → 5: 9 were in force until then.
+test.each([
+  { mode: "prorated", seats: 3, line: "4.096774193548: 4097" },
+  { mode: "max", seats: 9, line: "9: 9000" },
+  { mode: "last", seats: 3, line: "5: 5000" },
+])("a new quantity counts from now on, $mode", async ({ mode, seats, line }) => {
+  const story = await sandbox(app, "2026-03-01");
+  const properties = { quantity_mode: mode };
+  const charges = [flatFee({ amount_override_cents: 1000, seats: true, properties })];
+  const subscription = await story.subscribe({ charges, properties: { seats } });
+  await story.travelTo("2026-03-15");
+  const change = { properties: { seats: 5 } };
+  const sent = { subscription_id: subscription.id, at: "period_end", ...change };
+  const { invoice_preview } = await story.post("/v1/invoices/preview", sent);
+  expect(written(invoice_preview)).toEqual([line]);
+  await story.update(subscription, change);
+  await story.travelTo("2026-04-01");
+  expect((await story.invoices()).map(written)).toEqual([[line]]);
+});
