@@ -188,8 +188,19 @@ function correctedBase(fee: Fee): LineText {
     parts: [
       { text: due, amount: money(fee, properties.corrected_amount_cents) },
       billedBefore(fee, "Billed in advance"),
+      ...creditedBefore(fee),
     ],
   };
+}
+
+/** The part of these days that credit notes have credited: it does not come back again. */
+function creditedBefore(fee: Fee): DocumentPart[] {
+  const { credited_cents, corrected_amount_cents, billed_amount_cents } = fee.properties;
+  const uncredited = whole(corrected_amount_cents) - whole(billed_amount_cents);
+  const rest = fee.amount_cents - uncredited;
+  // A note over so little that it changes no cent has no line.
+  if (whole(credited_cents) === 0 || rest === 0) return [];
+  return [{ text: "Credited before", amount: money(fee, rest) }];
 }
 
 function billedBefore(fee: Fee, texts: string): DocumentPart {

@@ -8,6 +8,7 @@ import * as invoices from "../../src/store/invoices.ts";
 import type { ProjectId } from "../../src/store/tenants.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
+import { discount, note } from "../support/money.ts";
 import { manyTiers, type PricedStory, pricedStory } from "../support/priced-story.ts";
 import { packages, percentage, useOf, volume } from "../support/pricing.ts";
 import { linesOf, readPdf } from "./pdf-reader.ts";
@@ -118,6 +119,41 @@ describe("how an amount comes about", () => {
       "Adjustment: Flat rate | Days given back, 1 Mar 2026 – 10 Mar 2026 |  |  | −$21.00",
       "10 of 31 days of $31.00 | $10.00",
       "Billed in advance, INV-2026-0003 | −$31.00",
+    ]);
+  });
+
+  /** 3100 in advance on 1 January, a note of so much, and an end. */
+  async function givenBack(percent: string, noted: number, end: string) {
+    const project = await sandbox(app, "2026-01-01");
+    const customer = await project.customer();
+    await discount(project, customer, { percent });
+    const plan = await project.plan({ name: "Flat", amount_cents: 3100, base_timing: "advance" });
+    const subscription = await project.subscribe({ customer, plan });
+    await note(project, (await project.invoices())[0] as Json, { 0: noted });
+    await project.travelTo(end);
+    await project.terminate(subscription);
+    return { project, back: (await project.invoices())[1] as Json };
+  }
+
+  // 2480 of the base are left after the coupon, and half of that after the note: of −2100, −1050.
+  test("days given back after a credit note say what it credited", async () => {
+    const { project, back } = await givenBack("20", 1240, "2026-01-10T12:00");
+    const days = "Days given back, 1 Jan 2026 – 10 Jan 2026";
+    expect((await rows(back, project)).slice(0, 4)).toEqual([
+      `Adjustment: Flat | ${days} | Discount given back $2.10 |  |  | −$10.50`,
+      "10 of 31 days of $31.00 | $10.00",
+      "Billed in advance, INV-2026-0001 | −$31.00",
+      "Credited before | $10.50",
+    ]);
+    expect(linesOf(await pdfOf(back, project))).toContain("Credited before | $10.50");
+  });
+
+  // 500 · 1549 / 1550 is 499.68 → 500.
+  test("a note that takes no cent of the days given back is not named", async () => {
+    const { project, back } = await givenBack("50", 1, "2026-01-26T12:00");
+    expect((await rows(back, project)).slice(1)).toEqual([
+      "26 of 31 days of $31.00 | $26.00",
+      "Billed in advance, INV-2026-0001 | −$31.00",
     ]);
   });
 
