@@ -62,6 +62,7 @@ function shownCharge(charge: ResolvedCharge): ChargeInput {
     amount_override_cents,
     quantity_from,
     invoice_timing,
+    ...(charge.tax_codes === null ? {} : { tax_codes: charge.tax_codes }),
     properties,
   };
 }

@@ -1,8 +1,10 @@
-// A catalog item's new price reaches the lists that subscriptions have of their own.
+// The lists that subscriptions have of their own: a catalog item's new price reaches them, and who
+// reads them can send them back.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, startApp } from "../support/app.ts";
 import { flatFee, sandbox } from "../support/given.ts";
+import { tax, taxesOf, vat } from "../support/money.ts";
 import { closeSound, lines } from "../support/pricing.ts";
 
 let app: App;
@@ -27,4 +29,24 @@ test("from the next period on, but for amounts of their own", async () => {
     [100, 700, 50],
     [100, 900, 50],
   ]);
+});
+
+test("sent back as they were read, they have the same taxes", async () => {
+  const story = await sandbox(app, "2026-01-01");
+  await vat(story, "20");
+  await tax(story, "low", "5.5");
+  const priced = (amount_override_cents: number, more: object) =>
+    flatFee({ amount_override_cents, ...more });
+  const charges = [
+    priced(1000, { tax_codes: ["low"] }),
+    priced(300, { tax_codes: [] }),
+    priced(200, {}),
+  ];
+  const { id, overrides } = await story.subscribe({ overrides: { charges } });
+  const patched = await story.update({ id }, { overrides });
+  expect(patched.overrides).toEqual(overrides);
+  await story.travelTo("2026-03-01");
+  const [january, february] = await story.invoices();
+  expect(taxesOf(january)).toHaveLength(2);
+  expect(taxesOf(february)).toEqual(taxesOf(january));
 });
