@@ -36,7 +36,10 @@ export async function previewInvoice(
     to === undefined ? closing : await withPlan(db, project, closing, to, request, now);
   const { draft, levels } = closePeriod({ ...changed, draft_anyway: true });
   const drafts = [draft];
-  if (to !== undefined) {
+  const { ends_at } = changed.subscription;
+  // As at the close: where the subscription ends, nothing follows.
+  const isLast = ends_at !== null && ends_at <= changed.end;
+  if (to !== undefined && !isLast) {
     const opened = openNext(changed);
     drafts.push(opened.draft, closeOf(changed, opened, levels.end));
   }

@@ -35,3 +35,24 @@ test.each([
   await story.travelTo("2026-04-01");
   expect((await story.invoices()).map(written)).toEqual([[line]]);
 });
+
+// As the close does: where the subscription ends, no period of the other plan begins.
+test.each([
+  { at: "period_end", ends_at: "2026-01-21", expected: [2000] },
+  { at: "period_end", ends_at: "2026-02-01", expected: [3100] },
+  { at: "period_end", ends_at: "2026-02-15", expected: [3100, 2000, 2000] },
+  { at: "now", ends_at: "2026-01-21", expected: [900, 2000, 2000] },
+])("of a subscription that ends $ends_at, $at", async ({ at, ends_at, expected }) => {
+  const story = await sandbox(app, "2026-01-01");
+  const flat = (invoice_timing: string) => flatFee({ amount_override_cents: 2000, invoice_timing });
+  const plan = await story.plan({ charges: [flat("advance"), flat("arrears")] });
+  const subscription = await story.subscribe({ amount_cents: 3100, ends_at });
+  await story.travelTo("2026-01-10");
+  const sent = { subscription_id: subscription.id, plan_id: plan.id, at };
+  const { invoice_preview, next_invoice_previews } = await story.post("/v1/invoices/preview", sent);
+  const previews = [invoice_preview, ...next_invoice_previews];
+  expect(previews.map(({ total_cents }: Json) => total_cents)).toEqual(expected);
+  await story.change(subscription, plan, { change_at: at });
+  await story.travelTo("2026-03-01");
+  expect(await story.totals()).toEqual(expected);
+});
