@@ -13,17 +13,23 @@ export type BaseInvoice = {
   readonly left: { readonly left_cents: number; readonly taxable_cents: number } | null;
 };
 
+const ALL_LEFT = { left_cents: 1, taxable_cents: 1 };
+
 export function corrected({ money }: FeeDraft, corrects: Corrected): FeeMoney {
   return { tax_codes: money?.tax_codes ?? null, line: money?.line ?? null, corrects };
 }
 
-/** Of a base fee billed in advance. What has been credited of it does not come back again. */
+/**
+ * Of a base fee billed in advance: days given back, or added. What has been credited of the fee
+ * does not come back again. Days added were never billed, so nothing is credited of them.
+ */
 export function daysBack(
   correction: FeeDraft,
   base_invoice: BaseInvoice | null,
   period: Pick<Corrected, "period_no" | "part" | "ended_at"> & { readonly dates: object },
 ): FeeDraft | undefined {
-  const { left_cents, taxable_cents } = base_invoice?.left ?? { left_cents: 1, taxable_cents: 1 };
+  const left = correction.amount_cents > 0 ? null : (base_invoice?.left ?? null);
+  const { left_cents, taxable_cents } = left ?? ALL_LEFT;
   if (left_cents === 0) return undefined;
   const amount_cents = scaled(correction.amount_cents, left_cents, taxable_cents);
   if (amount_cents === 0) return undefined;
@@ -36,7 +42,7 @@ export function daysBack(
     properties: {
       ...correction.properties,
       ...dates,
-      ...(base_invoice?.left && { credited_cents: taxable_cents - left_cents }),
+      ...(left !== null && { credited_cents: taxable_cents - left_cents }),
       invoice_number: base_invoice?.number ?? null,
     },
   };

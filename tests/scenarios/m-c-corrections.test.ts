@@ -282,6 +282,52 @@ describe("days given back of a base in advance", () => {
   });
 });
 
+// 20 days on 1 January; the end is taken back, so the close bills eleven more: 1100, whatever
+// became of the 2000.
+describe("days added to a base in advance", () => {
+  async function added(terms?: Body, act?: (story: Sandbox, start: Json) => Promise<unknown>) {
+    const story = await begin("2026-01-01");
+    const customer = await story.customer();
+    const coupon = terms && (await discount(story, customer, terms));
+    const plan = { amount_cents: 3100, base_timing: "advance" };
+    const subscription = await story.subscribe({ customer, ...plan, ends_at: "2026-01-21" });
+    const [start] = await inOrder(story, subscription);
+    expect(start.subtotal_cents).toBe(2000);
+    await act?.(story, start);
+    await story.travelTo("2026-01-10");
+    await story.update(subscription, { ends_at: null });
+    await story.travelTo("2026-02-01");
+    const [, close] = await inOrder(story, subscription);
+    return { story, coupon, start, close };
+  }
+  const WHOLE = "subtotal 1100, total 1100, due 1100";
+
+  test("M45 also: are billed in full when its invoice is void", async () => {
+    const { start, close } = await added(undefined, voidInvoice);
+    expect(figures(close)).toBe(WHOLE);
+    const [adjustment] = fees(close, "adjustment");
+    expect(adjustment?.properties.invoice_number).toBe(start.number);
+    expect(adjustment?.properties).not.toHaveProperty("credited_cents");
+  });
+
+  test.each([1000, 2000])("M45 also: are billed in full beside a note of %d", async (cents) => {
+    const { close } = await added(undefined, (told, start) => note(told, start, { 0: cents }));
+    expect(figures(close)).toBe(WHOLE);
+  });
+
+  test("M45 also: bear nothing of a pot that took all of the base", async () => {
+    const { story, coupon, close } = await added({ amount_cents: 2000 });
+    expect(figures(close)).toBe(WHOLE);
+    expect(await applied(story, coupon)).toMatchObject({ remaining_cents: 0, status: "used_up" });
+  });
+
+  test("M45 also: bear a percentage that took all of the base", async () => {
+    const { story, coupon, close } = await added({ percent: "100" });
+    expect(figures(close)).toBe("subtotal 1100, discount 1100");
+    expect(await applied(story, coupon)).toMatchObject({ uses: 1, used_cents: 3100 });
+  });
+});
+
 describe("voids and notes", () => {
   // January is a use as long as either of its two invoices took something.
   test("M32 also: a use is undone when nothing else of its period took", async () => {
