@@ -34,7 +34,7 @@ export function daysBack(
   const amount_cents = scaled(correction.amount_cents, left_cents, taxable_cents);
   if (amount_cents === 0) return undefined;
   const { dates, ...of } = period;
-  const taxes = termsOf(base_invoice?.taxes ?? []);
+  const taxes = base_invoice === null ? undefined : termsOf(base_invoice.taxes);
   return {
     ...correction,
     amount_cents,

@@ -95,8 +95,8 @@ export type Corrected = {
   /** Coupons count uses by the full period that it is a part of. */
   readonly part: PartOfPeriod;
   readonly ended_at: Date;
-  /** The taxes of then, or null where there were none. */
-  readonly taxes: TaxTerms | null;
+  /** Those of then; null: there were none; undefined: it was not billed, so those of now. */
+  readonly taxes: TaxTerms | null | undefined;
   /** Days given back of a base fee in advance. */
   readonly gives_back_base: boolean;
 };

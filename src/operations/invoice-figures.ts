@@ -83,8 +83,8 @@ const NO_LINE: AmountFee["line"] = new Map();
 function taxesOn(fee: FeeDraft, now: TaxTerms | null, usual: readonly Tax[]): readonly Tax[] {
   if (fee.fee_type === "top_up") return NONE;
   const { corrects, tax_codes = null } = fee.money ?? {};
-  // A late line is taxed as what it corrects was.
-  if (corrects !== undefined) return taxesOf(corrects.taxes, tax_codes);
+  // A late line is taxed as what it corrects was, if that was billed before.
+  if (corrects?.taxes !== undefined) return taxesOf(corrects.taxes, tax_codes);
   return tax_codes === null ? usual : taxesOf(now, tax_codes);
 }
 

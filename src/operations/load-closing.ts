@@ -58,8 +58,8 @@ export async function loadTerms(
     ? await formerProperties.list(db, project, batch)
     : [];
   const invoices = late.length > 0 ? await closedPeriods.listInvoices(db, project, late) : [];
-  const advanced = batch.filter(({ advance }) => (advance?.base_cents ?? 0) > 0);
   const byPlan = groupBy(versions, ({ plan_id }) => plan_id);
+  const advanced = batch.filter((row) => hasBaseInAdvance(row, byPlan));
   return {
     lists: listsOf(batch, late, byPlan, overrides, plan_ids),
     overrides,
@@ -70,6 +70,15 @@ export async function loadTerms(
     invoices: new Map(invoices.map((invoice) => [periodKey(invoice), invoice])),
     start_invoices: await loadBaseInvoices(db, project, advanced.map(openPeriod)),
   };
+}
+
+/** Also one of 0: beside other lines it was billed as well, with the taxes of then. */
+function hasBaseInAdvance(
+  { plan_id, plan_version }: Row,
+  byPlan: ReadonlyMap<string, plans.VersionRow[]>,
+): boolean {
+  const list = byPlan.get(plan_id)?.find(({ version }) => version === plan_version);
+  return list?.base_timing === "advance";
 }
 
 /** What billed the base fees of these periods in advance, and what is left of them. */

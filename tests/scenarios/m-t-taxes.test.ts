@@ -2,7 +2,7 @@
 // and amounts below 0.
 
 import { describe, expect, test } from "vitest";
-import type { Json } from "../support/app.ts";
+import type { Body, Json } from "../support/app.ts";
 import { fees, flatFee, perUnit, type Sandbox } from "../support/given.ts";
 import {
   balanceOf,
@@ -295,6 +295,48 @@ describe("late usage", () => {
     expect(february.tax_note).toBe("Exempt from tax");
     const [adjustment] = fees(february, "adjustment");
     expect(adjustment?.taxes).toEqual([{ code: "vat", percent: "20" }]);
+  });
+});
+
+// May starts suspended, so its start bills no day of the base; back on the 11th its close bills 21.
+describe("days added to a base in advance of which no day was billed", () => {
+  async function resumed(charges: readonly Body[], act?: (story: Sandbox) => Promise<unknown>) {
+    const story = await begin("2026-04-01");
+    await vat(story, "20");
+    const plan = { amount_cents: 3100, base_timing: "advance", charges };
+    const subscription = await story.subscribe(plan);
+    await story.travelTo("2026-04-30T12:00");
+    await story.suspend(subscription);
+    await story.travelTo("2026-05-11");
+    await story.setStatus(subscription, "active");
+    await act?.(story);
+    const previewed = await story.preview(subscription, "period_end");
+    await story.travelTo("2026-06-01");
+    const invoices = await inOrder(story, subscription);
+    return { previewed, invoices };
+  }
+
+  test("M10 also: have the tax of the settings", async () => {
+    const { invoices } = await resumed([]);
+    expect(figures(invoices[1])).toBe("subtotal 2100, tax 420, total 2520, due 2520");
+  });
+
+  test("M10 also: are taxed as at the close when nothing was billed at the start", async () => {
+    const { previewed, invoices } = await resumed([], (story) => tax(story, "vat", "10"));
+    expect(figures(invoices[1])).toBe("subtotal 2100, tax 210, total 2310, due 2310");
+    expect(figures(previewed)).toBe(figures(invoices[1]));
+  });
+
+  // The start billed the seat, and beside it a base of 0 at the 20 % of then.
+  test("M10 also: are taxed as the base of 0 was at the start", async () => {
+    const seat = flatFee({ amount_override_cents: 500, invoice_timing: "advance" });
+    const { invoices } = await resumed([seat], (story) => tax(story, "vat", "10"));
+    const [, start, close] = invoices;
+    expect(start.fees.map((fee: Json) => fee.amount_cents)).toEqual([0, 500]);
+    expect(figures(start)).toBe("subtotal 500, tax 100, total 600, due 600");
+    expect(taxesOf(close)).toEqual(["vat 20 of 2100: 420"]);
+    const [adjustment] = fees(close, "adjustment");
+    expect(adjustment?.properties.invoice_number).toBe(start.number);
   });
 });
 
