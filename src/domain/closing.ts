@@ -115,7 +115,7 @@ export function closePeriod(closing: Closing): Closed {
   const { subscription, end, lists } = closing;
   const list = listOf(lists, subscription);
   const corrections = correct(closing);
-  const start_levels = levelsFrom(corrections, subscription);
+  const start_levels = levelsAtStart(closing);
   const { fees, base_correction, billed } = ownFees(closing, list, start_levels ?? {});
   const dates = billedDates(subscription.current_period_start, end);
   const part = partOf(subscription, list);
@@ -137,16 +137,17 @@ export function closePeriod(closing: Closing): Closed {
   return { list, draft, billed, corrected: corrections.corrected, levels };
 }
 
-/** The end of a period that is never billed. */
+/** The end of a period that is never billed. Late periods are left to a supplement. */
 export function skipPeriod(closing: Closing): Closed {
   const { subscription, lists, usage } = closing;
-  const { levels } = subscription;
+  // The supplement reaches no further than the late periods: this one is not late itself.
+  const start = levelsAtStart(closing);
   return {
     list: listOf(lists, subscription),
     draft: undefined,
     billed: {},
     corrected: [],
-    levels: { start: levels, end: levelsBehind(levels, usage) },
+    levels: { start, end: levelsBehind(start, usage) },
   };
 }
 
@@ -177,25 +178,42 @@ function ownFees(closing: Closing, list: PlanVersion, levels: Levels): PeriodFee
 type Corrections = {
   readonly fees: readonly FeeDraft[];
   readonly corrected: readonly CorrectedPeriod[];
-  /** Behind the last of them. */
-  readonly after: { readonly period_no: number; readonly levels: Levels | null } | undefined;
 };
 
 /** Re-rates closed periods at their own prices: the lines that make up for late usage. */
 function correct(closing: Pick<Closing, "lists" | "late" | "names">): Corrections {
   const fees: FeeDraft[] = [];
   const corrected: CorrectedPeriod[] = [];
-  let after: Corrections["after"];
-  for (const period of closing.late) {
-    const { period_no } = period;
-    // Late changes of a level reach the periods behind it, which then are late as well.
-    const levels = after?.period_no === period_no - 1 ? after.levels : period.levels;
+  for (const { period, start: levels } of lateLevels(closing.late)) {
     const rated = correctPeriod(closing, period, levels ?? {});
     fees.push(...rated.fees);
-    corrected.push({ period_no, billed: rated.billed, levels });
-    after = { period_no, levels: levelsBehind(levels, period.usage) };
+    corrected.push({ period_no: period.period_no, billed: rated.billed, levels });
   }
-  return { fees, corrected, after };
+  return { fees, corrected };
+}
+
+type LateLevels = {
+  readonly period: LatePeriod;
+  readonly start: Levels | null;
+  readonly end: Levels | null;
+};
+
+/** Late changes of a level reach the periods behind it, which then are late as well. */
+function lateLevels(late: readonly LatePeriod[]): LateLevels[] {
+  const all: LateLevels[] = [];
+  for (const period of late) {
+    const before = all.at(-1);
+    const follows = before !== undefined && before.period.period_no === period.period_no - 1;
+    const start = follows ? before.end : period.levels;
+    all.push({ period, start, end: levelsBehind(start, period.usage) });
+  }
+  return all;
+}
+
+/** The levels behind the last of them. */
+function levelsAfterLate(late: readonly LatePeriod[]) {
+  const last = lateLevels(late).at(-1);
+  return last && { period_no: last.period.period_no, levels: last.end };
 }
 
 function correctPeriod(
@@ -230,11 +248,8 @@ function partOf(
 }
 
 /** The levels that the open period starts with, late usage included. */
-export function levelsAtStart(closing: Closing): Levels | null {
-  return levelsFrom(correct(closing), closing.subscription);
-}
-
-function levelsFrom({ after }: Corrections, subscription: Closing["subscription"]): Levels | null {
+export function levelsAtStart({ late, subscription }: Closing): Levels | null {
+  const after = levelsAfterLate(late);
   const isBehind = after !== undefined && after.period_no === subscription.period_no - 1;
   return isBehind ? after.levels : subscription.levels;
 }
@@ -353,7 +368,7 @@ export function supplement(
   closing: Pick<Closing, "lists" | "late" | "names">,
   terms: { readonly net_payment_days: number; readonly now: Date },
 ) {
-  const { fees, corrected, after } = correct(closing);
+  const { fees, corrected } = correct(closing);
   const [first] = closing.late;
   const last = closing.late.at(-1);
   if (first === undefined || last === undefined)
@@ -366,5 +381,5 @@ export function supplement(
     period_end: billedDates(last.starts_at, last.ends_at).period_end,
     ...terms,
   });
-  return { list, draft, corrected, after };
+  return { list, draft, corrected, after: levelsAfterLate(closing.late) };
 }

@@ -70,7 +70,9 @@ async function write(
     const { id, period_no } = subscription;
     const rows = corrected.map((row) => ({ ...row, subscription_id: id }));
     await closedPeriods.recordCorrections(tx, project, rows);
-    if (after?.period_no === period_no) await openPeriods.setLevels(tx, project, id, after.levels);
+    // One that has returned keeps the level that its open period starts with.
+    const last_no = isLive(subscription.status) ? period_no - 1 : period_no;
+    if (after?.period_no === last_no) await openPeriods.setLevels(tx, project, id, after.levels);
     if (wasPostponed(subscription)) await openPeriods.takeUp(tx, project, id);
     const cause_no = await closedPeriods.countSupplements(tx, project, id);
     const named = { ...subscription, plan_code: list.plan_code };

@@ -170,7 +170,7 @@ export async function end(
      where s.project_id = ${project} and s.id = n.id`);
 }
 
-/** The level that late usage leaves behind the last period of one that has ended. */
+/** The level that late usage leaves behind the last closed period. */
 export async function setLevels(
   tx: Tx,
   project: ProjectId,

@@ -142,7 +142,8 @@ describe("levels", () => {
   const charge = usageCharge("0.01", { aggregation_type: "weighted_sum", weighted_by: "hour" });
   const versions = [list("old", { charges: [charge] })];
   const change = (sum: string, when: Date): MetricUsage[] =>
-    used({ metric: sum }).map((row) => ({ ...row, moment: String(Number(sum) * when.getTime()) }));
+    used({ metric: sum }).map((row) => ({ ...row, moment: `${BigInt(sum) * millis(when)}` }));
+  const millis = (when: Date) => BigInt(when.getTime());
   const late = (period_no: number, month: string, until: string, parts: Partial<LatePeriod> = {}) =>
     ({
       ...{ plan_id: "old", plan_version: 1, override_no: null, anchor_date: null, levels: null },
@@ -186,6 +187,16 @@ describe("levels", () => {
     const free = late(2, "02-01", "03-01", { is_trial: true, usage: change("5", at("02-02")) });
     const after = closePeriod(closing(versions, { ...march, late: [free] }));
     expect(lines(after.draft)).toBe(`charge ${5 * 31 * 24}`);
+  });
+
+  // It is the supplement that bills the late period, so that no amount can hold up the end.
+  test("that late usage changed are kept by an end that is not billed, at any amount", () => {
+    const most = "10000000000000000000";
+    const period = late(2, "02-01", "03-01", { usage: change(most, at("02-01")) });
+    const parts = { ...march, late: [period], usage: change("2", at("03-02")) };
+    const skipped = skipPeriod(closing(versions, parts));
+    const [start, end] = [{ metric: { "": most } }, { metric: { "": "10000000000000000002" } }];
+    expect(skipped).toMatchObject({ corrected: [], levels: { start, end } });
   });
 
   test("a supplement tells what is behind its last period", () => {

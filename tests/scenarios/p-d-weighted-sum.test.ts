@@ -231,6 +231,74 @@ describe("also, by the same rules", () => {
     ]);
   });
 
+  // January's supplement, +5 for half of it, comes on the 11th; back on the 20th, nine days at 15.
+  test.each(["canceled", "terminated without an invoice"])(
+    "a late change outlives an end: %s",
+    async (way) => {
+      const told = await metered("2026-01-01", "hour", "0.01");
+      const { story, metric, subscription } = told;
+      await changes(told, [["2026-01-01", "10"]]);
+      await story.travelTo("2026-02-03");
+      await story.use(subscription, metric, "5", "2026-01-16");
+      await story.travelTo("2026-02-10");
+      if (way === "canceled") await story.setStatus(subscription, "canceled");
+      else await story.terminate(subscription, { invoice: "skip" });
+      await story.travelTo("2026-02-20");
+      await story.setStatus(subscription, "active");
+      await story.travelTo("2026-03-01");
+      expect(await issued(story)).toEqual([
+        "2026-02-01: 7440",
+        "2026-02-11: 1920",
+        "2026-03-01: 3240",
+      ]);
+    },
+  );
+
+  // A second late change comes after the end, and the return before the supplement of the next
+  // midnight: both are in the level from then on, and neither is there twice. 18.5 days at 16.
+  test("late changes outlive an end and a return before their supplement", async () => {
+    const told = await metered("2026-01-01", "hour", "0.01");
+    const { story, metric, subscription } = told;
+    await changes(told, [["2026-01-01", "10"]]);
+    await story.travelTo("2026-02-03");
+    await story.use(subscription, metric, "5", "2026-01-16");
+    await story.travelTo("2026-02-10");
+    await story.setStatus(subscription, "canceled");
+    await story.travelTo("2026-02-10T06:00");
+    await story.use(subscription, metric, "1", "2026-01-31");
+    await story.travelTo("2026-02-10T12:00");
+    await story.setStatus(subscription, "active");
+    await story.travelTo("2026-03-01");
+    expect(await issued(story)).toEqual([
+      "2026-02-01: 7440",
+      "2026-02-11: 1944",
+      "2026-03-01: 7104",
+    ]);
+  });
+
+  // Of the first ten days of January five at 15: 600 more. Then 20.5 or 19.5 days at 15, not at 10.
+  test.each([
+    { way: "before", back: "2026-01-11T12:00", january: 7380 },
+    { way: "after", back: "2026-01-12T12:00", january: 7020 },
+  ])("a late change outlives a return $way its supplement", async ({ back, january }) => {
+    const told = await metered("2026-01-01", "hour", "0.01");
+    const { story, metric, subscription } = told;
+    await changes(told, [["2026-01-01", "10"]]);
+    await story.travelTo("2026-01-11");
+    await story.terminate(subscription);
+    await story.travelTo("2026-01-11T06:00");
+    await story.use(subscription, metric, "5", "2026-01-06");
+    await story.travelTo(back);
+    await story.setStatus(subscription, "active");
+    await story.travelTo("2026-03-01");
+    expect(await issued(story)).toEqual([
+      "2026-01-11: 2400",
+      "2026-01-12: 600",
+      `2026-02-01: ${january}`,
+      "2026-03-01: 10080",
+    ]);
+  });
+
   // On 3 April the window is February and March: a change of January is in no level.
   test("a change beyond the window is no part of the level", async () => {
     const told = await metered("2026-01-01", "period", "1");
