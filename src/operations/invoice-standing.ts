@@ -35,7 +35,11 @@ export type Move = Partial<
   >
 >;
 
-/** By how much each figure changes; the status follows. */
+/**
+ * By how much each figure changes; the status follows. One that is outstanding is left to the job
+ * that marks invoices overdue, logs that and plans its dunning. One that was settled and is due
+ * again is overdue at once, and its next step is looked for today.
+ */
 export async function moveStanding(
   tx: Tx,
   project: ProjectId,
@@ -53,7 +57,10 @@ export async function moveStanding(
     credit_notes_cents: invoice.credit_notes_cents + (by.credit_notes_cents ?? 0),
   };
   const is_voided = invoice.status === "voided";
-  const is_overdue = dueOf(to) > 0 && invoice.due_date < utcDate(now);
+  const today = utcDate(now);
+  const isLate = dueOf(to) > 0 && invoice.due_date < today;
+  const is_overdue = isLate && invoice.status !== "outstanding";
   const status = statusOf({ ...to, is_overdue, is_voided });
-  return invoices.setStanding(tx, project, invoice.id, { ...to, ...status });
+  const dunning_from = is_overdue && invoice.status !== "overdue" ? today : null;
+  return invoices.setStanding(tx, project, invoice.id, { ...to, ...status, dunning_from });
 }

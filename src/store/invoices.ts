@@ -140,7 +140,10 @@ export type Standing = Pick<
   | "credit_notes_cents"
   | "status"
   | "payment_status"
->;
+> & {
+  /** The day on which its next step is looked for, where that changes. */
+  readonly dunning_from: string | null;
+};
 
 /** Also ends the dunning of an invoice of which nothing is due. */
 export function setStanding(tx: Tx, project: ProjectId, id: string, to: Standing) {
@@ -151,7 +154,7 @@ export function setStanding(tx: Tx, project: ProjectId, id: string, to: Standing
            credit_notes_cents = ${to.credit_notes_cents}, status = ${to.status},
            payment_status = ${to.payment_status},
            dunning_on = case when ${to.status}::text in ('outstanding', 'overdue')
-                             then i.dunning_on end
+                             then coalesce(${to.dunning_from}::date, i.dunning_on) end
      where i.project_id = ${project} and i.id = ${id}
     returning ${COLUMNS}`);
 }

@@ -24,8 +24,8 @@ function projectsWith(db: Queryable, filter: ProjectFilter, now: Date, work: (at
 
 export type Ended = ProjectSettings & {
   /**
-   * Whether the project's cutoff is before now. It must be raised first, also when all that has ended
-   * did so before it: the periods that follow may have ended as well, and are closed next.
+   * Whether the project's cutoff is before now. It must be raised first, also when all that has
+   * ended did so before it: periods that follow may have ended as well, and are closed next.
    */
   readonly beyond_cutoff: boolean;
 };

@@ -100,6 +100,11 @@ describe("a write-off", () => {
   });
 });
 
+const REMINDERS = [
+  { days_after_due: 3, webhook_event: "invoice.payment_overdue_reminder_1" },
+  { days_after_due: 7, webhook_event: "invoice.payment_overdue_reminder_2" },
+];
+
 describe("a refund without a note", () => {
   test("M105 makes what it took due again", async () => {
     const story = await begin("2026-03-01");
@@ -134,6 +139,30 @@ describe("a refund without a note", () => {
       "subtotal 500, total 500, due 500",
       "overdue, pending",
     ]);
+  });
+
+  test("what it makes overdue is reminded of, where reminders had stopped", async () => {
+    const story = await begin("2026-03-01");
+    await story.ok("PUT", "/v1/dunning", { enabled: true, steps: REMINDERS });
+    const customer = await story.customer();
+    const [early, late] = [
+      await oneOff(story, customer, "500"),
+      await oneOff(story, customer, "7"),
+    ];
+    const payment = await paid(story, early, 500);
+    await story.travelTo("2026-03-19");
+    const fired = async ({ id }: Json) =>
+      (await story.log("dunning.step_fired"))
+        .filter(({ resource_id }) => resource_id === id)
+        .map(({ payload }) => payload.webhook_event);
+    expect(await fired(late)).toEqual([REMINDERS[0]?.webhook_event]);
+    const other = await paid(story, late, 7);
+    await story.travelTo("2026-04-01");
+    await refund(story, payment, 500);
+    await refund(story, other, 7);
+    await story.travelTo("2026-04-03");
+    const both = REMINDERS.map(({ webhook_event }) => webhook_event);
+    expect([await fired(early), await fired(late)]).toEqual([both, both]);
   });
 
   test("M106 takes first what is left of the credit that the payment made", async () => {

@@ -4,6 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { markOverdue } from "../../src/operations/mark-overdue.ts";
+import { sql } from "../../src/store/sql.ts";
 import { getSettingsById, type ProjectId } from "../../src/store/tenants.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { startWorkers } from "../../src/workers/start.ts";
@@ -197,6 +198,22 @@ test("switched on while an invoice becomes overdue, it has its reminder", async 
   await put;
   await story.travelTo("2026-03-25");
   expect(await story.log("dunning.step_fired")).not.toEqual([]);
+  await app.close();
+});
+
+test("paid in part before it is marked overdue, it is marked and reminded of", async () => {
+  const app = await startApp();
+  const story = await sandbox(app, "2026-03-01");
+  await dunning(story);
+  const { invoice } = await owe(story);
+  // The clock moves without doing what is due, as a live project's does.
+  await app.context.db.run(sql`
+    update projects set frozen_at = '2026-03-20T00:00:00Z' where id = ${story.project_id}`);
+  await story.pay(invoice, 100);
+  await app.runWorkers();
+  expect((await story.invoice(invoice.id)).status).toBe("overdue");
+  expect(await story.log("invoice.overdue")).toHaveLength(1);
+  expect(await story.log("dunning.step_fired")).toHaveLength(1);
   await app.close();
 });
 
