@@ -8,6 +8,7 @@ import type { Wallet, WalletPut } from "../schema/grants.ts";
 import * as accounts from "../store/accounts.ts";
 import * as customers from "../store/customers.ts";
 import type { Tx } from "../store/db.ts";
+import * as installation from "../store/installation.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import * as tenants from "../store/tenants.ts";
 import * as wallets from "../store/wallets.ts";
@@ -88,7 +89,11 @@ async function look(
   return { facts, wallet };
 }
 
-/** Of one customer, whose ledger the transaction has changed. Nothing without a threshold. */
+/**
+ * Of one customer, whose ledger the transaction has changed. Nothing without a threshold. While a
+ * restored service is held, what moved the money is taken, and the look, which may issue a top-up,
+ * is left to the job after that.
+ */
 export async function lookAtWalletsOf(
   tx: Tx,
   project: ProjectId,
@@ -96,7 +101,7 @@ export async function lookAtWalletsOf(
   now: Date,
 ): Promise<void> {
   const changed = await wallets.listChanged(tx, project, LOOKED_MAX, customer_id);
-  if (changed.length === 0) return;
+  if (changed.length === 0 || (await installation.heldSince(tx)) !== null) return;
   await lookAt(tx, await tenants.getSettingsById(tx, project), changed, now);
 }
 

@@ -2,6 +2,8 @@
 // that are taken back.
 
 import { describe, expect, test } from "vitest";
+import { checkSecretKey } from "../../src/main.ts";
+import { sql } from "../../src/store/sql.ts";
 import { perUnit } from "../support/given.ts";
 import {
   balanceOf,
@@ -24,7 +26,7 @@ import {
   watch,
 } from "../support/money.ts";
 
-const { begin } = stories();
+const { app, begin } = stories();
 
 test("M79 a low balance is told once, and again only after it was not low", async () => {
   const story = await begin("2026-01-01");
@@ -102,6 +104,23 @@ test.each([
   expect(await told(story, "wallet.balance_low")).toHaveLength(1);
   const bought = (await grantsOf(story, customer)).filter(({ kind }) => kind === "paid");
   expect(bought).toMatchObject([{ status: "pending", amount_cents: 10_000 }]);
+});
+
+test("while a restored service is held a payment is taken, and the top-up follows later", async () => {
+  const story = await begin("2026-01-01");
+  const customer = await story.customer();
+  await watch(story, customer, { low_balance_cents: 1000, top_up_cents: 500 });
+  const bought = async () =>
+    (await grantsOf(story, customer)).filter(({ kind }) => kind === "paid");
+  const [first] = await bought();
+  const { db, secret_key } = app().context;
+  await checkSecretKey(db, [secret_key], new Date());
+  await db.run(sql`update installation set held_since = statement_timestamp()`);
+  await paid(story, await story.invoice(first?.invoice_id), 500);
+  expect(await bought()).toMatchObject([{ status: "active" }]);
+  await db.run(sql`update installation set held_since = null`);
+  await story.travelTo("2026-01-02");
+  expect(await bought()).toMatchObject([{ status: "active" }, { status: "pending" }]);
 });
 
 test("M81 a low balance tops itself up, one top-up at a time", async () => {
