@@ -137,7 +137,8 @@ export async function endApplied(tx: Tx, project: ProjectId, id: string, by: By,
   if (found === undefined) throw refuse("not_found", "No applied coupon has this id.");
   if (found.ended_at !== null) return;
   await accounts.lock(tx, project, [found.customer_id]);
-  await coupons.end(tx, project, id, now);
+  // Another call may have ended it meanwhile.
+  if (!(await coupons.end(tx, project, id, now))) return;
   const { code, customer_id } = found;
   const payload = { code, customer_id };
   await emit(tx, project, [{ type: "coupon.ended", resource_id: id, payload }], by, now);

@@ -39,7 +39,7 @@ export async function voidInvoice(
   await coupons.voidUses(tx, project, id);
   const { payment_status } = statusOf({ ...invoice, is_overdue: false, is_voided: true });
   const voided = await invoices.recordVoided(tx, project, id, payment_status, now);
-  const credited_cents = invoice.amount_paid_cents + invoice.credit_applied_cents;
+  const credited_cents = paidIn(invoice) + invoice.credit_applied_cents;
   const payload = { number: voided.number, total_cents: voided.total_cents, credited_cents };
   const facts = [{ type: "invoice.voided" as const, resource_id: id, payload }, ...expired];
   await emit(tx, project, facts, by, now);
@@ -72,6 +72,11 @@ async function giveBack(
   return facts;
 }
 
+/** What was paid too much became credit then. */
+function paidIn({ amount_paid_cents, overpaid_cents }: invoices.InvoiceRow): number {
+  return amount_paid_cents - overpaid_cents;
+}
+
 /** What was paid, and is not credit already, becomes credit. */
 async function creditPaid(
   tx: Tx,
@@ -80,7 +85,7 @@ async function creditPaid(
   now: Date,
 ): Promise<void> {
   const { id: invoice_id, customer_id, currency } = invoice;
-  const amount_cents = invoice.amount_paid_cents - invoice.overpaid_cents;
+  const amount_cents = paidIn(invoice);
   if (amount_cents === 0) return;
   await accounts.open(tx, project, customer_id);
   const grant: ledger.NewGrant = {

@@ -176,11 +176,13 @@ function isUsedUp(project: ProjectId): Sql {
     else times <= (select count(*) from (${uses}) u where use_cents > 0) end`;
 }
 
-export async function end(tx: Tx, project: ProjectId, id: string, now: Date): Promise<void> {
-  await tx.run(sql`
+/** False when it had ended before. */
+export async function end(tx: Tx, project: ProjectId, id: string, now: Date): Promise<boolean> {
+  const ended = await tx.run(sql`
     update applied_coupons
        set ended_at = ${now}
      where project_id = ${project} and id = ${id} and ended_at is null`);
+  return ended === 1;
 }
 
 export type Use = {

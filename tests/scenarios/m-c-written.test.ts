@@ -84,7 +84,9 @@ describe("an application", () => {
     expect(outcome(second)).toBe("201");
     expect(outcome(await apply())).toBe("409 already_exists");
     const { id } = second.body.applied_coupon;
-    expect(outcome(await story.call("DELETE", `/v1/applied-coupons/${id}`))).toBe("204");
+    const takeOff = () => story.call("DELETE", `/v1/applied-coupons/${id}`);
+    const answers = await Promise.all([takeOff(), takeOff(), takeOff(), takeOff(), takeOff()]);
+    expect(new Set(answers.map(outcome))).toEqual(new Set(["204"]));
     expect(takenOf(await oneOff(story, customer, "100"))).toEqual([]);
     expect(outcome(await apply())).toBe("201");
     const found = async (status: string) => {

@@ -205,6 +205,11 @@ describe("a refund without a note", () => {
       "outstanding, partially_paid",
     ]);
     expect(await balanceOf(story, customer)).toBe(0);
+    // The 450 have been credit before: a void credits nothing.
+    await voidInvoice(story, invoice);
+    expect(await balanceOf(story, customer)).toBe(0);
+    const [{ payload } = {}] = await story.log("invoice.voided");
+    expect(payload.credited_cents).toBe(0);
   });
 
   // A void turned the 400 into a grant; the refund takes it from there, and what is used is gone.
