@@ -60,6 +60,8 @@ export async function recordRefund(
     },
     now,
   );
+  // Recorded for another customer's payment a moment ago: what has been moved here is undone.
+  if (refund === undefined) throw conflict();
   await refunds.addToPayment(tx, project, payment.id, amount_cents);
   const after = { ...payment, refunded_cents: payment.refunded_cents + amount_cents };
   await emit(tx, project, await factsOf(tx, project, refund, after, invoice, moved.after), by, now);
@@ -76,10 +78,22 @@ function sameAs(known: Refund, input: RefundCreate): Refund {
     known.payment_id === input.payment_id.toLowerCase() &&
     known.amount_cents === input.amount_cents;
   if (same) return known;
-  throw refuse(
+  throw conflict(known.id);
+}
+
+function conflict(existing_id?: string) {
+  return refuse(
     "refund_conflict",
     "This provider_refund_id is recorded already, with another payment or amount.",
-    { details: [{ field: "provider_refund_id", code: "taken", existing_id: known.id }] },
+    {
+      details: [
+        {
+          field: "provider_refund_id",
+          code: "taken",
+          ...(existing_id !== undefined && { existing_id }),
+        },
+      ],
+    },
   );
 }
 

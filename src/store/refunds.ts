@@ -26,14 +26,16 @@ export function getByProvider(
 
 export type NewRefund = Omit<Refund, "created_at"> & { readonly credit_cents: number };
 
+/** Undefined when the provider's id is recorded already. */
 export function insert(tx: Tx, project: ProjectId, r: NewRefund, now: Date) {
-  return tx.one<RefundRow>(sql`
+  return tx.maybeOne<RefundRow>(sql`
     insert into refunds (project_id, id, payment_id, invoice_id, credit_note_id, amount_cents,
                          credit_cents, currency, provider, provider_refund_id, refunded_at,
                          created_at)
     values (${project}, ${r.id}, ${r.payment_id}, ${r.invoice_id}, ${r.credit_note_id},
             ${r.amount_cents}, ${r.credit_cents}, ${r.currency}, ${r.provider},
             ${r.provider_refund_id}, ${r.refunded_at}, ${now})
+    on conflict on constraint refunds_provider_key do nothing
     returning ${COLUMNS}`);
 }
 

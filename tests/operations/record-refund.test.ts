@@ -1,6 +1,7 @@
 // Refunds beside a write-off: what is given back is due again, and what was given up stays so.
 
 import { expect, test } from "vitest";
+import type { Json } from "../support/app.ts";
 import { oneOff, outcome, paid, refund, standing, stories } from "../support/money.ts";
 
 const { begin } = stories();
@@ -21,4 +22,20 @@ test("of a written-off invoice is due again, and can be written off too", async 
     "subtotal 1000, total 1000, paid 250, written off 750",
     "uncollectible, partially_paid",
   ]);
+});
+
+test("one provider_refund_id for payments of two customers at once is one refund", async () => {
+  const story = await begin("2026-01-01");
+  for (let round = 0; round < 10; round++) {
+    const payments: Json[] = [];
+    for (let i = 0; i < 2; i++) {
+      const invoice = await oneOff(story, await story.customer(), "100");
+      payments.push(await paid(story, invoice, 100));
+    }
+    const named = { provider_refund_id: `at once ${round}` };
+    const answers = await Promise.all(payments.map((payment) => refund(story, payment, 40, named)));
+    expect(answers.map(outcome).toSorted()).toEqual(["201", "409 refund_conflict"]);
+    const lost = payments[answers.findIndex((answer) => outcome(answer) !== "201")];
+    expect((await story.invoice(lost.invoice_id)).amount_due_cents).toBe(0);
+  }
 });
