@@ -1,7 +1,7 @@
 // Changes a subscription: properties, trial, end, plan, prices of its own, status. Periods that are
 // over are closed first, so that they are billed as they were.
 
-import { isLive, type SubscriptionStatus } from "../domain/lifecycle.ts";
+import { isLive, type SubscriptionStatus, transition } from "../domain/lifecycle.ts";
 import { listOf } from "../domain/price-lists.ts";
 import { refuse, refuseField } from "../errors.ts";
 import type { SubscriptionPatch } from "../schema/subscriptions.ts";
@@ -12,10 +12,10 @@ import * as priceOverrides from "../store/price-overrides.ts";
 import * as subscriptions from "../store/subscriptions.ts";
 import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
 import { mergeProperties } from "./change-properties.ts";
-import { changeStatus, notBefore, type Wanted } from "./change-status.ts";
+import { changeStatus, closeOrRefuse, notBefore, type Wanted } from "./change-status.ts";
 import { changePlan, overridePrices } from "./change-subscription-plan.ts";
 import { changeTrial } from "./change-trial.ts";
-import { handleDue, isDue } from "./close-periods.ts";
+import { dueEnding, handleDue, isDue } from "./close-periods.ts";
 import { type By, emit } from "./emit.ts";
 import { instant, recurring, refuseEarlyEnd } from "./start-subscription.ts";
 
@@ -28,14 +28,15 @@ export async function patchSubscription(
   now: Date,
 ): Promise<subscriptions.NamedSubscription> {
   refuseMixed(change);
-  const subscription = await lockCaughtUp(tx, settings, ref, by, now);
-  refuseEnded(subscription, change);
+  let subscription = await lockCaughtUp(tx, settings, ref, by, now);
   const project = settings.id;
   const current = () => reread(tx, project, subscription.id);
   const isOtherPlan =
     change.plan_id !== undefined && change.plan_id.toLowerCase() !== subscription.plan_id;
   // With a change of plan now, the old period is closed with the old quantities first.
   const isDeferred = isOtherPlan && endsPeriod(subscription, change);
+  if (isDeferred) subscription = await closeMissed(tx, settings, subscription, by, now);
+  refuseEnded(subscription, change);
   if (change.properties !== undefined && !isDeferred) {
     await changeProperties(tx, project, subscription, change.properties, by, now);
   }
@@ -109,7 +110,11 @@ async function moveLocked(
   by: By,
   now: Date,
 ): Promise<subscriptions.NamedSubscription> {
-  await changeStatus(tx, settings, await reread(tx, settings.id, id), wanted, by, now);
+  let subscription = await reread(tx, settings.id, id);
+  const isBilled =
+    wanted.bill && transition(subscription.status, wanted.status).kind === "terminate";
+  if (isBilled) subscription = await closeMissed(tx, settings, subscription, by, now);
+  await changeStatus(tx, settings, subscription, wanted, by, now);
   return reread(tx, settings.id, id);
 }
 
@@ -178,6 +183,29 @@ async function lockCaughtUp(
     subscription = await reread(tx, settings.id, subscription.id);
     // It was set aside.
     if (closed === 0 && subscription.status === before) return subscription;
+  }
+  return subscription;
+}
+
+/**
+ * Before a billed end now of one that was set aside. Its open period would be drawn out beyond its
+ * boundary, and what was used behind that would be in a period that never closes: the missed
+ * periods are closed, which properties of the same call may have made possible, or the caller gets
+ * the reason.
+ */
+async function closeMissed(
+  tx: Tx,
+  settings: ProjectSettings,
+  found: subscriptions.BilledSubscription,
+  by: By,
+  now: Date,
+): Promise<subscriptions.BilledSubscription> {
+  let subscription = found;
+  const scheduler = { ...by, actor_token_id: null };
+  while (isDue(subscription, now)) {
+    const facts = await closeOrRefuse(tx, settings, dueEnding(subscription), now);
+    await emit(tx, settings.id, facts, scheduler, now);
+    subscription = await reread(tx, settings.id, subscription.id);
   }
   return subscription;
 }

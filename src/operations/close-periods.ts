@@ -113,7 +113,8 @@ export async function handleDue(
   };
 }
 
-function dueEnding(subscription: subscriptions.BilledSubscription): Ending {
+/** What is due of one that has begun: its end where that was set, or the next period. */
+export function dueEnding(subscription: subscriptions.BilledSubscription): Ending {
   const { ends_at, current_period_next: next } = subscription;
   if (ends_at !== null && ends_at <= next) {
     return { subscription, end: ends_at, next: { kind: "end", status: "terminated", bill: true } };
@@ -219,7 +220,11 @@ function overridesOf(
   return own.find(({ plan_id }) => plan_id === opened.list.plan_id)?.overrides ?? null;
 }
 
-/** Of a period that ends before its time: events that were sent ahead of the end. */
+/**
+ * Of a period that ends at another instant than its boundary. Events that were sent ahead of the
+ * end go behind it; where a boundary was missed, those between it and an end that is not billed
+ * belong to the period that ends, or the next one after a return would bill them.
+ */
 async function moveAhead(
   tx: Tx,
   project: ProjectId,
@@ -229,7 +234,11 @@ async function moveAhead(
   if (end >= subscription.current_period_next && next.kind !== "end") return;
   const period = openPeriod(subscription);
   if (!(await usageSums.hasUsageFrom(tx, project, period, end))) return;
-  if (opened === undefined) return usageSums.cutAt(tx, project, period, end);
+  if (opened === undefined) {
+    const isMissed = end > subscription.current_period_next;
+    if (isMissed) await usageSums.placeAgain(tx, project, period, [end]);
+    return usageSums.cutAt(tx, project, period, end);
+  }
   const { period: first, list, anchor_date } = opened;
   const second = nextPeriod(first, list.interval, anchor_date);
   await usageSums.placeAgain(tx, project, period, [end, first.next, second.next]);

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { fees, flatFee, perUnit, sandbox } from "../support/given.ts";
+import { expectError } from "../support/shapes.ts";
 
 let app: App;
 beforeAll(async () => {
@@ -152,4 +153,70 @@ test("an end during a suspension still bills usage and flat fees (R5, R8)", asyn
   await story.terminate(subscription);
   const [final] = await story.invoices();
   expect(final.fees.map((fee: Json) => fee.amount_cents)).toEqual([0, 400, 250]);
+});
+
+describe("a period whose boundary was missed is not drawn out to an end behind it", () => {
+  /** January cannot be closed: February would begin with seats that nobody gave. */
+  async function overdue() {
+    const { story, metric, subscription } = await metered("2026-01-01", { amount_cents: 3100 });
+    await story.travelTo("2026-01-10");
+    const seats = flatFee({ seats: true, invoice_timing: "advance", amount_override_cents: 1000 });
+    const charges = [perUnit(metric, "1"), seats];
+    await story.patch(`/v1/plans/${subscription.plan_id}`, { charges });
+    await story.travelTo("2026-02-05");
+    await story.use(subscription, metric, "7");
+    await story.travelTo("2026-02-10");
+    expect((await story.subscription(subscription.id)).billing_error).toContain("seats");
+    return { story, metric, subscription, url: `/v1/subscriptions/${subscription.id}` };
+  }
+
+  const UNBILLABLE = [{ field: "properties", code: "unbillable" }];
+  /** January, the seats of February, and 9 of its 28 days with the 7 calls. */
+  const EACH_AT_ITS_OWN = [3100, 1000, 996 + 700];
+
+  test("terminated, it is refused with the reason until that is mended (R7)", async () => {
+    const { story, subscription, url } = await overdue();
+    const refused = await story.call("POST", `${url}/terminate`);
+    expectError(refused, 422, "validation_error");
+    expect(refused.body.error.details).toMatchObject(UNBILLABLE);
+    expect((await story.subscription(subscription.id)).status).toBe("active");
+    expect(await story.totals()).toEqual([]);
+    await story.update(subscription, { properties: { seats: 1 } });
+    await story.terminate(subscription);
+    expect(await story.totals()).toEqual(EACH_AT_ITS_OWN);
+  });
+
+  test("the call that ends it can mend it as well", async () => {
+    const { story, subscription } = await overdue();
+    await story.update(subscription, { status: "terminated", properties: { seats: 1 } });
+    expect(await story.totals()).toEqual(EACH_AT_ITS_OWN);
+  });
+
+  test("moved to another plan now, it is refused with the reason", async () => {
+    const { story, metric, subscription, url } = await overdue();
+    const plan = await story.plan({ charges: [perUnit(metric, "5")] });
+    const refused = await story.call("PATCH", url, { plan_id: plan.id });
+    expectError(refused, 422, "validation_error");
+    expect(refused.body.error.details).toMatchObject(UNBILLABLE);
+    await story.update(subscription, { properties: { seats: 1 } });
+    await story.change(subscription, plan);
+    expect(await story.totals()).toEqual(EACH_AT_ITS_OWN);
+  });
+
+  test.each(["canceled", "terminated without a bill"])(
+    "%s and brought back, it keeps the usage that is never billed (R7)",
+    async (how) => {
+      const { story, metric, subscription } = await overdue();
+      if (how === "canceled") await story.setStatus(subscription, "canceled");
+      else await story.terminate(subscription, { invoice: "skip" });
+      await story.update(subscription, { properties: { seats: 1 } });
+      await story.travelTo("2026-02-20");
+      await story.setStatus(subscription, "active");
+      await story.use(subscription, metric, "2");
+      await story.travelTo("2026-04-01");
+      const lines = (await story.invoices()).flatMap((invoice) => fees(invoice, "charge"));
+      const used = lines.filter((fee) => fee.billable_metric_code === metric.code);
+      expect(used.map(({ units }) => units)).toEqual(["2", "0"]);
+    },
+  );
 });
