@@ -2,7 +2,8 @@
 // over are closed first, so that they are billed as they were.
 
 import { isLive, type SubscriptionStatus, transition } from "../domain/lifecycle.ts";
-import { listOf } from "../domain/price-lists.ts";
+import { listAt, listOf } from "../domain/price-lists.ts";
+import type { PlanVersion } from "../domain/pricing.ts";
 import { refuse, refuseField } from "../errors.ts";
 import type { SubscriptionPatch } from "../schema/subscriptions.ts";
 import type { Tx } from "../store/db.ts";
@@ -38,7 +39,7 @@ export async function patchSubscription(
   if (isDeferred) subscription = await closeMissed(tx, settings, subscription, by, now);
   refuseEnded(subscription, change);
   if (change.properties !== undefined && !isDeferred) {
-    await changeProperties(tx, project, subscription, change.properties, by, now);
+    await changeProperties(tx, project, subscription, change.properties, isOtherPlan, by, now);
   }
   if (change.trial_days !== undefined) {
     await changeTrial(tx, settings, await current(), change.trial_days, by, now);
@@ -225,18 +226,35 @@ async function changeProperties(
   project: ProjectId,
   subscription: subscriptions.BilledSubscription,
   change: Record<string, unknown>,
+  isOtherPlan: boolean,
   by: By,
   now: Date,
 ): Promise<void> {
-  const { id, plan_id } = subscription;
+  const { id, status, in_trial } = subscription;
+  const isUnbegun = status === "pending" || in_trial;
   const merged = await mergeProperties(tx, project, subscription, change, now);
-  if (isLive(subscription.status) && !subscription.in_trial) {
-    const versions = await plans.listVersions(tx, project, [plan_id]);
-    const overrides =
-      subscription.override_no === null ? [] : await priceOverrides.list(tx, project, [id]);
-    const list = listOf({ versions, overrides }, subscription);
-    await subscriptions.setRecurring(tx, project, id, recurring(list, merged));
+  // The plan of one that has not begun is replaced, and never billed: only the new one counts.
+  if (isLive(status) && !(isUnbegun && isOtherPlan)) {
+    const list = await listToBill(tx, project, subscription, now);
+    const recurring_cents = recurring(list, merged);
+    // A trial is billed nothing.
+    if (!in_trial) await subscriptions.setRecurring(tx, project, id, recurring_cents);
   }
   const payload = { properties: change };
   await emit(tx, project, [{ type: "subscription.updated", resource_id: id, payload }], by, now);
+}
+
+/** The list of the open period; before the first paid one, the list that one will have. */
+async function listToBill(
+  tx: Tx,
+  project: ProjectId,
+  subscription: subscriptions.BilledSubscription,
+  now: Date,
+): Promise<PlanVersion> {
+  const { id, plan_id, status, in_trial, started_at } = subscription;
+  const versions = await plans.listVersions(tx, project, [plan_id]);
+  const lists = { versions, overrides: await priceOverrides.list(tx, project, [id]) };
+  if (status === "pending") return listAt(lists, plan_id, started_at).list;
+  // A change of plan has left open which prices of its own count.
+  return in_trial ? listAt(lists, plan_id, now).list : listOf(lists, subscription);
 }
