@@ -79,11 +79,23 @@ export async function checkChange(
     );
   }
   const override = await resolveOverrides(find, plan.amount_currency, wanted.overrides);
+  const recurring_cents = await recurringWith(db, project, plan, override, properties);
+  return { override, recurring_cents };
+}
+
+/** By the plan's newest list with these prices in it; a bad quantity is refused. */
+async function recurringWith(
+  db: Queryable,
+  project: ProjectId,
+  plan: plans.PlanRow,
+  override: NewOverride,
+  properties: Record<string, unknown>,
+): Promise<string> {
   const versions = await plans.listVersions(db, project, [plan.id]);
   const version = versions.find((candidate) => candidate.version === plan.version);
   if (version === undefined) throw new Error(`Plan ${plan.id} has no price list.`);
   const numbered = { ...override, override_no: 0, plan_id: plan.id, effective_at: new Date(0) };
-  return { override, recurring_cents: recurring(withOverride(version, numbered), properties) };
+  return recurring(withOverride(version, numbered), properties);
 }
 
 async function schedule(
@@ -148,10 +160,11 @@ export async function overridePrices(
   by: By,
   now: Date,
 ): Promise<void> {
-  const { id, plan_id, ends_at, metadata } = subscription;
+  const { id, plan_id, ends_at, metadata, properties } = subscription;
   const plan = await plans.get(tx, project, plan_id);
   if (plan === undefined) throw new Error(`Plan ${plan_id} vanished.`);
   const override = await resolveOverrides(holding(tx, project), plan.amount_currency, sent);
+  await recurringWith(tx, project, plan, override, properties);
   const of = { subscription_id: id, plan_id, effective_at: now };
   await recordOverride(tx, project, of, override);
   const { overrides } = override;

@@ -2,7 +2,7 @@
 // over are closed first, so that they are billed as they were.
 
 import { isLive, type SubscriptionStatus, transition } from "../domain/lifecycle.ts";
-import { listAt, listOf } from "../domain/price-lists.ts";
+import { listAt, listOf, type PriceLists } from "../domain/price-lists.ts";
 import type { PlanVersion } from "../domain/pricing.ts";
 import { refuse, refuseField } from "../errors.ts";
 import type { SubscriptionPatch } from "../schema/subscriptions.ts";
@@ -39,7 +39,7 @@ export async function patchSubscription(
   if (isDeferred) subscription = await closeMissed(tx, settings, subscription, by, now);
   refuseEnded(subscription, change);
   if (change.properties !== undefined && !isDeferred) {
-    await changeProperties(tx, project, subscription, change.properties, isOtherPlan, by, now);
+    await changeProperties(tx, project, subscription, change, by, now);
   }
   if (change.trial_days !== undefined) {
     await changeTrial(tx, settings, await current(), change.trial_days, by, now);
@@ -225,36 +225,76 @@ async function changeProperties(
   tx: Tx,
   project: ProjectId,
   subscription: subscriptions.BilledSubscription,
-  change: Record<string, unknown>,
-  isOtherPlan: boolean,
+  change: SubscriptionPatch,
   by: By,
   now: Date,
 ): Promise<void> {
-  const { id, status, in_trial } = subscription;
-  const isUnbegun = status === "pending" || in_trial;
-  const merged = await mergeProperties(tx, project, subscription, change, now);
-  // The plan of one that has not begun is replaced, and never billed: only the new one counts.
-  if (isLive(status) && !(isUnbegun && isOtherPlan)) {
-    const list = await listToBill(tx, project, subscription, now);
-    const recurring_cents = recurring(list, merged);
-    // A trial is billed nothing.
-    if (!in_trial) await subscriptions.setRecurring(tx, project, id, recurring_cents);
+  const { id, status } = subscription;
+  const { properties = {} } = change;
+  const merged = await mergeProperties(tx, project, subscription, properties, now);
+  if (isLive(status)) {
+    const lists = await loadLists(tx, project, subscription);
+    const recurring_cents = recurringOf(lists, subscription, merged, change, now);
+    if (recurring_cents !== undefined) {
+      await subscriptions.setRecurring(tx, project, id, recurring_cents);
+    }
   }
-  const payload = { properties: change };
+  const payload = { properties };
   await emit(tx, project, [{ type: "subscription.updated", resource_id: id, payload }], by, now);
 }
 
-/** The list of the open period; before the first paid one, the list that one will have. */
-async function listToBill(
+/** Of its plan and the scheduled one. */
+async function loadLists(
   tx: Tx,
   project: ProjectId,
+  { id, plan_id, scheduled_plan_id }: subscriptions.BilledSubscription,
+): Promise<PriceLists> {
+  const wanted = scheduled_plan_id === null ? [plan_id] : [plan_id, scheduled_plan_id];
+  const versions = await plans.listVersions(tx, project, wanted);
+  return { versions, overrides: await priceOverrides.list(tx, project, [id]) };
+}
+
+/** Refuses a bad quantity of the present prices and of those to come. Nothing: it stays. */
+function recurringOf(
+  lists: PriceLists,
   subscription: subscriptions.BilledSubscription,
+  properties: Record<string, unknown>,
+  change: SubscriptionPatch,
   now: Date,
-): Promise<PlanVersion> {
-  const { id, plan_id, status, in_trial, started_at } = subscription;
-  const versions = await plans.listVersions(tx, project, [plan_id]);
-  const lists = { versions, overrides: await priceOverrides.list(tx, project, [id]) };
-  if (status === "pending") return listAt(lists, plan_id, started_at).list;
-  // A change of plan has left open which prices of its own count.
-  return in_trial ? listAt(lists, plan_id, now).list : listOf(lists, subscription);
+): string | undefined {
+  const to_come = listToCome(lists, subscription, change, now);
+  const next = to_come && recurring(to_come, properties);
+  // A trial is billed nothing.
+  if (subscription.in_trial) return undefined;
+  return subscription.status === "pending"
+    ? next
+    : recurring(listOf(lists, subscription), properties);
+}
+
+/** None where the present one goes on, or where the same call brings another and checks that. */
+function listToCome(
+  lists: PriceLists,
+  subscription: subscriptions.BilledSubscription,
+  { plan_id: asked, overrides }: SubscriptionPatch,
+  now: Date,
+): PlanVersion | undefined {
+  const { plan_id, scheduled_plan_id, status, in_trial, override_no } = subscription;
+  // The plan it is on takes a scheduled change back.
+  const next_id = asked?.toLowerCase() ?? scheduled_plan_id ?? plan_id;
+  const isBrought = next_id === plan_id ? overrides !== undefined : asked !== undefined;
+  if (isBrought) return undefined;
+  const next = listAt(lists, next_id, pricedAt(subscription, now));
+  // Before the first paid period, a change of plan has left open which prices of its own count.
+  if (status === "pending" || in_trial || next_id !== plan_id) return next.list;
+  // A new charge of the plan does not refuse: who changes properties has not made it.
+  return next.override_no === override_no ? undefined : next.list;
+}
+
+/** The instant whose prices the next period is billed by, as far as they are known. */
+function pricedAt(
+  { status, in_trial, started_at, current_period_next }: subscriptions.BilledSubscription,
+  now: Date,
+): Date {
+  if (status === "pending") return started_at;
+  return in_trial ? now : current_period_next;
 }
