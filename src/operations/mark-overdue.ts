@@ -18,9 +18,9 @@ export async function markOverdue(
 ): Promise<readonly Fact[]> {
   const project = settings.id;
   const today = utcDate(now);
+  await dunning.holdPolicy(tx, project);
   const overdue = await invoices.markOverdue(tx, project, today, OVERDUE_BATCH_MAX);
   if (overdue.length === 0) return [];
-  await dunning.holdPolicy(tx, project);
   const policy = await dunning.getPolicy(tx, project);
   if (policy.enabled) {
     const first = overdue.map((invoice) => ({
