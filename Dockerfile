@@ -13,22 +13,22 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /dues
 # First what the packages depend on, so that a change of the code does not install them again.
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts --include=dev --include=optional
-COPY tsconfig.json tsconfig.build.json ./
+RUN npm ci --ignore-scripts --omit=dev --include=optional
+COPY scripts/bundle/package.json scripts/bundle/package-lock.json scripts/bundle/
+RUN cd scripts/bundle && npm ci --ignore-scripts --include=optional
 COPY bin bin
 COPY scripts scripts
 COPY src src
-# Without src the command does not look for something to build when it starts.
-RUN npm run build \
-  && npm prune --ignore-scripts --omit=dev --include=optional \
-  && rm -rf src dist/.tsbuildinfo dist/.dues-build
+RUN npm run build && rm dist/.dues-build
 
 FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="dues" org.opencontainers.image.version="0.1.0"
 WORKDIR /dues
 COPY --from=build /dues/package.json ./
 COPY --from=build /dues/bin bin
 COPY --from=build /dues/dist dist
 COPY --from=build /dues/node_modules node_modules
+# Without src the command does not look for something to build when it starts.
 COPY LICENSE CHANGELOG.md service.example.yaml ./
 # By number, so that an orchestrator can see that it is not root. Node's images call it "node".
 RUN ln -s /dues/bin/dues.js /usr/local/bin/dues && install -d -o 1000 -g 1000 -m 0700 /data

@@ -3,17 +3,16 @@
 
 import { strict as assert } from "node:assert";
 import { DAY_MS } from "../src/domain/dates.ts";
-import { newId } from "../src/ids.ts";
-import { createPlan } from "../src/operations/change-plan.ts";
-import { SCHEDULER } from "../src/operations/emit.ts";
-import { startSubscription } from "../src/operations/start-subscription.ts";
+import { newId, type ProjectId } from "../src/ids.ts";
+import { createPlan } from "../src/operations/catalog/change-plan.ts";
+import { startSubscription } from "../src/operations/subscriptions/start.ts";
 import type { PlanCreate } from "../src/schema/plans.ts";
-import * as customers from "../src/store/customers.ts";
-import type { Pool } from "../src/store/db.ts";
-import * as metrics from "../src/store/metrics.ts";
-import { type Sql, sql } from "../src/store/sql.ts";
-import { getSettingsById, type ProjectId } from "../src/store/tenants.ts";
-import type { Stage } from "./stage.ts";
+import * as metrics from "../src/store/catalog/metrics.ts";
+import * as customers from "../src/store/customers/customers.ts";
+import type { Pool } from "../src/store/db/db.ts";
+import { type Sql, sql } from "../src/store/db/sql.ts";
+import { getSettingsById } from "../src/store/tenants/tenants.ts";
+import { SCHEDULER, type Stage } from "./stage.ts";
 
 export const METRICS = ["calls", "storage"] as const;
 /** What every event counts. */
@@ -46,15 +45,8 @@ export function monthsAgo(count: number): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count));
 }
 
-/**
- * A plan, with four charges unless others are given, a customer c1, and its subscription s1 from
- * `start` on.
- */
-export async function openBooks(
-  { db, profile }: Stage,
-  start: Date,
-  terms: Partial<PlanCreate> = {},
-): Promise<void> {
+/** A plan with four charges, a customer c1, and its subscription s1 from `start` on. */
+export async function openBooks({ db, profile }: Stage, start: Date): Promise<void> {
   const project = profile.project_id as ProjectId;
   // Nothing is ever overdue: a worker that closes periods does nothing else meanwhile.
   await db.run(sql`update projects set net_payment_days = 365 where id = ${project}`);
@@ -66,12 +58,27 @@ export async function openBooks(
     }
     const named = { external_id: "c1", name: "C", email: "c1@example.com", currency: "USD" };
     const customer = await customers.insert(tx, project, named, start);
-    const { plan } = await createPlan(tx, project, { ...PLAN, ...terms }, SCHEDULER, start);
+    const { plan } = await createPlan(tx, project, PLAN, SCHEDULER, start);
     assert.ok(customer);
     const ids = { external_id: "s1", customer_id: customer.id, plan_id: plan.id };
     const wanted = { ...ids, properties: { seats: 3 } };
     await startSubscription(tx, settings, wanted, SCHEDULER, start);
   });
+}
+
+/** Makes a sandbox of each project: its periods end when its own clock says so. */
+export async function freezeClocks(db: Pool, at: Date): Promise<void> {
+  await db.run(sql`update projects set mode = 'sandbox' where mode = 'live'`);
+  await db.run(sql`
+    insert into project_clocks as k (project_id, frozen_at)
+    select id, ${at} from projects
+    on conflict (project_id) do update
+       set frozen_at = excluded.frozen_at`);
+}
+
+export async function makeLive(db: Pool): Promise<void> {
+  await db.run(sql`delete from project_clocks`);
+  await db.run(sql`update projects set mode = 'live'`);
 }
 
 /** Numbers of customers and of their subscriptions, one each: c<n> and s<n>. */
@@ -191,13 +198,13 @@ export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<vo
       insert into invoices (project_id, id, number_year, number_seq, customer_id, subscription_id,
                             cause, period_no, invoice_type, status, payment_status, currency,
                             subtotal_cents, total_cents, amount_paid_cents, issuing_date, due_date,
-                            period_start, period_end, created_at)
+                            period_start, period_end, seller_version, buyer_version, created_at)
       select s.project_id, ${orderedId(sql`(i + ${bills.after}::bigint)`)}, 2025,
              i + ${bills.after}::bigint + 1, s.customer_id, s.id, 'period', m + 1, 'subscription',
              case when paid then 'succeeded' else 'outstanding' end,
              case when paid then 'succeeded' else 'pending' end, 'USD',
              ${INVOICE_CENTS}::bigint, ${INVOICE_CENTS}::bigint,
-             case when paid then ${INVOICE_CENTS}::bigint else 0 end, issued, due, start, last,
+             case when paid then ${INVOICE_CENTS}::bigint else 0 end, issued, due, start, last, 1, 1,
              created
         from generate_series(0, ${count * bills.each - 1}::bigint) as i
         join (${numbered(sql`project_id, id, customer_id`, bills)}) s
@@ -262,9 +269,9 @@ export async function addDelivered(db: Pool, { from, to }: Range): Promise<void>
   );
   await fill(db, "webhook_attempts", () =>
     db.run(sql`
-      insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
-                                    http_status, duration_ms, created_at)
-      select e.project_id, ${id}, e.id, ${id}, 1, 'delivered', 200, 3, ${at}
+      insert into webhook_attempts (project_id, id, endpoint_id, message_id, event, attempt,
+                                    status, http_status, duration_ms, created_at)
+      select e.project_id, ${id}, e.id, ${id}, 'payment.succeeded', 1, 'delivered', 200, 3, ${at}
         from webhook_endpoints e, generate_series(${from}::bigint, ${to}::bigint) as n`),
   );
 }
@@ -327,7 +334,7 @@ export async function growBooks(stage: Stage, grown: GrownBooks): Promise<void> 
   const { start, days } = grown;
   const all = { from: 1, to: grown.customers };
   await openBooks(stage, start);
-  await db.run(sql`update projects set mode = 'sandbox', frozen_at = ${grown.now}`);
+  await freezeClocks(db, grown.now);
   await addSubscriptions(db, { ...all, from: 2 }, start);
   await addInvoices(db, { ...all, each: grown.invoices_each, after: 0 }, start);
   await addPayments(db);

@@ -3,8 +3,15 @@
 
 import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
-import { sql } from "../src/store/sql.ts";
-import { addDays, addSubscriptions, monthsAgo, openBooks, settleTables } from "./books.ts";
+import { sql } from "../src/store/db/sql.ts";
+import {
+  addDays,
+  addSubscriptions,
+  freezeClocks,
+  monthsAgo,
+  openBooks,
+  settleTables,
+} from "./books.ts";
 import type { Load } from "./load.ts";
 import { atMost, type Bench, ratio } from "./report.ts";
 import {
@@ -43,14 +50,14 @@ export const benchCallers: Bench = async ({ quick }) => {
     await addSubscriptions(stage.db, { from: 2, to: count }, start);
     await addDays(stage.db, { from: 1, to: count, start, ...USAGE });
     await settleTables(stage.db);
-    await setClock(stage, AN_HOUR_EARLY);
+    await freezeClocks(stage.db, AN_HOUR_EARLY);
     const service = await startService(stage, "all");
     closing.push(() => service.stop());
     const calls = await callsOf(stage, service);
     await load({ ...calls, seconds: 2 });
     const before = await load(calls);
     const during = beginLoad({ ...calls, seconds: PATIENCE_SECONDS });
-    await setClock(stage, ON_TIME);
+    await freezeClocks(stage.db, ON_TIME);
     while ((await closed(stage)) < count) await pause(250);
     during.stop();
     const busy = await during.result;
@@ -69,11 +76,6 @@ export const benchCallers: Bench = async ({ quick }) => {
     for (const end of closing.reverse()) await end();
   }
 };
-
-/** The periods end when the project's own clock says so. */
-function setClock({ db }: Stage, at: Date): Promise<number> {
-  return db.run(sql`update projects set mode = 'sandbox', frozen_at = ${at}`);
-}
 
 /** Two reads for each event that is sent. */
 async function callsOf(stage: Stage, service: Side): Promise<Load> {

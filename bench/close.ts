@@ -4,13 +4,12 @@
 import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
 import { readConfig } from "../src/config.ts";
-import { testContext } from "../src/main.ts";
-import { registerWebhook } from "../src/operations/change-webhook.ts";
-import { SCHEDULER } from "../src/operations/emit.ts";
-import type { Db } from "../src/store/db.ts";
-import { sql } from "../src/store/sql.ts";
-import type { ProjectId } from "../src/store/tenants.ts";
+import type { ProjectId } from "../src/ids.ts";
+import { registerWebhook } from "../src/operations/webhooks/change.ts";
+import type { Db } from "../src/store/db/db.ts";
+import { sql } from "../src/store/db/sql.ts";
 import { billingJob } from "../src/workers/billing.ts";
+import { testContext } from "../tests/support/context.ts";
 import {
   addDays,
   addEvents,
@@ -22,7 +21,7 @@ import {
 import { countStatements } from "./counting.ts";
 import { mark, oneShot, openOneShot } from "./one-shot.ts";
 import { atMost, type Bench, type Figure, type Round, ratio } from "./report.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openStage, SCHEDULER, type Stage } from "./stage.ts";
 
 const SUBSCRIPTIONS = 100_000;
 const QUICK_SUBSCRIPTIONS = 4_000;
@@ -92,7 +91,7 @@ export async function close(stage: Stage, db: Db, now: Date): Promise<number> {
   const clock = { now: () => now };
   const job = billingJob(testContext({ config, db, clock, secret_key: randomBytes(32) }));
   const start = performance.now();
-  while ((await job.tick()) > 0);
+  while ((await job.tick()).more);
   return (performance.now() - start) / 1_000;
 }
 
@@ -122,7 +121,7 @@ export async function assertClosed(
   });
 }
 
-/** The same subscriptions with 1,000 events each and with 10, their events in the table. */
+/** Closes equal subscriptions with 1,000 events each and with 10, which are in the table. */
 async function muchAgainstLittle(count: number): Promise<Figure> {
   const shapes = [
     { each: 1_000, days: 25 },

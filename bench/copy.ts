@@ -2,7 +2,7 @@
 // so what the batch endpoint is measured against.
 
 import pg from "pg";
-import type { Connection } from "../src/store/db.ts";
+import type { Connection } from "../src/store/db/db.ts";
 
 type Wire = {
   query(text: string): void;

@@ -1,6 +1,6 @@
 // A database that counts the statements it is asked for.
 
-import type { Db, Queryable, Tx } from "../src/store/db.ts";
+import type { Db, Queryable, Tx } from "../src/store/db/db.ts";
 
 export type Counting = { readonly db: Db; readonly statements: () => number };
 

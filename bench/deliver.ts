@@ -7,17 +7,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { readConfig } from "../src/config.ts";
 import type { Context } from "../src/context.ts";
-import { testContext } from "../src/main.ts";
-import { registerWebhook } from "../src/operations/change-webhook.ts";
-import { emit, SCHEDULER } from "../src/operations/emit.ts";
-import { Pool } from "../src/store/db.ts";
-import { sql } from "../src/store/sql.ts";
-import type { ProjectId } from "../src/store/tenants.ts";
+import type { ProjectId } from "../src/ids.ts";
+import { emit } from "../src/operations/emit.ts";
+import { registerWebhook } from "../src/operations/webhooks/change.ts";
+import { Pool } from "../src/store/db/db.ts";
+import { sql } from "../src/store/db/sql.ts";
 import { startWorkers } from "../src/workers/start.ts";
+import { testContext } from "../tests/support/context.ts";
 import { factOf } from "../tests/support/facts.ts";
 import { addDue } from "./books.ts";
 import { amount, atLeast, atMost, type Bench, type Figure, type Round, ratio } from "./report.ts";
-import { figure, openStage, print, type Side, type Stage, startSide } from "./stage.ts";
+import { figure, openStage, print, SCHEDULER, type Side, type Stage, startSide } from "./stage.ts";
 
 const MESSAGES = 10_000;
 const ROUNDS = 3;
@@ -114,7 +114,7 @@ async function throughQueue(stage: Stage, context: Context, sink: Side) {
   await addDue(stage, { count: MESSAGES, body: BODY });
   const before = await countAt(sink);
   const start = performance.now();
-  const stop = startWorkers(context, stage.connection);
+  const { stop } = startWorkers(context, stage.connection);
   // Asked of the receiver: counting the queue would be work for the database that is measured.
   while ((await countAt(sink)) - before < MESSAGES) await pause(20);
   // The last results are written before the clock stops.
@@ -135,7 +135,7 @@ async function countAt(sink: Side): Promise<number> {
 /** Commits at a steady pace; the receiver notes when each came in. */
 async function paced(stage: Stage, context: Context, sink: Side): Promise<Figure> {
   const project = stage.profile.project_id as ProjectId;
-  const stop = startWorkers(context, stage.connection);
+  const { stop } = startWorkers(context, stage.connection);
   const committed = new Map<number, number>();
   const wall = () => performance.timeOrigin + performance.now();
   const from = wall() + 200;

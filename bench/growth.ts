@@ -1,15 +1,13 @@
 // What one unit of work costs when the tables behind it have grown a thousandfold: measured at
-// four sizes of the same database, and drawn in docs/performance-growth.svg.
+// four sizes of the same database.
 
 import { strict as assert } from "node:assert";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { readConfig } from "../src/config.ts";
-import { readSecretKeys } from "../src/key-file.ts";
-import { testContext } from "../src/main.ts";
-import { sql } from "../src/store/sql.ts";
+import { readSecretKey } from "../src/key-file.ts";
+import { sql } from "../src/store/db/sql.ts";
 import { startWorkers } from "../src/workers/start.ts";
+import { testContext } from "../tests/support/context.ts";
 import {
   addDays,
   addDelivered,
@@ -21,7 +19,6 @@ import {
   openBooks,
   settleTables,
 } from "./books.ts";
-import { drawGrowth, type Line } from "./chart.ts";
 import { close } from "./close.ts";
 import type { Ask } from "./load.ts";
 import { atMost, type Bench, ratio } from "./report.ts";
@@ -41,7 +38,7 @@ import {
 
 const SIZES = [10_000, 100_000, 1_000_000, 10_000_000];
 const QUICK_SIZES = [10_000, 20_000];
-/** Of each customer, as many invoices as events. */
+/** Invoices of each customer, and as many events. */
 const EACH = 50;
 const DAYS = 5;
 const ROUNDS = 3;
@@ -52,7 +49,6 @@ const DELIVERED = 2_000;
 const BATCH = 1_000;
 /** Names of subscriptions that are due begin behind all others. */
 const DUE_FROM = 1_000_000;
-const CHART = join(import.meta.dirname, "..", "..", "docs", "performance-growth.svg");
 const NAMES = [
   "an event stored",
   "a period closed",
@@ -77,7 +73,7 @@ export const benchGrowth: Bench = async ({ quick }) => {
   const bare = await startSide("bare", {});
   const closing = [() => stage.end(), () => sink.stop(), () => bare.stop()];
   const sizes = quick ? QUICK_SIZES : SIZES;
-  const lines: Line[] = NAMES.map((name) => ({ name, costs_ms: [] }));
+  const lines = NAMES.map((name) => ({ name, costs_ms: [] as number[] }));
   try {
     await openBooks(stage, monthsAgo(0));
     const service = await startService(stage, "api", { WEBHOOK_ALLOW_PRIVATE: "1" });
@@ -100,7 +96,6 @@ export const benchGrowth: Bench = async ({ quick }) => {
   } finally {
     for (const end of closing.reverse()) await end();
   }
-  if (!quick) writeFileSync(CHART, drawGrowth(sizes, lines));
   return lines.map(({ name, costs_ms }) => {
     const [first = 1, last = 0] = [costs_ms[0], costs_ms.at(-1)];
     const title = `${name} at ${figure(sizes.at(-1) ?? 0)} rows ÷ at ${figure(sizes[0] ?? 0)}`;
@@ -156,7 +151,7 @@ async function pages({ stage, service }: Site): Promise<string[]> {
   return paths;
 }
 
-/** Of those that no event was posted to. */
+/** Paths of subscriptions to which no event was posted. */
 async function usages({ stage, service }: Site): Promise<string[]> {
   const rows = await stage.db.many<{ id: string }>(sql`
     select id
@@ -196,13 +191,13 @@ async function delivering({ stage, sink }: Site): Promise<number> {
   const settings = { LOG_LEVEL: "error", WEBHOOK_ALLOW_PRIVATE: "1", DUES_DATA: stage.folder };
   const config = readConfig(settings);
   const clock = { now: () => new Date() };
-  const context = testContext({ config, db, clock, secret_key: readSecretKeys(config)[0] });
+  const context = testContext({ config, db, clock, secret_key: readSecretKey(config) });
   const rounds: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
     const before = await received(sink);
     await addDue(stage, { count: DELIVERED, body: '{"data":{}}' });
     const start = performance.now();
-    const stop = startWorkers(context, stage.connection);
+    const { stop } = startWorkers(context, stage.connection);
     while ((await received(sink)) - before < DELIVERED) await pause(10);
     await stop();
     if (round > 0) rounds.push((performance.now() - start) / DELIVERED);

@@ -3,7 +3,7 @@
 
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
-import { sql } from "../src/store/sql.ts";
+import { sql } from "../src/store/db/sql.ts";
 import { addSubscriptions, monthsAgo, openBooks } from "./books.ts";
 import { copyIn } from "./copy.ts";
 import type { Ask, LoadResult } from "./load.ts";
@@ -184,7 +184,7 @@ async function bytesPerEvent({ db }: Stage): Promise<Figure> {
   return amount("disk per event, all indexes", "bytes", bytes / events, atMost(400));
 }
 
-export async function send(
+async function send(
   stage: Stage,
   side: Side,
   ask: Ask,

@@ -14,10 +14,6 @@ export type Ask =
       readonly repeats?: boolean;
       /** When they all happened; else when the load began. */
       readonly at?: string;
-      /** Of the metric; "calls" unless said. */
-      readonly code?: string;
-      /** As JSON texts; each subscription has them in turn. */
-      readonly properties?: readonly string[];
     }
   /** Read in turn. */
   | { readonly kind: "paths"; readonly paths: readonly string[] }
@@ -58,7 +54,7 @@ export type LoadResult = Times & {
   readonly events: number;
   /** By entry of the mix. */
   readonly each: readonly Times[];
-  /** Of answers other than 2xx, from when they were sent. */
+  /** Times of answers other than 2xx, from when they were asked for. */
   readonly refusals: Times;
 };
 
@@ -78,7 +74,7 @@ type Connection = {
 
 /** A server may close what is idle for long, just when it is used again. */
 const IDLE_MAX_MS = 2_000;
-const PROPERTIES = ['{"n":"3","region":"eu-west"}'];
+const PROPERTIES = '{"n":"3","region":"eu-west"}';
 /** Far enough back that what is repeated has mostly been answered. */
 const REPEAT_BACK = 5_000;
 
@@ -148,13 +144,12 @@ class Generator {
 
   /** Ids that rise, as those of clients with time-ordered ids do; every one is new. */
   #event(n: number, ask: Ask & { kind: "events" }): string {
-    const { subscriptions, at = this.#began, code = "calls", properties = PROPERTIES } = ask;
-    const turn = Math.floor(n / subscriptions) % properties.length;
+    const { subscriptions, at = this.#began } = ask;
     const start = `${this.#prefix.slice(0, 8)}-${this.#prefix.slice(8)}-7000-8000-`;
     return (
       `{"transaction_id":"${start}${n.toString(16).padStart(12, "0")}",` +
-      `"subscription_id":"ext:s${1 + (n % subscriptions)}","code":"${code}",` +
-      `"timestamp":"${at}","properties":${properties[turn]}}`
+      `"subscription_id":"ext:s${1 + (n % subscriptions)}","code":"calls",` +
+      `"timestamp":"${at}","properties":${PROPERTIES}}`
     );
   }
 }
@@ -277,7 +272,7 @@ function openConnection(
   });
 }
 
-/** Of "HTTP/1.1 200 OK". */
+/** Where the status stands in "HTTP/1.1 200 OK". */
 const STATUS_AT = 9;
 const TWO = "2".charCodeAt(0);
 const HEAD_END = Buffer.from("\r\n\r\n");

@@ -3,7 +3,7 @@
 
 import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
-import { sql } from "../src/store/sql.ts";
+import { sql } from "../src/store/db/sql.ts";
 import { addSubscriptions, monthsAgo, openBooks } from "./books.ts";
 import { amount, atMost, type Bench, type Figure, ratio } from "./report.ts";
 import {
@@ -19,7 +19,7 @@ import {
 const WARM = { events: 20_000, closes: 2_000 };
 const FULL = { events: 1_000_000, closes: 100_000 };
 const QUICK = { events: 20_000, closes: 4_000 };
-/** Those that events are of. */
+/** How many subscriptions have events. */
 const SUBSCRIPTIONS = 100;
 const BATCH = 1_000;
 const RSS_MAX_MB = 350;

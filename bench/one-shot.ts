@@ -2,8 +2,8 @@
 // tables with the same keys, indexes and constraints. Nobody can bill in less time than that.
 
 import { strict as assert } from "node:assert";
-import type { Pool } from "../src/store/db.ts";
-import { type Sql, sql } from "../src/store/sql.ts";
+import type { Pool } from "../src/store/db/db.ts";
+import { type Sql, sql } from "../src/store/db/sql.ts";
 
 /** Every table a close writes to, in the order of their references. */
 const WRITTEN = [

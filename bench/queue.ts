@@ -4,19 +4,19 @@
 import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
 import { Logger, run, runMigrations } from "graphile-worker";
-import { registerWebhook } from "../src/operations/change-webhook.ts";
-import { SCHEDULER } from "../src/operations/emit.ts";
-import { Pool } from "../src/store/db.ts";
-import * as deliveries from "../src/store/deliveries.ts";
-import { sql } from "../src/store/sql.ts";
-import type { ProjectId } from "../src/store/tenants.ts";
+import type { ProjectId } from "../src/ids.ts";
+import { registerWebhook } from "../src/operations/webhooks/change.ts";
+import { Pool } from "../src/store/db/db.ts";
+import { sql } from "../src/store/db/sql.ts";
+import * as attempts from "../src/store/feeds/attempts.ts";
+import * as claims from "../src/store/feeds/claims.ts";
 import { addDue } from "./books.ts";
 import { atLeast, type Bench, type Round, ratio } from "./report.ts";
-import { databaseUrl, openStage, type Stage } from "./stage.ts";
+import { databaseUrl, openStage, SCHEDULER, type Stage } from "./stage.ts";
 
 const JOBS = 20_000;
 const ROUNDS = 3;
-/** Of one claim, and of the other side's local queue. */
+/** Messages of one claim, and of the other side's local queue. */
 const BATCH = 500;
 const CONNECTIONS = 4;
 
@@ -101,7 +101,7 @@ async function throughGraphile(stage: Stage): Promise<number> {
   return JOBS / seconds;
 }
 
-/** As a worker does it: what has been taken is recorded while the next is being taken. */
+/** Works like a worker: what was taken is recorded while the next is being taken. */
 async function throughOurs(stage: Stage, db: Pool): Promise<number> {
   const project = stage.profile.project_id as ProjectId;
   await addDue(stage, { count: JOBS, body: '{"data":{}}' });
@@ -111,10 +111,10 @@ async function throughOurs(stage: Stage, db: Pool): Promise<number> {
   let done = 0;
   let recording = Promise.resolve(0);
   for (;;) {
-    const rows = await deliveries.claim(db, project, limits);
+    const rows = await claims.claim(db, project, limits);
     done += await recording;
     if (rows.length === 0) break;
-    recording = deliveries.recordDelivered(db, project, rows.map(deliveredOf));
+    recording = attempts.recordDelivered(db, project, rows.map(deliveredOf));
   }
   const seconds = (performance.now() - start) / 1_000;
   const { left } = await stage.db.one<{ left: number }>(sql`
@@ -130,10 +130,10 @@ async function countAttempts({ db }: Stage): Promise<number> {
 }
 
 function deliveredOf(
-  row: Pick<deliveries.Claimed, "endpoint_id" | "message_id" | "claim" | "attempt">,
-): deliveries.AttemptResult {
-  const { endpoint_id, message_id, claim, attempt } = row;
+  row: Pick<claims.Claimed, "endpoint_id" | "message_id" | "event" | "claim" | "attempt">,
+): attempts.AttemptResult {
+  const { endpoint_id, message_id, event, claim, attempt } = row;
   const outcome = { status: "delivered", http_status: 204, error: null } as const;
   const rest = { duration_ms: 0, response_excerpt: null, retry_ms: null };
-  return { endpoint_id, message_id, claim, attempt: attempt + 1, ...outcome, ...rest };
+  return { endpoint_id, message_id, event, claim, attempt: attempt + 1, ...outcome, ...rest };
 }

@@ -3,14 +3,16 @@
 
 import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
-import { sql } from "../src/store/sql.ts";
+import { sql } from "../src/store/db/sql.ts";
 import {
   addDays,
   addEvents,
   addInvoices,
   addPayments,
   addSubscriptions,
+  freezeClocks,
   INVOICE_CENTS,
+  makeLive,
   openBooks,
   settleTables,
   UNITS,
@@ -114,7 +116,7 @@ async function openAt(
   const { db } = stage;
   const all = { from: 1, to: size.customers };
   await openBooks(stage, START);
-  await db.run(sql`update projects set mode = 'sandbox', frozen_at = ${NOW}`);
+  await freezeClocks(db, NOW);
   await addSubscriptions(db, { ...all, from: 2 }, START);
   await addInvoices(db, { ...all, each: INVOICES_EACH, after: 0 }, START);
   await addPayments(db);
@@ -159,13 +161,13 @@ async function byId(books: Books, bare: Side): Promise<Figure> {
   assert.equal(customer.name, one.name, "the customer asked for");
   const paths = rows.map(({ id }) => `/v1/customers/${id}`);
   // With a clock of its own a project is asked for its time by every call; most have none.
-  await stage.db.run(sql`update projects set mode = 'live', frozen_at = null`);
+  await makeLive(stage.db);
   await pause(TOKEN_CACHE_MS);
   const rounds = await interleave(
     () => ask(books, paths, { connections: CONNECTIONS }),
     () => ask(books, paths, { connections: CONNECTIONS, side: bare }),
   );
-  await stage.db.run(sql`update projects set mode = 'sandbox', frozen_at = ${NOW}`);
+  await freezeClocks(stage.db, NOW);
   await pause(TOKEN_CACHE_MS);
   return ratio(
     `GET by id ÷ bare Fastify GET, ${CONNECTIONS} connections`,

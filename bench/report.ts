@@ -95,12 +95,12 @@ export type Results = {
   readonly date: string;
   readonly quick: boolean;
   readonly machine: Readonly<Record<string, string | number>>;
-  /** Of the processors' time while it was measured; absent where the system does not say. */
+  /** What the host took of the processors' time meanwhile; absent where nothing says so. */
   readonly stolen_percent?: number | undefined;
   readonly figures: readonly NamedFigure[];
 };
 
-/** Of the moment before anything is measured. */
+/** The machine at the moment before anything is measured. */
 export function describeMachine(): Record<string, string | number> {
   return {
     platform: `${process.platform} ${process.arch}`,
@@ -136,8 +136,8 @@ export function printTable({ figures, quick, stolen_percent }: Results): void {
   if (notice !== undefined) process.stdout.write(`${notice}\n`);
 }
 
-/** Built code runs from dist-bench/bench; the files are kept beside the sources. */
-const FOLDER = join(import.meta.dirname, "..", "..", "bench");
+/** Built code runs from dist-bench; the files are kept beside the sources. */
+const FOLDER = join(import.meta.dirname, "..", "bench");
 
 export type ResultsFile = "results.json" | "results-cluster.json";
 

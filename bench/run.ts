@@ -16,8 +16,6 @@ import { benchDeliver } from "./deliver.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchIngest } from "./ingest.ts";
 import { benchMemory, memoryFigure } from "./memory.ts";
-import { benchMoney } from "./money.ts";
-import { benchPricing } from "./pricing.ts";
 import { benchQueue } from "./queue.ts";
 import { benchReads } from "./reads.ts";
 import {
@@ -43,8 +41,6 @@ const onOne: Readonly<Record<string, Bench>> = {
   deliver: benchDeliver,
   queue: benchQueue,
   memory: benchMemory,
-  pricing: benchPricing,
-  money: benchMoney,
   growth: benchGrowth,
   soak: benchSoak,
   storm: benchStorm,
@@ -59,7 +55,7 @@ const onCluster: Readonly<Record<string, Bench>> = {
 };
 
 /** Long ones, asked for by name. */
-const APART = ["pricing", "money", "growth", "soak", "storm"];
+const APART = ["growth", "soak", "storm"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,7 +1,7 @@
 // The service as a process for the benches: what `dues serve` runs, on the bench's database.
 
 import { type Role, readConfig } from "../src/config.ts";
-import { serve } from "../src/main.ts";
+import { serve } from "../src/service/serve.ts";
 
 const running = await serve({
   config: readConfig(),

@@ -3,7 +3,7 @@
 
 import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Sql, sql } from "../src/store/sql.ts";
+import { type Sql, sql } from "../src/store/db/sql.ts";
 import { addSubscriptions, monthsAgo, openBooks, settleTables } from "./books.ts";
 import type { Load, LoadResult } from "./load.ts";
 import { amount, atMost, type Bench, type Figure, ratio } from "./report.ts";

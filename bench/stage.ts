@@ -8,12 +8,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { startEmbedded } from "../src/embedded/start.ts";
-import { initTenant, type Profile } from "../src/main.ts";
-import { type Connection, Pool } from "../src/store/db.ts";
-import { listMigrations, migrate } from "../src/store/migrate.ts";
+import { scheduler } from "../src/operations/emit.ts";
+import { initTenant } from "../src/service/first-tenant.ts";
+import type { Profile } from "../src/service/profile.ts";
+import { type Connection, Pool } from "../src/store/db/db.ts";
+import { migrate } from "../src/store/migration/migrate.ts";
 import type { Load, LoadResult } from "./load.ts";
 
 const SLUGS = { org: "bench", workspace: "main", project: "live" };
+/** The actor of a bench, in which nobody looks at a portal. */
+export const SCHEDULER = scheduler({ portal_auto_invalidate: false });
 const STATEMENT_MS = 1_800_000;
 
 export type Stage = {
@@ -32,11 +36,8 @@ let stages = 0;
 let opened = 0;
 let version = "";
 
-/**
- * A database of its own. Several stages at once share one server, which ends with the last.
- * `schema` is the version that it has, where that is not this code's.
- */
-export async function openStage(schema?: number): Promise<Stage> {
+/** A database of its own. Several stages at once share one server, which ends with the last. */
+export async function openStage(): Promise<Stage> {
   stages += 1;
   server ??= startServer();
   const { connection: base } = await server;
@@ -49,7 +50,7 @@ export async function openStage(schema?: number): Promise<Stage> {
     await (await server)?.stop();
     server = undefined;
   };
-  return furnish(within(base, database), drop, schema);
+  return furnish(within(base, database), drop);
 }
 
 export function databaseName(): string {
@@ -58,14 +59,9 @@ export function databaseName(): string {
 }
 
 /** Gives an empty database the schema and a tenant. */
-export async function furnish(
-  connection: Connection,
-  drop: () => Promise<void>,
-  schema = Number.POSITIVE_INFINITY,
-): Promise<Stage> {
+export async function furnish(connection: Connection, drop: () => Promise<void>): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "dues-bench-"));
-  const migrations = (await listMigrations()).filter(({ version }) => version <= schema);
-  await migrate(connection, migrations);
+  await migrate(connection);
   const db = new Pool(connection, {
     max: 4,
     statement_timeout_ms: STATEMENT_MS,
@@ -133,7 +129,7 @@ export function within(base: Connection, database: string): Connection {
   return { connectionString: `${server}/${database}${query}` };
 }
 
-/** Of the server that the stages stood on. */
+/** The version of the server that the stages stood on. */
 export function postgresVersion(): string {
   return version;
 }
@@ -153,13 +149,9 @@ export type Side = {
   stop(): Promise<void>;
 };
 
-/** A file of this folder, or of another's build, as a process; it tells its address. */
-export async function startSide(
-  file: string,
-  env: Record<string, string>,
-  folder?: string,
-): Promise<Side> {
-  const child = run(file, env, folder);
+/** A file of this folder as a process, which tells its address. */
+export async function startSide(file: string, env: Record<string, string>): Promise<Side> {
+  const child = run(file, env);
   const url = await new Promise<string>((resolve, reject) => {
     child.on("message", (message) => resolve((message as { url: string }).url));
     child.on("exit", (code) => reject(new Error(`${file} ended with ${code}.`)));
@@ -167,7 +159,7 @@ export async function startSide(
   const stop = () =>
     new Promise<void>((resolve) => {
       const peak_mb = memoryOf(child.pid, "VmHWM");
-      if (peak_mb !== undefined && folder === undefined) peaks.push({ file, peak_mb });
+      if (peak_mb !== undefined) peaks.push({ file, peak_mb });
       child.on("exit", () => resolve());
       child.kill("SIGTERM");
     });
@@ -179,12 +171,11 @@ export async function startSide(
   };
 }
 
-/** The service on this stage, as `dues serve` runs it, of this build or of the one in `folder`. */
+/** The service on this stage, as `dues serve` runs it. */
 export function startService(
   stage: Stage,
   role: "api" | "worker" | "all",
   env: Record<string, string> = {},
-  folder?: string,
 ): Promise<Side> {
   const settings = {
     DATABASE_URL: databaseUrl(stage.connection),
@@ -194,7 +185,7 @@ export function startService(
     DUES_ROLE: role,
     ...env,
   };
-  return startSide("service", settings, folder);
+  return startSide("service", settings);
 }
 
 export type Peak = { readonly file: string; readonly peak_mb: number };
@@ -244,7 +235,7 @@ export function beginLoad(wanted: Load): Loading {
     child.on("message", (message) => resolve(message as LoadResult));
     child.on("exit", (code) => code !== 0 && reject(new Error(`load ended with ${code}.`)));
   });
-  // Who began it asks for the result later, and then hears of a failure.
+  // The result is asked for later, and a failure is heard of then.
   result.catch(() => {});
   return { result, stop: () => child.send("stop") };
 }
@@ -268,12 +259,8 @@ export async function call<T>(stage: Stage, side: Side, path: string, body?: obj
   return (await answer.json()) as T;
 }
 
-function run(
-  file: string,
-  env: Record<string, string>,
-  folder = import.meta.dirname,
-): ChildProcess {
-  return fork(join(folder, `${file}.js`), {
+function run(file: string, env: Record<string, string>): ChildProcess {
+  return fork(join(import.meta.dirname, `${file}.js`), {
     env: { PATH: process.env.PATH ?? "", ...env },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     execArgv: process.execArgv,

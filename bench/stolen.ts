@@ -24,7 +24,7 @@ export function noticeOf(stolen: number | undefined): string | undefined {
   return `The host gave ${share} of the processors' time to others: not a quiet machine.`;
 }
 
-/** Of all processors since the start: user, nice, system, idle, iowait, irq, softirq, steal. */
+/** Ticks of all processors: user, nice, system, idle, iowait, irq, softirq, steal. */
 function readTicks(): { all: number; stolen: number } | undefined {
   let text: string;
   try {

@@ -38,7 +38,7 @@ const OTHER_EVENTS = 3_700;
 const OTHER_PER_SECOND = 10;
 const PDFS = 60;
 const EVENTS_PER_SECOND = 200;
-/** As fast as before means so much of the rate before. */
+/** The part of the rate before that counts as recovered. */
 const RECOVERED = 0.9;
 const RECOVERY_MAX_S = 30;
 
@@ -212,12 +212,12 @@ function batchOf(prefix: string, count: number) {
   };
 }
 
-/** The same each time: whether one is taken between the others does not matter. */
+/** A batch that is the same each time: only whether it is taken is looked at. */
 function otherBatch(): Write {
   return { method: "POST", path: "/v1/events/batch", body: batchOf("other", OTHER_EVENTS) };
 }
 
-/** Of customers with Chinese, Japanese and Korean names, whose fonts are the largest. */
+/** PDFs of customers with Chinese, Japanese and Korean names, whose fonts are the largest. */
 async function documents(site: Site): Promise<Figure[]> {
   const { stage, service } = site;
   const make = <T>(path: string, body: object) => call<T>(stage, service, path, body);

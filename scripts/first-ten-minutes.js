@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const main = join(root, "dist", "cli", "main.js");
+const main = join(root, "bin", "dues.js");
 const document = join(root, "docs", "first-ten-minutes.md");
 const folder = mkdtempSync(join(tmpdir(), "dues-first-"));
 // Run by root, PostgreSQL has a user of its own, who must be able to enter.

@@ -3,11 +3,11 @@
 
 import { wallMs } from "./clock.ts";
 
-/** A request that has just been answered counts too: the next one may be on its way. */
+/** How long a request counts that has been answered: the next one may be on its way. */
 const ACTIVE_MS = 250;
 
 export class ApiActivity {
-  /** Handed to the workers' thread, which makes its own view of it. */
+  /** Memory that is handed to the workers' thread, which makes its own view of it. */
   readonly shared: SharedArrayBuffer;
   readonly #running: Int32Array;
   readonly #lastEnd: Float64Array;
@@ -27,7 +27,7 @@ export class ApiActivity {
     this.#lastEnd[0] = wallMs();
   }
 
-  /** Never in a worker process of its own, which answers nobody. */
+  /** Whether requests are being answered; never in a worker process, which answers nobody. */
   get active(): boolean {
     return Atomics.load(this.#running, 0) > 0 || wallMs() - (this.#lastEnd[0] ?? 0) < ACTIVE_MS;
   }

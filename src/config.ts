@@ -10,7 +10,7 @@ export type Role = "all" | "api" | "worker";
 export type Config = {
   readonly port: number;
   readonly host: string;
-  /** Undefined: health and metrics are answered where the API is. */
+  /** The port of health and metrics; undefined: they are answered where the API is. */
   readonly health_port: number | undefined;
   readonly base_url: string;
   /** Whether others than this machine reach it: by its own address, or through a proxy. */
@@ -21,6 +21,8 @@ export type Config = {
   readonly key_creation: KeyCreation;
   readonly log_level: string;
   readonly pool_max: number;
+  /** How far clock and database may be apart; 0: that is not looked at. */
+  readonly clock_skew_limit_ms: number;
   /** How many proxies stand in front, or their addresses; false: none is believed. */
   readonly trust_proxy: false | number | readonly string[];
   readonly webhook_allow_private: boolean;
@@ -73,6 +75,11 @@ export const SETTINGS: readonly Setting[] = [
   },
   { name: "DATABASE_POOL", fallback: "10", says: "Connections for requests (1 to 100)." },
   {
+    name: "CLOCK_SKEW_LIMIT_S",
+    fallback: "60",
+    says: "Seconds by which this process's clock and the database's may differ. Beyond it the process bills, ends and removes nothing, and its /readyz answers 503. 0: not looked at.",
+  },
+  {
     name: "TRUST_PROXY",
     fallback: "0",
     says: "How many proxies stand in front (1, 2, …), or their addresses and ranges, separated by commas: the caller's address is the one that the outermost of them saw, from X-Forwarded-For.",
@@ -117,6 +124,7 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
     key_creation: oneOf(env, "KEY_CREATION", ["open", "bootstrap", "authenticated"] as const),
     log_level: oneOf(env, "LOG_LEVEL", LOG_LEVELS),
     pool_max: integer(env, "DATABASE_POOL", 10, 1, 100),
+    clock_skew_limit_ms: integer(env, "CLOCK_SKEW_LIMIT_S", 60, 0, 86_400) * 1_000,
     trust_proxy: trustedProxies(env),
     webhook_allow_private: flag(env, "WEBHOOK_ALLOW_PRIVATE"),
     portal_auto_invalidate: flag(env, "PORTAL_AUTO_INVALIDATE"),
@@ -126,7 +134,7 @@ export function readConfig(given: NodeJS.ProcessEnv = {}): Config {
   });
 }
 
-/** What is unsafe about them, in words for the operator. */
+/** What is unsafe about the settings, in words for the operator. */
 export function warningsOf(config: Config): string[] {
   const warnings: string[] = [];
   if (config.key_creation === "open" && config.is_public) {
@@ -156,9 +164,9 @@ export type ClientSettings = {
   readonly url: string | undefined;
   readonly token: string | undefined;
   readonly project: string | undefined;
-  /** Where a start on the embedded database keeps its profile. */
+  /** The folder in which a start on the embedded database keeps its profile. */
   readonly data_folder: string;
-  /** Where `dues login` keeps its own. */
+  /** The folder in which `dues login` keeps its profiles. */
   readonly config_folder: string;
   readonly no_color: boolean;
 };
@@ -188,7 +196,7 @@ function integer(env: NodeJS.ProcessEnv, name: string, fallback: number, min: nu
   return value;
 }
 
-/** Without query, fragment or trailing slash, because links append a path to it. */
+/** The base of links, without query, fragment or trailing slash: they append a path to it. */
 function baseUrl(env: NodeJS.ProcessEnv, fallback: string): string {
   const text = env.BASE_URL;
   if (text === undefined || text === "") return fallback;
@@ -202,20 +210,20 @@ function baseUrl(env: NodeJS.ProcessEnv, fallback: string): string {
   return text.replace(/\/+$/, "");
 }
 
-/** What stands for every address of the machine, and the one by which it reaches itself. */
+/** Hosts that stand for every address of the machine, and the one by which it reaches itself. */
 const EVERY_ADDRESS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 export function isEveryAddress(host: string): boolean {
   return Object.hasOwn(EVERY_ADDRESS, host);
 }
 
-/** How a service that listens there is reached, from this machine at least. */
+/** The URL at which a service that listens there is reached, from this machine at least. */
 export function urlAt(host: string, port: number): string {
   const address = EVERY_ADDRESS[host] ?? host;
   return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
 }
 
-/** The value may hold a password, so no message repeats it. */
+/** The URL of the database. It may hold a password, so no message repeats it. */
 function databaseUrl(env: NodeJS.ProcessEnv): string | undefined {
   const text = env.DATABASE_URL || undefined;
   if (text === undefined) return undefined;
@@ -264,7 +272,7 @@ function flag(env: NodeJS.ProcessEnv, name: string): boolean {
   return oneOf(env, name, ["0", "1", "false", "true"] as const).match(/^(1|true)$/) !== null;
 }
 
-/** The first choice is the default. */
+/** One of the choices, of which the first is the default. */
 function oneOf<T extends string>(env: NodeJS.ProcessEnv, name: string, choices: readonly T[]): T {
   const text = env[name] || choices[0];
   const found = choices.find((choice) => choice === text);

@@ -4,8 +4,8 @@ import type { Logger } from "pino";
 import type { ApiActivity } from "./api-activity.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import type { Db, PointReads } from "./store/db.ts";
-import type { Placement } from "./store/placement.ts";
+import type { Placement } from "./store/cluster/placement.ts";
+import type { Db, PointReads } from "./store/db/db.ts";
 
 export type Context = {
   readonly config: Config;
@@ -20,6 +20,6 @@ export type Context = {
   readonly api_activity: ApiActivity;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Signs cursors and encrypts webhook secrets in the database. */
+  /** The key that signs cursors and encrypts webhook secrets in the database. */
   readonly secret_key: Buffer;
 };

@@ -28,6 +28,8 @@ const TABLE = {
   invoice_voided: { status: 422, retryable: false },
   not_started: { status: 422, retryable: false },
   subscription_ended: { status: 422, retryable: false },
+  too_far_behind: { status: 422, retryable: false },
+  unbilled_periods: { status: 422, retryable: false },
   has_credit_notes: { status: 422, retryable: false },
   coupon_expired: { status: 422, retryable: false },
   coupon_exhausted: { status: 422, retryable: false },
@@ -45,7 +47,7 @@ const TABLE = {
 export type ErrorCode = keyof typeof TABLE;
 export const ERROR_CODES = Object.keys(TABLE) as ErrorCode[];
 
-/** Where in the request the fault is, by the names of the caller's fields. */
+/** A fault in the request, by the name of the caller's field. */
 export type ErrorDetail = {
   readonly field: string;
   readonly code: string;
@@ -56,7 +58,7 @@ export type ErrorDetail = {
 export type RefusalExtra = {
   readonly details?: readonly ErrorDetail[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where it is not as the table says. */
+  /** Whether repeating is safe, where it is not as the table says. */
   readonly retryable?: boolean;
 };
 
@@ -84,9 +86,21 @@ export class UnknownOutcome extends Refusal {}
 /** A number that JSON cannot carry exactly, or beyond what is billed. Its message is for people. */
 export class OutOfRange extends RangeError {}
 
-/** Use as `throw refuse("not_found", "No plan has this id.")`. */
+/** Use as `throw refuse("plan_archived", "The plan is archived.")`. */
 export function refuse(code: ErrorCode, message: string, extra?: RefusalExtra): Refusal {
   return new Refusal(code, message, extra);
+}
+
+/**
+ * What was named is not there: "No tax has this id.", or "tax_code: no tax has this code." where
+ * `field` of a body or query named it.
+ */
+export function notFound(
+  noun: string,
+  { by = "id", field }: { readonly by?: string; readonly field?: string | undefined } = {},
+): Refusal {
+  const sentence = `o ${noun} has this ${by}.`;
+  return refuse("not_found", field === undefined ? `N${sentence}` : `${field}: n${sentence}`);
 }
 
 /** A fault of one named field: 422 with the field in `details`. */

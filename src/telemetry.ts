@@ -4,6 +4,7 @@
 import {
   AggregatorRegistry,
   Counter,
+  Gauge,
   type Metric,
   type MetricObjectWithValues,
   type MetricValue,
@@ -14,10 +15,18 @@ import {
 /** The metrics of this thread. */
 export const registry = new Registry();
 
-/** Counted in whichever thread the job runs, so it may come from several. */
+/** Failures of jobs, counted in whichever thread a job runs: they may come from several. */
 export const jobFailures = new Counter({
   name: "dues_job_failures_total",
   help: "Runs of a background job that failed and will be tried again.",
+  labelNames: ["job"],
+  registers: [registry],
+});
+
+/** An instant and not an age, which would stand still where a thread does not answer a scrape. */
+export const jobLastRun = new Gauge({
+  name: "dues_job_last_run_timestamp_seconds",
+  help: "When a background job last ended a run, failed or not, in seconds since 1970.",
   labelNames: ["job"],
   registers: [registry],
 });

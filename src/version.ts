@@ -1,7 +1,12 @@
-// The version of this service, as package.json has it.
+// The version of this service and the Node that it needs, as package.json has them.
 
-import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { PACKAGE_FILE } from "./built.ts";
 
-const read = createRequire(import.meta.url)("../package.json") as { readonly version: string };
+type Package = { readonly version: string; readonly engines: { readonly node: string } };
 
-export const VERSION = read.version;
+const { version, engines }: Package = JSON.parse(readFileSync(PACKAGE_FILE, "utf8"));
+
+export const VERSION = version;
+/** As npm writes ranges: `^20.15 || >=22.2`. */
+export const NODE_RANGE = engines.node;

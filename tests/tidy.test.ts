@@ -5,27 +5,33 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bannedCallFaults } from "./tidy/calls.ts";
+import { subjectFaults } from "./tidy/comments.ts";
 import { projectFiles, ROOT, readText, type Source, sizeOf, sourceOf } from "./tidy/files.ts";
 import {
   cycleFaults,
   deadFileFaults,
+  fileWriteFaults,
   lawFaults,
   purityFaults,
+  roomFaults,
   specifierFaults,
 } from "./tidy/imports.ts";
-import { keyFaults, lateIndexFaults, type Migration } from "./tidy/migrations.ts";
+import { keyFaults, lateIndexFaults } from "./tidy/migrations.ts";
 import {
+  crowdFaults,
   fileLengthFaults,
   functionLengthFaults,
   leftoverFaults,
   machinePathFaults,
   markdownFaults,
   openingFaults,
+  pastFaults,
+  spreadFaults,
   testNameFaults,
   testPathFaults,
   widthFaults,
 } from "./tidy/shape.ts";
-import { databaseTimeFaults, strayFaults } from "./tidy/sql.ts";
+import { databaseTimeFaults, lockFaults, strayFaults } from "./tidy/sql.ts";
 
 const FILE_BYTES_MAX = 600 * 1024;
 /** Generated, with a description and an example for each of 1,500 fields. */
@@ -57,6 +63,10 @@ describe("imports", () => {
     expect(each(inSource, purityFaults)).toEqual([]);
   });
 
+  test("commands write files through the one that does so whole", () => {
+    expect(each(inSource, fileWriteFaults)).toEqual([]);
+  });
+
   test("relative imports name their file, and there are no barrels", () => {
     expect(each(sources, specifierFaults)).toEqual([]);
     expect(files.filter((path) => /(^|\/)index\.[tj]s$/.test(path))).toEqual([]);
@@ -64,6 +74,14 @@ describe("imports", () => {
 
   test("no files of src import one another in a ring", () => {
     expect(cycleFaults(inSource)).toEqual([]);
+  });
+
+  test("no rooms of a layer import one another", () => {
+    expect(roomFaults(inSource)).toEqual([]);
+  });
+
+  test("a folder with more than 30 files has rooms", () => {
+    expect(crowdFaults(files)).toEqual([]);
   });
 
   test("every file of src is used", () => {
@@ -84,6 +102,10 @@ describe("calls and SQL", () => {
     expect(each(inSource, databaseTimeFaults)).toEqual([]);
   });
 
+  test("rows are locked by themselves, not in a join, and not against references", () => {
+    expect(each(inSource, lockFaults)).toEqual([]);
+  });
+
   test("keys of a project's tables start with project_id", () => {
     expect(keyFaults(migrations)).toEqual([]);
   });
@@ -98,6 +120,10 @@ describe("shape", () => {
     expect(each(sources, openingFaults)).toEqual([]);
   });
 
+  test("a comment begins with what it is about", () => {
+    expect(each(inSource, subjectFaults)).toEqual([]);
+  });
+
   test("lines are at most 100 characters wide", () => {
     expect(each(sources, widthFaults)).toEqual([]);
   });
@@ -108,6 +134,10 @@ describe("shape", () => {
 
   test("functions are at most 70 lines long", () => {
     expect(inSource.flatMap((source) => functionLengthFaults(source, LONG_FUNCTIONS))).toEqual([]);
+  });
+
+  test("a literal is not spread into a literal", () => {
+    expect(each(sources, spreadFaults)).toEqual([]);
   });
 
   test("tests of one file have different names", () => {
@@ -121,6 +151,11 @@ describe("shape", () => {
   test("nothing is left for later in a comment", () => {
     const written = texts.filter(({ path }) => !path.startsWith("tests/tidy"));
     expect(written.flatMap(leftoverFaults)).toEqual([]);
+  });
+
+  test("nothing is kept for a version that was never released", () => {
+    const ours = texts.filter(({ path }) => /^src\/.*\.(ts|sql)$/.test(path));
+    expect(ours.flatMap(pastFaults)).toEqual([]);
   });
 
   test("markdown files have one title", () => {
@@ -141,137 +176,11 @@ describe("shape", () => {
   });
 });
 
-describe("each check can fail", () => {
-  const at = (path: string, text: string) => sourceOf(path, text);
-  const table = (body: string): Migration[] => [
-    { path: "0001.sql", text: `create table plans (\n  project_id uuid not null,\n  ${body}\n);` },
-  ];
-
-  test.each<[string, string[]]>([
-    ["an import to the right", lawFaults(at("src/domain/a.ts", 'import "../store/b.ts";'))],
-    [
-      "a type from the right",
-      lawFaults(at("src/store/a.ts", 'type A = import("../http/b.ts").B;')),
-    ],
-    [
-      "an entrance in another",
-      lawFaults(at("src/http/a.ts", 'export { b } from "../workers/b.ts";')),
-    ],
-    ["a clock in a rule", lawFaults(at("src/domain/a.ts", 'import { now } from "../clock.ts";'))],
-    ["a file system in a rule", purityFaults(at("src/domain/a.ts", 'import "node:fs";'))],
-    [
-      "a socket in a rule",
-      purityFaults(at("src/domain/a.ts", 'import { Socket } from "node:net";')),
-    ],
-    [
-      "all of a network in a rule",
-      purityFaults(at("src/domain/a.ts", 'import n from "node:net";')),
-    ],
-    ["a missing extension", specifierFaults(at("src/a.ts", 'import "./b";'))],
-    ["a barrel", specifierFaults(at("src/a.ts", 'export * from "./b.ts";'))],
-    [
-      "a ring",
-      cycleFaults([at("src/a.ts", 'import "./b.ts";'), at("src/b.ts", 'import "./a.ts";')]),
-    ],
-    ["an unused file", deadFileFaults([at("src/a.ts", "")], [])],
-    ["Date.now", bannedCallFaults(at("src/a.ts", "Date.now();"))],
-    ["new Date()", bannedCallFaults(at("src/a.ts", "new Date();"))],
-    ["parseFloat", bannedCallFaults(at("tests/a.ts", 'Number.parseFloat("1");'))],
-    ["a pause", bannedCallFaults(at("tests/a.ts", "await pause(500);"))],
-    ["a timer", bannedCallFaults(at("tests/a.ts", "new Promise((go) => setTimeout(go, 500));"))],
-    ["toFixed", bannedCallFaults(at("src/a.ts", "x.toFixed(2);"))],
-    ["process.env", bannedCallFaults(at("src/a.ts", "process.env.PORT;"))],
-    ["console.log", bannedCallFaults(at("src/http/a.ts", "console.log(1);"))],
-    ["SQL in http", strayFaults(at("src/http/a.ts", "sql`select 1`;"))],
-    ["SQL as a string", strayFaults(at("src/http/a.ts", 'q("delete from plans");'))],
-    ["now() in SQL", databaseTimeFaults(at("src/store/a.ts", "sql`select now()`;"))],
-    ["a primary key of id", keyFaults(table("primary key (id)"))],
-    ["a column that is a primary key", keyFaults(table("id uuid primary key"))],
-    ["a unique code over all tenants", keyFaults(table("constraint c unique (code)"))],
-    ["a foreign key of id", keyFaults(table("foreign key (a) references customers (id)"))],
-    ["a column that references", keyFaults(table("a uuid references customers"))],
-    [
-      "a unique index of id",
-      keyFaults([...table("a int"), ...index("create unique index i on plans (id);")]),
-    ],
-    [
-      "a later key of code",
-      keyFaults([...table("a int"), ...index("alter table plans add b int, add unique (code);")]),
-    ],
-    [
-      "an index that cannot be built beforehand",
-      lateIndexFaults(later("alter table plans add b int;\ncreate index i on plans (b);")),
-    ],
-    ["a table of nobody", keyFaults(index("create table orphans (id uuid);"))],
-    ["no opening comment", openingFaults(at("src/a.ts", "export {};"))],
-    ["a wide line", widthFaults(at("src/a.ts", `const a = 1; // ${"-".repeat(100)}`))],
-    ["a long file", fileLengthFaults(at("src/a.ts", "\n".repeat(401)))],
-    [
-      "a long file that only mentions a generator",
-      fileLengthFaults(at("src/a.ts", `// One.\n// Generated by scripts/a.${"\n".repeat(401)}`)),
-    ],
-    [
-      "a long function",
-      functionLengthFaults(at("src/a.ts", `const f = () => {${"\n".repeat(71)}}`), {}),
-    ],
-    [
-      "a longer function than it was",
-      functionLengthFaults(at("src/a.ts", "function f() {\n}"), { "src/a.ts f": 1 }),
-    ],
-    ["a note for later", leftoverFaults({ path: "a.ts", text: `// ${"TO"}${"DO"}: more` })],
-    [
-      "a path of a machine",
-      machinePathFaults({ path: "a.md", text: `cd ${"/ho"}${"me/ann"}/dues` }),
-    ],
-    ["two tests of one name", testNameFaults(at("a.test.ts", 'test("a", f); test("a", g);'))],
-    ["a test of no file", testPathFaults(["src/http/json.ts", "tests/http/jason.test.ts"])],
-    ["markdown without a title", markdownFaults({ path: "a.md", text: "text" })],
-    ["markdown with two titles", markdownFaults({ path: "a.md", text: "# A\n\n# B\n" })],
-  ])("on %s", (_, faults) => {
-    expect(faults).toHaveLength(1);
-  });
-
-  test("and lets what is allowed pass", () => {
-    const passing = [
-      lawFaults(at("src/main.ts", 'import "./http/a.ts"; import "./workers/b.ts";')),
-      lawFaults(at("src/http/a.ts", 'import "../operations/b.ts"; import "../clock.ts";')),
-      purityFaults(at("src/domain/a.ts", 'import { BlockList as B, isIP } from "node:net";')),
-      bannedCallFaults(at("src/clock.ts", "Date.now(); new Date();")),
-      bannedCallFaults(at("src/a.ts", "new Date(0); // Date.now()")),
-      keyFaults(table("id uuid references projects, primary key (project_id, id)")),
-      keyFaults(
-        index("create table dunning (\n  project_id uuid primary key references projects\n);"),
-      ),
-      lateIndexFaults(later("create index if not exists i on plans (project_id);")),
-      lateIndexFaults(later("create table a (b int);\ncreate index i on a (b);")),
-      lateIndexFaults(index("create index i on plans (b);")),
-      widthFaults(at("src/a.ts", `const a = "${"-".repeat(100)}";`)),
-      fileLengthFaults(at("src/a.ts", `// Generated by scripts/a.${"\n".repeat(401)}`)),
-      testNameFaults(at("a.test.ts", 'describe("x", () => test("a", f)); test("a", g);')),
-      testPathFaults(["src/http/json.ts", "tests/http/json.long.test.ts", "tests/crash/a.test.ts"]),
-    ];
-    expect(passing.flat()).toEqual([]);
-  });
-
-  function index(text: string): Migration[] {
-    return [{ path: "0002.sql", text }];
-  }
-
-  function later(text: string): Migration[] {
-    return [{ path: "0016_later.sql", text }];
-  }
-});
-
 /** What starts a process, and what package.json offers to those who install it. */
 function entryPoints(): string[] {
   const { exports = {} } = JSON.parse(readText(join("package.json"))) as { exports?: object };
   const offered = [...JSON.stringify(exports).matchAll(/dist\/([\w/-]+)\.js/g)];
-  const own = [
-    "src/main.ts",
-    "src/cli/main.ts",
-    "src/workers/thread.ts",
-    "src/http/limits/copy-handle.ts",
-  ];
+  const own = ["src/cli/main.ts", "src/workers/thread.ts", "src/http/admission/copy-handle.ts"];
   return [...own, ...offered.map(([, name]) => `src/${name}.ts`)];
 }
 

@@ -5,8 +5,8 @@
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { rebalance } from "../../src/store/rebalance.ts";
-import { sql } from "../../src/store/sql.ts";
+import { rebalance } from "../../src/store/cluster/rebalance.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { amount, atMost, type Bench } from "../report.ts";
 import { figure, headersOf, print, type Side, type Stage, startService } from "../stage.ts";
 import { fillProjects } from "./projects.ts";
@@ -63,7 +63,7 @@ export const benchGrow: Bench = async () => {
   }
 };
 
-/** As `dues cluster rebalance` does it. */
+/** Adds a node, and moves projects to it like `dues cluster rebalance`. */
 async function grow(stage: NodeStage): Promise<number> {
   const [coordinator, worker] = [stage.nodes[0], stage.nodes.at(-1)];
   assert.ok(coordinator && worker);

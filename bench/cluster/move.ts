@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { type Connection, Pool } from "../../src/store/db.ts";
-import { sql } from "../../src/store/sql.ts";
+import { type Connection, Pool } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { growBooks } from "../books.ts";
 import type { Write } from "../load.ts";
 import { amount, type Bench, type Figure } from "../report.ts";
@@ -156,7 +156,7 @@ async function copy(from: Connection, to: Connection): Promise<void> {
   assert.deepEqual([dumped[0], restored[0]], [0, 0], "both copied everything");
 }
 
-/** Of each table its rows, and the sums of all numbers: money, usage, positions. */
+/** The rows of each table, and the sums of all its numbers: money, usage, positions. */
 async function contentsOf(db: Pool): Promise<Record<string, unknown>> {
   const tables = await db.many<{ name: string; sums: string }>(sql`
     select c.relname as name,

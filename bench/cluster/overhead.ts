@@ -2,7 +2,7 @@
 // on both in turn. All nodes share the machine, so this shows overhead and never gain.
 
 import { strict as assert } from "node:assert";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { addDays, addSubscriptions, monthsAgo, openBooks } from "../books.ts";
 import { assertClosed, close, listen } from "../close.ts";
 import type { Ask, LoadResult } from "../load.ts";

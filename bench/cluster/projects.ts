@@ -4,14 +4,14 @@
 import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
 import { DAY_MS } from "../../src/domain/dates.ts";
-import { addDeltas, listWithDeltas } from "../../src/store/analytics.ts";
-import { closeBacklog, webhookBacklog } from "../../src/store/backlog.ts";
-import type { Pool } from "../../src/store/db.ts";
-import { listDueProjects } from "../../src/store/deliveries.ts";
-import * as projects from "../../src/store/projects-with-work.ts";
-import { sql } from "../../src/store/sql.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
-import { listWithOld } from "../../src/store/webhook-retention.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import type { Pool } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { addDeltas, listWithDeltas } from "../../src/store/feeds/analytics.ts";
+import { listDueProjects } from "../../src/store/feeds/claims.ts";
+import { listWithOld } from "../../src/store/feeds/retention.ts";
+import { closeBacklog, webhookBacklog } from "../../src/store/work/backlog.ts";
+import * as projects from "../../src/store/work/projects-with-work.ts";
 import { addSubscriptions, monthsAgo, openBooks } from "../books.ts";
 import { type Bench, type Figure, ratio } from "../report.ts";
 import {
@@ -167,9 +167,9 @@ async function commitsPerSecond({ nodes }: NodeStage, seconds: number): Promise<
 /** Every statement across projects that the workers repeat, one after the other. */
 const LISTS: Readonly<Record<string, (db: Pool, now: Date) => Promise<readonly unknown[]>>> = {
   withEndedPeriods: projects.withEndedPeriods,
-  withLateUsage: projects.withLateUsage,
-  withOverdueInvoices: projects.withOverdueInvoices,
-  withDunningDue: projects.withDunningDue,
+  late_usage: (db, now) => projects.withWork(db, "late_usage", now),
+  overdue_invoices: (db, now) => projects.withWork(db, "overdue_invoices", now),
+  dunning_steps: (db, now) => projects.withWork(db, "dunning_steps", now),
   listDueProjects: (db) => listDueProjects(db),
   listWithDeltas: (db) => listWithDeltas(db, 1_000),
   listWithOld: (db, now) => listWithOld(db, new Date(now.getTime() - 90 * DAY_MS)),

@@ -4,10 +4,10 @@
 
 import { strict as assert } from "node:assert";
 import pg from "pg";
-import { distribute } from "../../src/store/cluster.ts";
-import type { Connection, Pool } from "../../src/store/db.ts";
-import { SHARDS } from "../../src/store/distribution.ts";
-import { sql } from "../../src/store/sql.ts";
+import { distribute } from "../../src/store/cluster/distribute.ts";
+import type { Connection, Pool } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { SHARDS } from "../../src/store/migration/distribution.ts";
 import { settleTables } from "../books.ts";
 import {
   administer,

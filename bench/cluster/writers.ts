@@ -2,7 +2,7 @@
 // through, and whether 50 who come at once are all answered.
 
 import { strict as assert } from "node:assert";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { addSubscriptions, monthsAgo, openBooks } from "../books.ts";
 import type { Write } from "../load.ts";
 import { amount, atMost, type Bench, type Figure } from "../report.ts";

@@ -1,11 +1,20 @@
 // Which types the client declares, in the order in which src/client/types.ts has them.
 
-import { CursorQuery, PageQuery } from "../../src/schema/common.ts";
-import type { OpenApiDocument, Operation, SchemaObject } from "../../src/schema/openapi.ts";
-import { TEST_EVENT, WEBHOOK_EVENTS } from "../../src/schema/webhooks.ts";
+import type { TProperties } from "typebox";
+import { CursorQuery, WholeQuery } from "../../src/schema/common.ts";
+import type { OpenApiDocument, SchemaObject } from "../../src/schema/openapi.ts";
+import type { Named } from "./forms.ts";
 import { methodOf } from "./methods.ts";
 import type { ClientOperation } from "./operations.ts";
-import { type Declared, declaration, namesIn, typeOf, valueDeclarations } from "./types.ts";
+import {
+  type Declared,
+  declaration,
+  doc,
+  namedIn,
+  namesIn,
+  typeOf,
+  valueDeclarations,
+} from "./types.ts";
 
 export type Section = {
   readonly title: string;
@@ -13,47 +22,131 @@ export type Section = {
   readonly declarations: Map<string, string>;
 };
 
-/** Fields that many queries and replies have. A set that holds another one comes before it. */
-const SHARED_FIELDS = {
-  CursorQuery: Object.keys(CursorQuery),
-  PageQuery: Object.keys(PageQuery),
-  CursorPage: ["cursor", "has_more", "total_count"],
-  Page: ["has_more", "total_count"],
+type Shared = {
+  readonly name: string;
+  readonly description: string;
+  /** Names of the fields; a description, where there is one, tells two fields of one name apart. */
+  readonly fields: Readonly<Record<string, string | undefined>>;
 };
 
-/** One section per tag, after the types that many use; a record is in the first that needs it. */
+const PAGE = { has_more: undefined, total_count: undefined, total_at_least: undefined };
+
+/** Fields that many queries and replies have. */
+const SHARED: readonly Shared[] = [
+  {
+    name: "CursorQuery",
+    description: "What every list takes.",
+    fields: described(CursorQuery),
+  },
+  {
+    name: "WholeQuery",
+    description: "What lists take that are answered as a whole unless a limit is given.",
+    fields: described(WholeQuery),
+  },
+  { name: "Page", description: "What every list says beside its rows.", fields: PAGE },
+  {
+    name: "CursorPage",
+    description: "A page that says where the next one begins.",
+    fields: { ...PAGE, cursor: undefined },
+  },
+];
+
+function described(properties: TProperties): Shared["fields"] {
+  const entries = Object.entries(properties as Record<string, SchemaObject>);
+  return Object.fromEntries(entries.map(([name, { description }]) => [name, description]));
+}
+
+/**
+ * One section per tag, after the types that many use; a record is in the first that needs it. In
+ * full no type is written by another one: what the short forms are held to.
+ */
 export function declarationsOf(
   document: OpenApiDocument,
   operations: readonly ClientOperation[],
+  in_full = false,
 ): Section[] {
-  const { schemas } = document.components;
-  const shared = sharedTypes(operations);
-  const placed = new Set<string>();
-  const placeRecords = (section: Section, names: readonly string[]): void => {
-    for (const name of names) {
-      const schema = schemas[name];
-      if (schema === undefined || placed.has(name)) continue;
-      placed.add(name);
-      const text = declaration({ name, schema }, basesOf(name, schemas));
-      section.declarations.set(name, text);
-      placeRecords(section, namesIn(text));
-    }
-  };
-  const sections = new Map<string, Section>();
-  for (const operation of operations) {
-    const { tag } = operation;
-    const section = sections.get(tag) ?? { title: tag, declarations: new Map() };
-    sections.set(tag, section);
-    const own = new Map(operation.declared.map((each) => [each.name, declaration(each, shared)]));
-    placeRecords(section, namesIn([methodOf(operation), ...own.values()].join("\n")));
-    for (const [name, text] of own) section.declarations.set(name, text);
+  return new Declarations(document, in_full).sections(operations);
+}
+
+class Declarations {
+  readonly #document: OpenApiDocument;
+  readonly #events: readonly string[];
+  readonly #placed = new Set<string>();
+  /** What was declared so far: a type is written by those above it alone. */
+  readonly #known: Named[] = [];
+  readonly #in_full: boolean;
+
+  constructor(document: OpenApiDocument, in_full: boolean) {
+    this.#document = document;
+    this.#in_full = in_full;
+    this.#events = eventTypes(document);
   }
-  const events: Section = { title: "Webhook events", declarations: eventDeclarations(document) };
-  placeRecords(events, namesIn([...events.declarations.values()].join("\n")));
-  const common = commonSection(shared);
-  common.declarations.set("ErrorCode", errorCodes(document));
-  placeRecords(common, Object.keys(schemas));
-  return [common, ...sections.values(), events];
+
+  sections(operations: readonly ClientOperation[]): Section[] {
+    const common: Section = { title: "Common", declarations: new Map(valueDeclarations()) };
+    for (const each of sharedTypes(operations)) {
+      this.#declare(common, each);
+      this.#know(each);
+    }
+    common.declarations.set("ErrorCode", errorCodes(this.#document));
+    const sections = new Map<string, Section>();
+    for (const operation of operations) {
+      const { tag, declared } = operation;
+      const section = sections.get(tag) ?? { title: tag, declarations: new Map() };
+      sections.set(tag, section);
+      const texts = [methodOf(operation), ...declared.map((each) => declaration(each, []))];
+      this.#placeRecords(section, namesIn(texts.join("\n")));
+      for (const each of declared) this.#declare(section, each);
+      // A query is not written by that of another list, which may come to take something else.
+      for (const each of declared) if (each.in_query !== true) this.#know(each);
+    }
+    const webhooks: Section = { title: "Webhook events", declarations: new Map() };
+    webhooks.declarations.set("WebhookEvent", eventUnion(this.#events));
+    webhooks.declarations.set("WebhookBody", this.#webhookBody());
+    this.#placeRecords(webhooks, this.#events);
+    this.#placeRecords(common, Object.keys(this.#document.components.schemas));
+    return [common, ...sections.values(), webhooks];
+  }
+
+  /** What a record refers to stands below it. */
+  #placeRecords(section: Section, names: readonly string[]): void {
+    for (const name of names) {
+      const schema = this.#document.components.schemas[name];
+      if (schema === undefined || this.#placed.has(name)) continue;
+      this.#placed.add(name);
+      this.#declare(section, { name, schema });
+      this.#know({ name, schema });
+      this.#placeRecords(section, namesIn(declaration({ name, schema }, [])));
+    }
+  }
+
+  #know(declared: Declared): void {
+    if (!this.#in_full) this.#known.push(...namedIn(declared));
+  }
+
+  #declare({ declarations }: Section, declared: Declared): void {
+    const isEvent = this.#events.includes(declared.name) && !this.#in_full;
+    const write = isEvent ? eventDeclaration : declaration;
+    declarations.set(declared.name, write(declared, this.#known));
+  }
+
+  /** The three fields of every event, from the first of them. */
+  #webhookBody(): string {
+    const [first = ""] = this.#events;
+    const { properties = {} } = this.#document.components.schemas[first] ?? {};
+    const types = { event: "Event", created_at: "string", data: "Data" };
+    const lines = Object.entries(types).map(([name, type]) => {
+      return `${doc(properties[name]?.description)}readonly ${name}: ${type};`;
+    });
+    return `/** The body of a webhook. */
+export type WebhookBody<Event extends string, Data> = {\n${lines.join("\n")}\n};`;
+  }
+}
+
+function eventDeclaration({ name, schema }: Declared, known: readonly Named[]): string {
+  const { event = {}, data = {} } = schema.properties ?? {};
+  const types = [typeOf(event), typeOf(data, { known, subject: "Data" })];
+  return `${doc(schema.description)}export type ${name} = WebhookBody<${types.join(", ")}>;`;
 }
 
 function errorCodes(document: OpenApiDocument): string {
@@ -62,45 +155,33 @@ function errorCodes(document: OpenApiDocument): string {
 export type ErrorCode = ${codes.join(" | ")};`;
 }
 
-type Sent = { readonly post: Pick<Operation, "requestBody"> };
-
-/** What endpoints are sent, told apart by `event`, as far as the document says what each holds. */
-function eventDeclarations(document: OpenApiDocument): Map<string, string> {
-  const { webhooks } = document as { readonly webhooks?: Readonly<Record<string, Sent>> };
-  const events = [...WEBHOOK_EVENTS, TEST_EVENT].map((event) => {
-    const schema = webhooks?.[event]?.post.requestBody?.content["application/json"].schema;
-    const data = "Readonly<Record<string, unknown>>";
-    return schema === undefined
-      ? `{ readonly event: "${event}"; readonly created_at: string; readonly data: ${data} }`
-      : typeOf(schema);
-  });
-  const text = `/** What an endpoint is sent: \`event\` tells which it is. */
-export type WebhookEvent = ${events.join(" | ")};`;
-  return new Map([["WebhookEvent", text]]);
+function eventTypes(document: OpenApiDocument): string[] {
+  return Object.values(document["x-webhooks"]).map(({ post }) =>
+    typeOf(post.requestBody.content["application/json"].schema),
+  );
 }
 
-function commonSection(shared: readonly Declared[]): Section {
-  const declarations = new Map(valueDeclarations());
-  for (const each of shared.toReversed()) declarations.set(each.name, declaration(each, shared));
-  return { title: "Common", declarations };
+function eventUnion(events: readonly string[]): string {
+  return `/** What an endpoint is sent: \`event\` tells which it is. */
+export type WebhookEvent = ${events.join(" | ")};`;
 }
 
 /** Takes the fields of each set from the first query or reply that has all of them. */
 function sharedTypes(operations: readonly ClientOperation[]): Declared[] {
   const all = operations.flatMap((each) => each.declared);
-  return Object.entries(SHARED_FIELDS).flatMap(([name, fields]) => {
-    const first = all.find(({ schema }) => fields.every((field) => schema.properties?.[field]));
+  return SHARED.flatMap(({ name, description, fields }) => {
+    const first = all.find(({ schema }) => hasAll(schema, fields));
     if (first === undefined) return [];
     const { properties = {} } = first.schema;
-    const picked = Object.entries(properties).filter(([field]) => fields.includes(field));
-    const schema = { ...first.schema, properties: Object.fromEntries(picked) };
+    const picked = Object.entries(properties).filter(([field]) => Object.hasOwn(fields, field));
+    const schema = { ...first.schema, description, properties: Object.fromEntries(picked) };
     return [{ ...first, name, schema }];
   });
 }
 
-/** What a record may extend: `InvoiceWithFees` starts with `Invoice` and can have all of it. */
-function basesOf(name: string, schemas: Readonly<Record<string, SchemaObject>>): Declared[] {
-  return Object.entries(schemas)
-    .filter(([other]) => name.startsWith(other))
-    .map(([other, schema]) => ({ name: other, schema }));
+function hasAll({ properties = {} }: SchemaObject, fields: Shared["fields"]): boolean {
+  return Object.entries(fields).every(([name, description]) => {
+    const found = properties[name];
+    return found !== undefined && [undefined, found.description].includes(description);
+  });
 }

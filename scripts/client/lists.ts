@@ -16,16 +16,13 @@ export function listOf(operation: ClientOperation): string {
   const filters = lookup === undefined ? query : `Omit<${query}, "${lookup.key}">`;
   const args = [
     ...of.map((each) => `${each}: string`),
-    ...(query === undefined ? [] : [`filters?: Filters<${filters}>`]),
+    `filters?: Filters<${filters}>`,
     "options?: CallOptions",
   ].join(", ");
-  const page = rows.paged ? "{ limit: PAGE, ...filters, ...paging }" : "filters";
-  const given = [...of, ...(query === undefined ? [] : [page]), "options"].join(", ");
-  const read = `(${rows.paged ? "paging" : ""}) => this.${name}(${given})`;
-  const description = `All rows of ${name}${rows.paged ? ", page by page" : ""}.`;
-  const how = rows.paged ? "pages" : "whole";
-  return `${doc(description)}readonly ${propertyName(name)} = {
-  all: (${args}): AsyncIterableIterator<${rows.type}> => ${how}("${rows.key}", ${read}),
+  const given = [...of, "{ limit: PAGE, ...filters, ...paging }", "options"].join(", ");
+  const read = `(paging) => this.${name}(${given})`;
+  return `${doc(`All rows of ${name}, page by page.`)}readonly ${propertyName(name)} = {
+  all: (${args}): AsyncIterableIterator<${rows.type}> => pages("${rows.key}", ${read}),
 };`;
 }
 

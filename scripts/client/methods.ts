@@ -27,10 +27,12 @@ export function methodOf(operation: ClientOperation): string {
 }
 
 /** Leaves out what has its default: see `CallParts` in src/client/call.ts. */
-function callOf({ method, path, body, query, project, keyed }: ClientOperation): string {
+function callOf(operation: ClientOperation): string {
+  const { method, path, body, query, answer, project, keyed } = operation;
   const parts = [
     ...(body === undefined ? [] : ["body"]),
     ...(query === undefined ? [] : ["query"]),
+    ...(answer === "json" ? [] : [`answer: "${answer}"`]),
     ...(project ? [] : ["project: false"]),
     ...(keyed === (method !== "GET") ? [] : [`keyed: ${keyed}`]),
   ];

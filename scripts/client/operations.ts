@@ -1,5 +1,6 @@
 // What the client has to know of each operation, read from the OpenAPI document.
 
+import type { AnswerKind } from "../../src/client/call.ts";
 import type { Route } from "../../src/http/route.ts";
 import { LOOKUP, type Lookup } from "../../src/schema/common.ts";
 import {
@@ -20,7 +21,7 @@ export type ClientOperation = {
   readonly text: string;
   readonly method: string;
   readonly path: string;
-  /** As they stand in the path. */
+  /** The parameters as they stand in the path. */
   readonly path_names: readonly string[];
   /** The types of what it takes and gives. */
   readonly body: string | undefined;
@@ -28,20 +29,19 @@ export type ClientOperation = {
   readonly reply: string;
   /** The list answers with one record when this key is given. */
   readonly lookup: { readonly key: string; readonly reply: string } | undefined;
-  /** Set for a list: where its rows stand in the reply, their type, and whether it has pages. */
-  readonly rows:
-    | { readonly key: string; readonly type: string; readonly paged: boolean }
-    | undefined;
+  /** Set for a list: where its rows stand in the reply, and their type. */
+  readonly rows: { readonly key: string; readonly type: string } | undefined;
   readonly body_required: boolean;
+  readonly answer: AnswerKind;
   /** Whether X-Project-Id is sent. */
   readonly project: boolean;
   /** Whether an Idempotency-Key is sent. */
   readonly keyed: boolean;
-  /** Those of these types that no other operation has. */
+  /** Which of these types no other operation has. */
   readonly declared: readonly Declared[];
 };
 
-/** `document` is the one of these routes. */
+/** `document` is made of these routes. */
 export function operationsOf(
   document: OpenApiDocument,
   routes: readonly Route[],
@@ -94,7 +94,8 @@ function clientOperation(
     query: query && typed(`${prefix}Query`, query, true),
     reply: replyType(),
     lookup: lookup && { key: lookup.key, reply: typeOf(lookup.one) },
-    rows: rowsIn(reply, query),
+    rows: rowsIn(reply),
+    answer: answerOf(operation),
     body_required: requestBody?.required === true,
     project: hasHeader(operation, "ProjectId") || hasHeader(operation, "OptionalProjectId"),
     keyed: hasHeader(operation, "IdempotencyKey"),
@@ -103,13 +104,13 @@ function clientOperation(
 }
 
 /** Every list says whether there is more, and has its rows beside that. */
-function rowsIn(reply: SchemaObject | undefined, query: SchemaObject | undefined) {
+function rowsIn(reply: SchemaObject | undefined) {
   const { properties = {} } = reply ?? {};
   if (properties.has_more === undefined) return undefined;
   const [rows] = Object.entries(properties).filter(([, field]) => field.type === "array");
   if (rows === undefined) return undefined;
   const [key, { items = {} }] = rows;
-  return { key, type: typeOf(items), paged: query?.properties?.limit !== undefined };
+  return { key, type: typeOf(items) };
 }
 
 function sentence(text: string): string {
@@ -125,6 +126,15 @@ function documentType(operation: Operation): string {
   const [type] = Object.keys(contentOf(operation));
   if (type === undefined) return "void";
   return type.startsWith("text/") ? "string" : "Uint8Array";
+}
+
+function answerOf(operation: Operation): AnswerKind {
+  const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
+  const hasNone = answers.some(([, each]) => !("$ref" in each) && each.content === undefined);
+  const types = Object.keys(contentOf(operation));
+  if (types.length === 0) return "none";
+  if (!types.includes(JSON_TYPE)) return "document";
+  return hasNone ? "json or none" : "json";
 }
 
 function contentOf(operation: Operation): Readonly<Record<string, { schema: SchemaObject }>> {

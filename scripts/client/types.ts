@@ -3,6 +3,7 @@
 import { Schemas } from "../../src/http/openapi/schemas.ts";
 import { Cents, Currency } from "../../src/schema/common.ts";
 import { nameOf, type SchemaObject } from "../../src/schema/openapi.ts";
+import { type Field, formOf, kinOf, type Named } from "./forms.ts";
 
 const COMMENT_WIDTH = 84;
 
@@ -26,50 +27,60 @@ export function valueDeclarations(): [string, string][] {
   ]);
 }
 
-/** Written as `Base & { the other fields }` when all fields of one of the `bases` are in it. */
-export function declaration(declared: Declared, bases: readonly Declared[]): string {
+/** `known` are the objects that it may be written by. */
+export function declaration(declared: Declared, known: readonly Named[]): string {
   const { name, schema, in_query = false } = declared;
-  const base = bases.find((each) => each.name !== name && hasAllOf(schema, each.schema));
-  const comment = doc(schema.description);
-  if (base === undefined) return `${comment}export type ${name} = ${typeOf(schema, in_query)};`;
-  const rest = without(schema, base.schema);
-  const isMore = Object.keys(rest.properties ?? {}).length > 0;
-  return `${comment}export type ${name} = ${base.name}${isMore ? ` & ${typeOf(rest, in_query)}` : ""};`;
+  const type = typeOf(schema, { in_query, known, subject: subjectOf(name) });
+  return `${doc(schema.description)}export type ${name} = ${type};`;
 }
 
-function hasAllOf(schema: SchemaObject, other: SchemaObject): boolean {
-  const fields = Object.entries(other.properties ?? {});
-  const isSame = ([name, field]: [string, SchemaObject]) =>
-    JSON.stringify(schema.properties?.[name]) === JSON.stringify(field) &&
-    isRequired(schema, name) === isRequired(other, name);
-  return fields.length > 0 && fields.every(isSame);
+/** The object and those in its fields, by which others may be written once it is declared. */
+export function namedIn({ name, schema, in_query = false }: Declared): Named[] {
+  if (schema.properties === undefined) return [];
+  const parts = Object.entries(schema.properties).flatMap(([field, { items, ...own }]): Named[] => {
+    const part = items ?? own;
+    if (part.properties === undefined || !isRequired(schema, field)) return [];
+    const path = `${name}["${field}"]${items === undefined ? "" : "[number]"}`;
+    return [{ name: path, subject: subjectOf(field), fields: fieldsOf(part, {}) }];
+  });
+  return [{ name, subject: subjectOf(name), fields: fieldsOf(schema, { in_query }) }, ...parts];
 }
 
-function without(schema: SchemaObject, other: SchemaObject): SchemaObject {
-  const fields = Object.entries(schema.properties ?? {});
-  const rest = fields.filter(([name]) => other.properties?.[name] === undefined);
-  return { ...schema, properties: Object.fromEntries(rest) };
+/** `UpdateCreditNoteBody` and the field `credit_notes` are about a `CreditNote`. */
+function subjectOf(name: string): string {
+  if (name.endsWith("Query")) return "Query";
+  if (name.endsWith("Reply")) return "Page";
+  if (name.endsWith("Body")) return name.replace(/^[A-Z][a-z]+|Body$/g, "");
+  const words = name.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return words.join("").replace(/s$/, "");
 }
 
-export function typeOf(schema: SchemaObject, in_query = false): string {
+type Choices = {
+  readonly in_query?: boolean;
+  readonly known?: readonly Named[] | undefined;
+  readonly subject?: string;
+};
+
+export function typeOf(schema: SchemaObject, choices: Choices = {}): string {
   const name = nameOf(schema);
   if (name !== undefined) return name;
-  const choices = schema.anyOf ?? schema.oneOf;
-  if (choices !== undefined) return union(choices.map((each) => typeOf(each)));
+  const { in_query, ...inner } = choices;
+  const any = schema.anyOf ?? schema.oneOf;
+  if (any !== undefined) return union(any.map((each) => typeOf(each, inner)));
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const types = [schema.type].flat();
   if (schema.enum !== undefined) {
     const values = schema.enum.map((value) => JSON.stringify(value));
     return union([...values, ...(types.includes("null") ? ["null"] : [])]);
   }
-  return union(types.map((type) => plainType(schema, String(type), in_query)));
+  return union(types.map((type) => plainType(schema, String(type), choices)));
 }
 
 function union(types: readonly string[]): string {
   return [...new Set(types)].join(" | ");
 }
 
-function plainType(schema: SchemaObject, type: string, in_query: boolean): string {
+function plainType(schema: SchemaObject, type: string, choices: Choices): string {
   switch (type) {
     case "boolean":
     case "null":
@@ -80,9 +91,9 @@ function plainType(schema: SchemaObject, type: string, in_query: boolean): strin
     case "number":
       return valueName(schema) ?? "number";
     case "array":
-      return `readonly (${typeOf(schema.items ?? {})})[]`;
+      return `readonly (${typeOf(schema.items ?? {}, { ...choices, in_query: false })})[]`;
     case "object":
-      return objectType(schema, in_query);
+      return objectType(schema, choices);
     default:
       return "unknown";
   }
@@ -93,17 +104,24 @@ function valueName({ format, pattern }: SchemaObject): string | undefined {
   return pattern !== undefined && pattern === VALUES.Currency?.pattern ? "Currency" : undefined;
 }
 
-function objectType(schema: SchemaObject, in_query: boolean): string {
+function objectType(schema: SchemaObject, choices: Choices): string {
   if (schema.properties === undefined) return "Readonly<Record<string, unknown>>";
-  const fields = Object.entries(schema.properties).map(([name, field]) => {
-    const comment = doc(field.description);
-    if (isRequired(schema, name)) return `${comment}readonly ${name}: ${typeOf(field)};`;
-    return `${comment}readonly ${name}?: ${typeOf(field)}${in_query ? " | undefined" : ""};`;
+  const { subject = "", known = [] } = choices;
+  return formOf(fieldsOf(schema, choices), kinOf(subject, known));
+}
+
+function fieldsOf(schema: SchemaObject, { in_query = false, known = [] }: Choices): Field[] {
+  return Object.entries(schema.properties ?? {}).map(([name, field]) => {
+    const optional = !isRequired(schema, name);
+    const undefinable = optional && in_query ? " | undefined" : "";
+    return {
+      name,
+      optional,
+      comment: doc(field.description),
+      type: `${typeOf(field, { known, subject: subjectOf(name) })}${undefinable}`,
+      full_type: `${typeOf(field)}${undefinable}`,
+    };
   });
-  // The formatter keeps an object on the lines that it comes on.
-  const [only, ...others] = fields;
-  if (only !== undefined && others.length === 0 && !only.includes("\n")) return `{ ${only} }`;
-  return `{\n${fields.join("\n")}\n}`;
 }
 
 function isRequired(schema: SchemaObject, name: string): boolean {

@@ -16,7 +16,7 @@ const NOTHING: Completion = { candidates: [], files: false };
 /** Where the words before the last one lead. */
 type Place = {
   readonly at: Command;
-  /** Of those that stand on it, how many arguments were given. */
+  /** How many arguments of the command were given. */
   readonly given: number;
   /** The flag that waits for its value. */
   readonly waiting: Option | undefined;
@@ -102,7 +102,7 @@ function namesOf(at: Command): Candidate[] {
   return innerOf(at).map((each) => ({ word: each.name(), says: each.description() }));
 }
 
-/** Those of the command, and those that every command takes in front of its name. */
+/** The options at a command: its own, and at the root those that stand before any name. */
 function optionsOf(root: Command, at: Command): readonly Option[] {
   return at === root ? root.options : at.options;
 }

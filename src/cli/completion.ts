@@ -2,15 +2,15 @@
 // with a line per candidate, what it is behind a space, and `:files` or `:done` at the end.
 
 import { Argument, type Command } from "commander";
-import { command } from "./command.ts";
 import { complete } from "./complete.ts";
-import type { Io } from "./io.ts";
+import { command } from "./connection/command.ts";
+import type { Io } from "./terminal/io.ts";
 
 /** Asked by the scripts alone, so it is no command that help shows. */
 export const COMPLETE = "__complete";
 
 export function completionCommand(io: Io): Command {
-  return command("completion", "Print a completion script for a shell.", [
+  return command("completion", "reads", "Print a completion script for a shell.", [
     ["source <(dues completion bash)", "in ~/.bashrc"],
     ["source <(dues completion zsh)", "in ~/.zshrc"],
     ["dues completion fish > ~/.config/fish/completions/dues.fish", ""],

@@ -5,15 +5,10 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { readClientSettings } from "../config.ts";
-import { guarded } from "./io.ts";
+import { serviceCommands } from "./commands/service.ts";
 import { runProgram } from "./program.ts";
-import { serviceCommands } from "./service-commands.ts";
-
-/** The reader of a pipe may close it early (`dues … | head`): that is no failure. */
-function leaveQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code === "EPIPE") process.exit(0);
-  throw error;
-}
+import { guarded, newRun } from "./terminal/io.ts";
+import { Outputs } from "./terminal/outputs.ts";
 
 async function ask(question: string, hidden = false): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -29,14 +24,14 @@ async function ask(question: string, hidden = false): Promise<string> {
   }
 }
 
-process.stdout.on("error", leaveQuietly);
-process.stderr.on("error", leaveQuietly);
-
+const run = newRun();
+const outputs = new Outputs(run, process.stdout, process.stderr, process.exit);
 const settings = readClientSettings();
 const io = guarded({
   settings,
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
+  run,
+  out: outputs.out,
+  err: outputs.err,
   stdin: process.stdin,
   stdout: process.stdout,
   interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
@@ -49,6 +44,6 @@ const io = guarded({
 });
 
 const server = serviceCommands(io);
-const code = await runProgram(io, server, process.argv.slice(2));
+const code = await outputs.end(await runProgram(io, server, process.argv.slice(2)));
 // No process.exit: `serve` keeps running after its command has returned.
 if (code !== 0) process.exitCode = code;

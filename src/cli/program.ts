@@ -10,23 +10,17 @@ import {
   paymentActions,
   subscriptionActions,
   usageCommand,
-} from "./action-commands.ts";
-import { analyticsCommand } from "./analytics-command.ts";
-import { apiCommand } from "./api-command.ts";
-import { clockCommand } from "./clock-commands.ts";
-import { CONNECTION_OPTIONS, command, group } from "./command.ts";
-import { COMPLETE, completionCommand, completionText } from "./completion.ts";
-import { creditsCommand, customerActions } from "./customer-commands.ts";
-import { demoCommand } from "./demo/demo-command.ts";
-import { creditNotePdfCommand, invoicePdfCommand } from "./document-commands.ts";
-import { eventCommands } from "./event-commands.ts";
-import { fileCommands } from "./file-commands.ts";
-import { inFlags, propertyHint } from "./flag-names.ts";
-import { AlreadyReported, CliError, EXIT, EXIT_MEANINGS, type Io } from "./io.ts";
-import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./list-commands.ts";
-import { logCommand } from "./log-command.ts";
-import { keyCommands, loginCommands } from "./login-commands.ts";
-import { mcpCommand } from "./mcp-command.ts";
+} from "./commands/actions.ts";
+import { analyticsCommand } from "./commands/analytics.ts";
+import { apiCommand } from "./commands/api.ts";
+import { clockCommand } from "./commands/clock.ts";
+import { creditsCommand, customerActions } from "./commands/customers.ts";
+import { creditNotePdfCommand, invoicePdfCommand } from "./commands/documents.ts";
+import { eventCommands } from "./commands/events.ts";
+import { customerReads, invoiceReads, paymentReads, subscriptionReads } from "./commands/lists.ts";
+import { logCommand } from "./commands/log.ts";
+import { keyCommands, loginCommands } from "./commands/login.ts";
+import { mcpCommand } from "./commands/mcp.ts";
 import {
   couponReads,
   creditCommand,
@@ -34,13 +28,20 @@ import {
   grantActions,
   grantReads,
   taxReads,
-} from "./money-commands.ts";
-import { portalCommand } from "./portal-command.ts";
-import { addOnReads, catalogReads, metricReads, planReads } from "./price-commands.ts";
-import { projectCommands } from "./project-commands.ts";
-import { settingsCommand } from "./settings-commands.ts";
-import { visible } from "./visible.ts";
-import { webhookCommands } from "./webhook-commands.ts";
+} from "./commands/money.ts";
+import { portalCommand } from "./commands/portal.ts";
+import { addOnReads, catalogReads, metricReads, planReads } from "./commands/prices.ts";
+import { projectCommands } from "./commands/projects.ts";
+import { fileCommands } from "./commands/service-file.ts";
+import { settingsCommand } from "./commands/settings.ts";
+import { webhookCommands } from "./commands/webhooks.ts";
+import { COMPLETE, completionCommand, completionText } from "./completion.ts";
+import { CONNECTION_OPTIONS, command, group } from "./connection/command.ts";
+import { tellRefusal } from "./connection/refusals.ts";
+import { demoCommand } from "./demo/demo-command.ts";
+import { effectOf } from "./terminal/effects.ts";
+import { AlreadyReported, CliError, EXIT, EXIT_MEANINGS, type Io } from "./terminal/io.ts";
+import { visible } from "./terminal/visible.ts";
 
 /** `server` are the commands that run the service or work on its database. */
 export function buildProgram(io: Io, server: readonly Command[]): Command {
@@ -105,9 +106,9 @@ export function buildProgram(io: Io, server: readonly Command[]): Command {
   return program;
 }
 
-/** Of a command or of one inside a group: `dues help events import`. */
+/** The help of a command or of one inside a group: `dues help events import`. */
 function helpCommand(root: () => Command): Command {
-  return command("help", "Show what a command takes.", [["dues help events import", ""]])
+  return command("help", "reads", "Show what a command takes.", [["dues help events import", ""]])
     .argument("[command...]", "its name")
     .action((words: readonly string[], _flags: object, self: Command) => {
       let at = root();
@@ -161,6 +162,7 @@ export async function runProgram(
     const program = buildProgram(io, server);
     program.hook("preAction", (_program, command) => {
       ran = command;
+      io.run.effect = effectOf(command) ?? "writes";
     });
     if (args[0] === COMPLETE) io.out(completionText(program, args.slice(1)));
     else await program.parseAsync([...args], { from: "user" });
@@ -181,25 +183,9 @@ function failure(io: Io, error: unknown, ran: Command | undefined): number {
     io.err(`dues: ${visible(error.message)}\n${hint}`);
     return error.exit;
   }
-  if (error instanceof DuesError) return refusal(io, error, ran);
-  io.err(`dues: ${error instanceof Error ? error.message : String(error)}\n`);
+  if (error instanceof DuesError) return tellRefusal(io, error, ran);
+  // A lost output is told at the end, in words.
+  const isLost = error === io.run.lost.out;
+  if (!isLost) io.err(`dues: ${error instanceof Error ? error.message : String(error)}\n`);
   return EXIT.failed;
-}
-
-function refusal(io: Io, error: DuesError, ran: Command | undefined): number {
-  const { status, code, message, details, request_id } = error;
-  const shown = (text: string) => visible(inFlags(text, ran));
-  const more = details
-    .slice(1)
-    .map((each) => `  ${shown(each.message ?? `${each.field}: ${each.code}`)}\n`);
-  const trace = request_id !== undefined && status >= 500 ? ` (request ${request_id})` : "";
-  const hint = propertyHint(message, ran);
-  io.err(`dues: ${shown(message)}${trace}\n${more.join("")}`);
-  if (hint !== undefined) io.err(`${hint}\n`);
-  if (status === 0) {
-    io.err("Is the service running there? npm start runs one here.\n");
-    return EXIT.unreachable;
-  }
-  if (status === 401) io.err("dues login keeps another token.\n");
-  return code === "unauthorized" || code === "forbidden" ? EXIT.not_allowed : EXIT.failed;
 }

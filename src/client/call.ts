@@ -2,7 +2,7 @@
 
 /** What the user of the client may say of a single call. */
 export type CallOptions = {
-  /** Makes the call safe to repeat. A write without one gets a random key. */
+  /** Makes the call safe to repeat. A write without one gets a random key, but for events. */
   readonly idempotency_key?: string;
   /** Sent instead of the client's own project. */
   readonly project_id?: string;
@@ -15,11 +15,16 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type CallParts = {
   readonly query?: object | undefined;
   readonly body?: unknown;
+  /** Where it is not JSON, which is the default. */
+  readonly answer?: AnswerKind;
   /** Whether X-Project-Id is sent; true by default. */
   readonly project?: boolean;
-  /** Whether an Idempotency-Key is sent; by default with every method but GET. */
+  /** Whether it takes an Idempotency-Key; by default every method but GET does. */
   readonly keyed?: boolean;
 };
+
+/** What an answer of the API to the call is; `none` has no body. */
+export type AnswerKind = "json" | "json or none" | "none" | "document";
 
 export type ApiCall = CallParts & { readonly method: Method; readonly path: string };
 

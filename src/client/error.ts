@@ -9,7 +9,7 @@ export type ErrorDetail = {
   readonly existing_id?: string;
 };
 
-/** Those of the API, and two kinds that are not its answers. */
+/** The codes of the API, and two kinds that are not its answers. */
 export type DuesErrorCode =
   | ErrorCode
   /** No answer came. */
@@ -46,16 +46,25 @@ export class DuesError extends Error {
   }
 }
 
+/** An answer that is not the API's, where it answers so: safe to ask again if the call is. */
+export function foreignAnswer(status: number, url: string, retryable = true): DuesError {
+  const message = `${url} answered ${status} and not as the API does: is this its address?`;
+  return new DuesError({ status, code: `http_${status}`, message, retryable });
+}
+
 /** Reads the API's error body. Another body is not the API's: a proxy, or a wrong address. */
-export function errorOf(status: number, text: string, url: string): DuesError {
+export function errorOf(
+  status: number,
+  text: string,
+  url: string,
+  location: string | null = null,
+): DuesError {
   const error = parse(text)?.error;
   if (error === undefined || typeof error.code !== "string") {
     // A browser hides the status of a redirect: it is 0 there.
     const redirects = status === 0 || (status >= 300 && status < 400);
-    const answer = redirects ? "redirects elsewhere" : `answered ${status} and not as the API does`;
-    const message = `${url} ${answer}: is this its address?`;
-    const retryable = status === 429 || status === 502 || status === 503 || status === 504;
-    return new DuesError({ status, code: `http_${status}`, message, retryable });
+    if (redirects) return redirectError(status, url, location);
+    return foreignAnswer(status, url, [429, 502, 503, 504].includes(status));
   }
   return new DuesError({
     status,
@@ -65,6 +74,26 @@ export function errorOf(status: number, text: string, url: string): DuesError {
     details: error.details,
     request_id: error.request_id,
   });
+}
+
+/** Not followed: the token goes to no other address than the one that was named. */
+function redirectError(status: number, url: string, location: string | null): DuesError {
+  const where = location === null ? "elsewhere" : `to ${withoutPassword(resolved(location, url))}`;
+  const message = `${url} redirects ${where}: is this its address?`;
+  return new DuesError({ status, code: `http_${status}`, message, retryable: false });
+}
+
+function resolved(location: string, url: string): string {
+  try {
+    return new URL(location, url).href;
+  } catch {
+    return location;
+  }
+}
+
+/** An address as it may be shown. */
+export function withoutPassword(url: string): string {
+  return url.replace(/^([a-z][a-z0-9+.-]*:\/\/)?[^/?#]*@/i, (_, scheme = "") => `${scheme}…@`);
 }
 
 type Body = { readonly error?: Partial<ErrorParts> };

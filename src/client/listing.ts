@@ -6,14 +6,17 @@ export const PAGE = 100;
 /** The filters of a list; `limit` is how many rows to ask for at a time. */
 export type Filters<Query> = Omit<Query, "offset" | "all" | "count" | "cursor">;
 
-type Paging = { readonly offset?: number; readonly cursor?: string };
+type Paging = { readonly cursor?: string };
 
 type Page<Key extends string, Row> = {
   readonly has_more: boolean;
-  readonly cursor?: string | null;
+  readonly cursor: string | null;
 } & { readonly [each in Key]: readonly Row[] };
 
-/** The rows of all pages; a page is asked for when the one before is used up. */
+/**
+ * The rows of all pages; a page is asked for when the one before is used up. By cursor alone: rows
+ * that come or go meanwhile shift an offset, and never a cursor.
+ */
 export async function* pages<Key extends string, Row>(
   key: Key,
   read: (paging: Paging) => Promise<Page<Key, Row>>,
@@ -23,20 +26,8 @@ export async function* pages<Key extends string, Row>(
     const page = await read(paging);
     const rows: readonly Row[] = page[key];
     yield* rows;
-    if (!page.has_more || rows.length === 0) return;
-    // A cursor is not shifted by rows that are added meanwhile; an offset is.
-    paging =
-      typeof page.cursor === "string"
-        ? { cursor: page.cursor }
-        : { offset: (paging.offset ?? 0) + rows.length };
+    if (!page.has_more) return;
+    if (page.cursor === null) throw new Error(`There are more ${key}, and no cursor to them.`);
+    paging = { cursor: page.cursor };
   }
-}
-
-/** The rows of a list that has no pages. */
-export async function* whole<Key extends string, Row>(
-  key: Key,
-  read: () => Promise<{ readonly [each in Key]: readonly Row[] }>,
-): AsyncIterableIterator<Row> {
-  const list = await read();
-  yield* list[key];
 }

@@ -3,7 +3,7 @@
 // with an `all` that pages by itself.
 
 import { type CallOptions, Calls, path } from "./call.ts";
-import { type Filters, PAGE, pages, whole } from "./listing.ts";
+import { type Filters, PAGE, pages } from "./listing.ts";
 import type {
   AddOn,
   AdvanceClockBody,
@@ -64,6 +64,7 @@ import type {
   ListCouponsReply,
   ListCreditNotesQuery,
   ListCreditNotesReply,
+  ListCustomerCreditsQuery,
   ListCustomerCreditsReply,
   ListCustomersQuery,
   ListCustomersReply,
@@ -73,6 +74,7 @@ import type {
   ListGrantsReply,
   ListInvoicesQuery,
   ListInvoicesReply,
+  ListKeysQuery,
   ListKeysReply,
   ListLedgerEntriesQuery,
   ListLedgerEntriesReply,
@@ -90,12 +92,15 @@ import type {
   ListSubscriptionsReply,
   ListTaxesQuery,
   ListTaxesReply,
+  ListWalletsQuery,
   ListWalletsReply,
   ListWebhookDeliveriesQuery,
   ListWebhookDeliveriesReply,
   ListWebhookMessagesQuery,
   ListWebhookMessagesReply,
+  ListWebhooksQuery,
   ListWebhooksReply,
+  ListWorkspacesQuery,
   ListWorkspacesReply,
   McpServerInfo,
   Metric,
@@ -113,6 +118,7 @@ import type {
   Refund,
   ReplayWebhookBody,
   RevokePortalLinksReply,
+  RotateWebhookSecretBody,
   SendEventBatchBody,
   SendEventBatchReply,
   SendEventReply,
@@ -153,15 +159,16 @@ export abstract class Operations extends Calls {
    * others.
    */
   createKey(body: CreateKeyBody, options?: CallOptions): Promise<CreateKeyReply> {
-    return this.call("POST", "/v1/keys", options, { body, project: false, keyed: false });
+    return this.call("POST", "/v1/keys", options, { body, project: false });
   }
 
   /**
-   * List the organization's tokens. A token that is for some projects sees those that
-   * are for no others.
+   * List the organization's tokens. Those that live; with state=all also expired and
+   * revoked ones. A token that is for some projects sees those that are for no others.
+   * Expired ones are removed after 30 days, all but the newest token.
    */
-  listKeys(options?: CallOptions): Promise<ListKeysReply> {
-    return this.call("GET", "/v1/keys", options, { project: false });
+  listKeys(query?: ListKeysQuery, options?: CallOptions): Promise<ListKeysReply> {
+    return this.call("GET", "/v1/keys", options, { query, project: false });
   }
 
   /**
@@ -175,14 +182,14 @@ export abstract class Operations extends Calls {
 
   /** Revoke a token. Calls with it answer 401 from then on. It cannot be brought back. */
   revokeKey(id: string, options?: CallOptions): Promise<void> {
-    return this.call("DELETE", path`/v1/keys/${id}`, options, { project: false });
+    return this.call("DELETE", path`/v1/keys/${id}`, options, { answer: "none", project: false });
   }
 
   // Workspaces and projects
 
   /** List workspaces. Of the organization of the token, newest first. */
-  listWorkspaces(options?: CallOptions): Promise<ListWorkspacesReply> {
-    return this.call("GET", "/v1/workspaces", options, { project: false });
+  listWorkspaces(query?: ListWorkspacesQuery, options?: CallOptions): Promise<ListWorkspacesReply> {
+    return this.call("GET", "/v1/workspaces", options, { query, project: false });
   }
 
   /** Create a workspace. A group for projects, named by its slug. */
@@ -284,15 +291,20 @@ export abstract class Operations extends Calls {
    * List a customer's credits. From overpayments and corrections, by currency; used up
    * by the next invoices.
    */
-  listCustomerCredits(id: string, options?: CallOptions): Promise<ListCustomerCreditsReply> {
-    return this.call("GET", path`/v1/customers/${id}/credits`, options);
+  listCustomerCredits(
+    id: string,
+    query?: ListCustomerCreditsQuery,
+    options?: CallOptions,
+  ): Promise<ListCustomerCreditsReply> {
+    return this.call("GET", path`/v1/customers/${id}/credits`, options, { query });
   }
 
   // Metrics
 
   /**
    * Create a billable metric. Says how events with its code become units. All but its
-   * name stays as it is.
+   * name stays as it is. An archived one with the same code that counts in the same way
+   * comes back, under its id.
    */
   createMetric(
     body: CreateMetricBody,
@@ -339,6 +351,14 @@ export abstract class Operations extends Calls {
   }
 
   /**
+   * Archive a metric. It takes no events from then on. 422 has_dependencies while live
+   * charges measure by it, or a live subscription's open period does.
+   */
+  archiveMetric(id: string, options?: CallOptions): Promise<void> {
+    return this.call("DELETE", path`/v1/metrics/${id}`, options, { answer: "none" });
+  }
+
+  /**
    * Rename a metric. How a metric aggregates never changes: usage was counted by it.
    * Make a new one instead.
    */
@@ -353,19 +373,13 @@ export abstract class Operations extends Calls {
     return this.call("PATCH", path`/v1/metrics/${id}`, options, { body });
   }
 
-  /**
-   * Archive a metric. It takes no events from then on. 422 has_dependencies while live
-   * charges measure by it.
-   */
-  archiveMetric(id: string, options?: CallOptions): Promise<void> {
-    return this.call("DELETE", path`/v1/metrics/${id}`, options);
-  }
-
   // Catalog
 
   /**
    * Create or update the item with this code. 201 created, 200 updated or brought back
-   * from the archive. A new price counts from periods that start later.
+   * from the archive. A new price counts from periods that start later. 422
+   * currency_mismatch while a plan or a live subscription takes its price from it in
+   * another currency.
    */
   upsertCatalogItem(
     body: UpsertCatalogItemBody,
@@ -379,7 +393,7 @@ export abstract class Operations extends Calls {
 
   /**
    * List catalog items, or find one by code. Newest first, the live ones. With code the
-   * answer is that item.
+   * answer is that catalog item.
    */
   listCatalogItems(
     query: ListCatalogItemsQuery & { readonly code: string },
@@ -390,7 +404,7 @@ export abstract class Operations extends Calls {
   }>;
   /**
    * List catalog items, or find one by code. Newest first, the live ones. With code the
-   * answer is that item.
+   * answer is that catalog item.
    */
   listCatalogItems(
     query?: Omit<ListCatalogItemsQuery, "code">,
@@ -416,7 +430,7 @@ export abstract class Operations extends Calls {
    * their price from it.
    */
   archiveCatalogItem(id: string, options?: CallOptions): Promise<void> {
-    return this.call("DELETE", path`/v1/catalog/${id}`, options);
+    return this.call("DELETE", path`/v1/catalog/${id}`, options, { answer: "none" });
   }
 
   // Plans
@@ -480,7 +494,7 @@ export abstract class Operations extends Calls {
 
   /** Archive a plan. 422 has_active_subscriptions while it has active subscriptions. */
   archivePlan(id: string, options?: CallOptions): Promise<void> {
-    return this.call("DELETE", path`/v1/plans/${id}`, options);
+    return this.call("DELETE", path`/v1/plans/${id}`, options, { answer: "none" });
   }
 
   /** Add a charge to a plan. Counts from periods that start later. */
@@ -547,7 +561,7 @@ export abstract class Operations extends Calls {
 
   /** Archive an add-on. It can no longer be applied. What was billed stays. */
   archiveAddOn(id: string, options?: CallOptions): Promise<void> {
-    return this.call("DELETE", path`/v1/addons/${id}`, options);
+    return this.call("DELETE", path`/v1/addons/${id}`, options, { answer: "none" });
   }
 
   /**
@@ -647,7 +661,7 @@ export abstract class Operations extends Calls {
 
   /**
    * Suspend a subscription. Usage is still billed; whole suspended days are free of the
-   * base fee.
+   * base fee. One that has ended stays ended, and nothing is billed.
    */
   suspendSubscription(
     id: string,
@@ -659,6 +673,23 @@ export abstract class Operations extends Calls {
     return this.call("POST", path`/v1/subscriptions/${id}/suspend`, options);
   }
 
+  /**
+   * Have a subscription that is too far behind be billed. Of one with more than 24 ended
+   * periods, as after years without the service or with a wrong clock, none is billed
+   * until this is asked for: its billing_error begins with too_far_behind. All that have
+   * ended by now are then billed, one after the other, within seconds. Where nothing
+   * waits, nothing happens.
+   */
+  catchUpSubscription(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The subscription. */
+    readonly subscription: Subscription;
+  }> {
+    return this.call("POST", path`/v1/subscriptions/${id}/catch-up`, options);
+  }
+
   // Usage events
 
   /**
@@ -666,7 +697,7 @@ export abstract class Operations extends Calls {
    * that was seen before is accepted and not counted again.
    */
   sendEvent(body: UsageEventInput, options?: CallOptions): Promise<SendEventReply> {
-    return this.call("POST", "/v1/events", options, { body, keyed: false });
+    return this.call("POST", "/v1/events", options, { body });
   }
 
   /**
@@ -682,7 +713,7 @@ export abstract class Operations extends Calls {
    * stored whatever the others are.
    */
   sendEventBatch(body: SendEventBatchBody, options?: CallOptions): Promise<SendEventBatchReply> {
-    return this.call("POST", "/v1/events/batch", options, { body, keyed: false });
+    return this.call("POST", "/v1/events/batch", options, { body });
   }
 
   /**
@@ -701,7 +732,10 @@ export abstract class Operations extends Calls {
 
   // Invoices
 
-  /** List invoices. Newest first, without their fees. */
+  /**
+   * List invoices. Newest first, without their fees; with period_start or period_end by
+   * the end of the period, the latest first.
+   */
   listInvoices(query?: ListInvoicesQuery, options?: CallOptions): Promise<ListInvoicesReply> {
     return this.call("GET", "/v1/invoices", options, { query });
   }
@@ -792,7 +826,10 @@ export abstract class Operations extends Calls {
     query?: GetInvoiceDocumentQuery,
     options?: CallOptions,
   ): Promise<string> {
-    return this.call("GET", path`/v1/invoices/${id}/document`, options, { query });
+    return this.call("GET", path`/v1/invoices/${id}/document`, options, {
+      query,
+      answer: "document",
+    });
   }
 
   /** The invoice as PDF. The same document, for links that cannot send a header. */
@@ -801,16 +838,20 @@ export abstract class Operations extends Calls {
     query?: GetInvoiceDocumentPdfQuery,
     options?: CallOptions,
   ): Promise<Uint8Array> {
-    return this.call("GET", path`/v1/invoices/${id}/document.pdf`, options, { query });
+    return this.call("GET", path`/v1/invoices/${id}/document.pdf`, options, {
+      query,
+      answer: "document",
+    });
   }
 
   /**
-   * The invoice as an e-invoice. UBL 2.1 by EN 16931. Needs both countries, the seller's
-   * tax_id, exactly one tax a fee (or an exemption), a currency of at most 2 decimals
-   * and a total above 0; document_incomplete names what is missing.
+   * The invoice as an e-invoice. UBL 2.1 by EN 16931. Needs both countries, a VAT id as
+   * the seller's tax_id, exactly one tax a fee (or an exemption), a currency of at most
+   * 2 decimals and a total above 0; document_incomplete names what is missing. A voided
+   * invoice has none.
    */
   getInvoiceDocumentXml(id: string, options?: CallOptions): Promise<Uint8Array> {
-    return this.call("GET", path`/v1/invoices/${id}/document.xml`, options);
+    return this.call("GET", path`/v1/invoices/${id}/document.xml`, options, { answer: "document" });
   }
 
   // Payments
@@ -829,7 +870,9 @@ export abstract class Operations extends Calls {
     return this.call("POST", "/v1/payments", options, { body });
   }
 
-  /** List payments. Newest first. */
+  /**
+   * List payments. Newest first; with paid_from or paid_to by paid_at, the latest first.
+   */
   listPayments(query?: ListPaymentsQuery, options?: CallOptions): Promise<ListPaymentsReply> {
     return this.call("GET", "/v1/payments", options, { query });
   }
@@ -918,7 +961,10 @@ export abstract class Operations extends Calls {
     query?: GetCreditNoteDocumentQuery,
     options?: CallOptions,
   ): Promise<string> {
-    return this.call("GET", path`/v1/credit-notes/${id}/document`, options, { query });
+    return this.call("GET", path`/v1/credit-notes/${id}/document`, options, {
+      query,
+      answer: "document",
+    });
   }
 
   /** The credit note as PDF. The same document, for links that cannot send a header. */
@@ -927,7 +973,10 @@ export abstract class Operations extends Calls {
     query?: GetCreditNoteDocumentPdfQuery,
     options?: CallOptions,
   ): Promise<Uint8Array> {
-    return this.call("GET", path`/v1/credit-notes/${id}/document.pdf`, options, { query });
+    return this.call("GET", path`/v1/credit-notes/${id}/document.pdf`, options, {
+      query,
+      answer: "document",
+    });
   }
 
   /**
@@ -935,7 +984,9 @@ export abstract class Operations extends Calls {
    * corrects.
    */
   getCreditNoteDocumentXml(id: string, options?: CallOptions): Promise<Uint8Array> {
-    return this.call("GET", path`/v1/credit-notes/${id}/document.xml`, options);
+    return this.call("GET", path`/v1/credit-notes/${id}/document.xml`, options, {
+      answer: "document",
+    });
   }
 
   // Taxes
@@ -990,7 +1041,7 @@ export abstract class Operations extends Calls {
    * names it.
    */
   archiveTax(id: string, options?: CallOptions): Promise<void> {
-    return this.call("DELETE", path`/v1/taxes/${id}`, options);
+    return this.call("DELETE", path`/v1/taxes/${id}`, options, { answer: "none" });
   }
 
   // Coupons
@@ -1045,7 +1096,7 @@ export abstract class Operations extends Calls {
 
   /** Archive a coupon. It can no longer be applied; where it runs it goes on. */
   archiveCoupon(id: string, options?: CallOptions): Promise<void> {
-    return this.call("DELETE", path`/v1/coupons/${id}`, options);
+    return this.call("DELETE", path`/v1/coupons/${id}`, options, { answer: "none" });
   }
 
   /**
@@ -1084,7 +1135,7 @@ export abstract class Operations extends Calls {
 
   /** End an applied coupon. For good: it then only takes part in corrections below 0. */
   endAppliedCoupon(id: string, options?: CallOptions): Promise<void> {
-    return this.call("DELETE", path`/v1/applied-coupons/${id}`, options);
+    return this.call("DELETE", path`/v1/applied-coupons/${id}`, options, { answer: "none" });
   }
 
   // Wallets
@@ -1134,8 +1185,9 @@ export abstract class Operations extends Calls {
   }
 
   /**
-   * List what moved a customer's money, newest first. Every entry has the balance behind
-   * it, and none is ever changed.
+   * List what moved a customer's money, newest first. In all currencies, unless one is
+   * named. Every entry has the balance of its wallet behind it, and none is ever
+   * changed.
    */
   listLedgerEntries(
     id: string,
@@ -1149,8 +1201,12 @@ export abstract class Operations extends Calls {
    * List a customer's wallets, with what is running against them. One for each currency
    * in which the customer has or had money, or a threshold.
    */
-  listWallets(id: string, options?: CallOptions): Promise<ListWalletsReply> {
-    return this.call("GET", path`/v1/customers/${id}/wallets`, options);
+  listWallets(
+    id: string,
+    query?: ListWalletsQuery,
+    options?: CallOptions,
+  ): Promise<ListWalletsReply> {
+    return this.call("GET", path`/v1/customers/${id}/wallets`, options, { query });
   }
 
   /**
@@ -1183,7 +1239,8 @@ export abstract class Operations extends Calls {
 
   /**
    * Register a webhook endpoint. The only answer that carries the full secret, besides a
-   * rotation's.
+   * rotation's. 200 and the endpoint that is there, with its secret masked, where
+   * if_absent is set and one has this URL already.
    */
   createWebhook(
     body: CreateWebhookBody,
@@ -1196,8 +1253,8 @@ export abstract class Operations extends Calls {
   }
 
   /** List webhook endpoints. All of the project, with masked secrets. */
-  listWebhooks(options?: CallOptions): Promise<ListWebhooksReply> {
-    return this.call("GET", "/v1/webhooks", options);
+  listWebhooks(query?: ListWebhooksQuery, options?: CallOptions): Promise<ListWebhooksReply> {
+    return this.call("GET", "/v1/webhooks", options, { query });
   }
 
   /** Get a webhook endpoint. With a masked secret. */
@@ -1228,18 +1285,23 @@ export abstract class Operations extends Calls {
 
   /** Remove a webhook endpoint. What waits for it is dropped. */
   removeWebhook(id: string, options?: CallOptions): Promise<void> {
-    return this.call("DELETE", path`/v1/webhooks/${id}`, options);
+    return this.call("DELETE", path`/v1/webhooks/${id}`, options, { answer: "none" });
   }
 
-  /** Give an endpoint a new secret. Both secrets sign for 24 hours. */
+  /**
+   * Give an endpoint a new secret. Former secrets sign as well, each for the grace_hours
+   * (24 unless said) that it was given when it was replaced. With grace_hours 0 all of
+   * them end at once, as after a leak.
+   */
   rotateWebhookSecret(
     id: string,
+    body?: RotateWebhookSecretBody,
     options?: CallOptions,
   ): Promise<{
     /** The endpoint. */
     readonly webhook_endpoint: WebhookEndpoint;
   }> {
-    return this.call("POST", path`/v1/webhooks/${id}/rotate-secret`, options);
+    return this.call("POST", path`/v1/webhooks/${id}/rotate-secret`, options, { body });
   }
 
   /**
@@ -1258,7 +1320,8 @@ export abstract class Operations extends Calls {
 
   /**
    * Send again everything since an instant. Every message that the endpoint is
-   * subscribed to, under its old id.
+   * subscribed to, under its old id. The first thousand are queued at once, more by a
+   * job that the endpoint shows; more than 100,000 are not counted.
    */
   replayWebhook(
     id: string,
@@ -1321,7 +1384,8 @@ export abstract class Operations extends Calls {
 
   /**
    * Set the dunning policy. Each step is sent once per overdue invoice, at most one a
-   * day, when the UTC date is the due date plus its days.
+   * day, when the UTC date is the due date plus its days; counted from the day the
+   * invoice was due again, or dunning was switched on, where that is later.
    */
   setDunning(
     body: SetDunningBody,
@@ -1348,10 +1412,11 @@ export abstract class Operations extends Calls {
 
   /**
    * Freeze the clock of a sandbox project. At any instant while the project has no
-   * subscription, afterwards only forward.
+   * subscription, invoice or grant; afterwards only forward, and what falls due until
+   * then is done.
    */
   freezeClock(body: FreezeClockBody, options?: CallOptions): Promise<ClockReport> {
-    return this.call("POST", "/v1/clock", options, { body, keyed: false });
+    return this.call("POST", "/v1/clock", options, { body });
   }
 
   /**
@@ -1359,7 +1424,7 @@ export abstract class Operations extends Calls {
    * happens, in the order of time; the answer lists it.
    */
   advanceClock(body: AdvanceClockBody, options?: CallOptions): Promise<ClockReport> {
-    return this.call("POST", "/v1/clock/advance", options, { body, keyed: false });
+    return this.call("POST", "/v1/clock/advance", options, { body });
   }
 
   // Settings
@@ -1454,10 +1519,11 @@ export abstract class Operations extends Calls {
   /**
    * Call tools (JSON-RPC 2.0, MCP). For plain HTTP and for MCP clients over Streamable
    * HTTP. A tool that fails is a result with isError true and the error object of this
-   * API.
+   * API. To a client that names its version in MCP-Protocol-Version, faults of version
+   * and method are JSON-RPC errors with status 400 and 404.
    */
   createMcp(body?: JsonRpcRequest, options?: CallOptions): Promise<JsonRpcReply> {
-    return this.call("POST", "/v1/mcp", options, { body, keyed: false });
+    return this.call("POST", "/v1/mcp", options, { body, answer: "json or none", keyed: false });
   }
 
   /**
@@ -1483,9 +1549,12 @@ export abstract class Operations extends Calls {
 
   /**
    * The service can do its work. 503 while the database is away, its schema is older
-   * than this version needs, or the process drains. The status is held while a restored
-   * service waits for dues resume, writes_fail while the database answers but takes no
-   * writes, because its disk is full for example, else ok.
+   * than this version needs, the clock of the process is not the database's, or the
+   * process drains. The status is held while a restored service waits for dues resume,
+   * writes_fail while the database answers but takes no writes, because its disk is full
+   * for example, else ok. Where /metrics is, jobs are the background jobs of this
+   * process, with what each did when it last ran: those of the workers are told by
+   * processes that have workers.
    */
   getReadyz(options?: CallOptions): Promise<GetReadyzReply> {
     return this.call("GET", "/readyz", options, { project: false });
@@ -1493,25 +1562,32 @@ export abstract class Operations extends Calls {
 }
 
 export abstract class Lists extends Operations {
-  /** All rows of listKeys. */
+  /** All rows of listKeys, page by page. */
   readonly keys = {
-    all: (options?: CallOptions): AsyncIterableIterator<Token> =>
-      whole("tokens", () => this.listKeys(options)),
+    all: (filters?: Filters<ListKeysQuery>, options?: CallOptions): AsyncIterableIterator<Token> =>
+      pages("tokens", (paging) => this.listKeys({ limit: PAGE, ...filters, ...paging }, options)),
   };
 
-  /** All rows of listWorkspaces. */
+  /** All rows of listWorkspaces, page by page. */
   readonly workspaces = {
-    all: (options?: CallOptions): AsyncIterableIterator<Workspace> =>
-      whole("workspaces", () => this.listWorkspaces(options)),
+    all: (
+      filters?: Filters<ListWorkspacesQuery>,
+      options?: CallOptions,
+    ): AsyncIterableIterator<Workspace> =>
+      pages("workspaces", (paging) =>
+        this.listWorkspaces({ limit: PAGE, ...filters, ...paging }, options),
+      ),
   };
 
-  /** All rows of listProjects. */
+  /** All rows of listProjects, page by page. */
   readonly projects = {
     all: (
       filters?: Filters<ListProjectsQuery>,
       options?: CallOptions,
     ): AsyncIterableIterator<Project> =>
-      whole("projects", () => this.listProjects(filters, options)),
+      pages("projects", (paging) =>
+        this.listProjects({ limit: PAGE, ...filters, ...paging }, options),
+      ),
   };
 
   /** All rows of listCustomers, page by page. */
@@ -1525,43 +1601,58 @@ export abstract class Lists extends Operations {
       ),
   };
 
-  /** All rows of listCustomerCredits. */
+  /** All rows of listCustomerCredits, page by page. */
   readonly customer_credits = {
-    all: (id: string, options?: CallOptions): AsyncIterableIterator<Credit> =>
-      whole("credits", () => this.listCustomerCredits(id, options)),
+    all: (
+      id: string,
+      filters?: Filters<ListCustomerCreditsQuery>,
+      options?: CallOptions,
+    ): AsyncIterableIterator<Credit> =>
+      pages("credits", (paging) =>
+        this.listCustomerCredits(id, { limit: PAGE, ...filters, ...paging }, options),
+      ),
   };
 
-  /** All rows of listMetrics. */
+  /** All rows of listMetrics, page by page. */
   readonly metrics = {
     all: (
       filters?: Filters<Omit<ListMetricsQuery, "code">>,
       options?: CallOptions,
-    ): AsyncIterableIterator<Metric> => whole("metrics", () => this.listMetrics(filters, options)),
+    ): AsyncIterableIterator<Metric> =>
+      pages("metrics", (paging) =>
+        this.listMetrics({ limit: PAGE, ...filters, ...paging }, options),
+      ),
   };
 
-  /** All rows of listCatalogItems. */
+  /** All rows of listCatalogItems, page by page. */
   readonly catalog_items = {
     all: (
       filters?: Filters<Omit<ListCatalogItemsQuery, "code">>,
       options?: CallOptions,
     ): AsyncIterableIterator<CatalogItem> =>
-      whole("catalog_items", () => this.listCatalogItems(filters, options)),
+      pages("catalog_items", (paging) =>
+        this.listCatalogItems({ limit: PAGE, ...filters, ...paging }, options),
+      ),
   };
 
-  /** All rows of listPlans. */
+  /** All rows of listPlans, page by page. */
   readonly plans = {
     all: (
       filters?: Filters<Omit<ListPlansQuery, "code">>,
       options?: CallOptions,
-    ): AsyncIterableIterator<Plan> => whole("plans", () => this.listPlans(filters, options)),
+    ): AsyncIterableIterator<Plan> =>
+      pages("plans", (paging) => this.listPlans({ limit: PAGE, ...filters, ...paging }, options)),
   };
 
-  /** All rows of listAddOns. */
+  /** All rows of listAddOns, page by page. */
   readonly add_ons = {
     all: (
       filters?: Filters<Omit<ListAddOnsQuery, "code">>,
       options?: CallOptions,
-    ): AsyncIterableIterator<AddOn> => whole("add_ons", () => this.listAddOns(filters, options)),
+    ): AsyncIterableIterator<AddOn> =>
+      pages("add_ons", (paging) =>
+        this.listAddOns({ limit: PAGE, ...filters, ...paging }, options),
+      ),
   };
 
   /** All rows of listSubscriptions, page by page. */
@@ -1628,20 +1719,24 @@ export abstract class Lists extends Operations {
       ),
   };
 
-  /** All rows of listTaxes. */
+  /** All rows of listTaxes, page by page. */
   readonly taxes = {
     all: (
       filters?: Filters<Omit<ListTaxesQuery, "code">>,
       options?: CallOptions,
-    ): AsyncIterableIterator<Tax> => whole("taxes", () => this.listTaxes(filters, options)),
+    ): AsyncIterableIterator<Tax> =>
+      pages("taxes", (paging) => this.listTaxes({ limit: PAGE, ...filters, ...paging }, options)),
   };
 
-  /** All rows of listCoupons. */
+  /** All rows of listCoupons, page by page. */
   readonly coupons = {
     all: (
       filters?: Filters<Omit<ListCouponsQuery, "code">>,
       options?: CallOptions,
-    ): AsyncIterableIterator<Coupon> => whole("coupons", () => this.listCoupons(filters, options)),
+    ): AsyncIterableIterator<Coupon> =>
+      pages("coupons", (paging) =>
+        this.listCoupons({ limit: PAGE, ...filters, ...paging }, options),
+      ),
   };
 
   /** All rows of listAppliedCoupons, page by page. */
@@ -1676,16 +1771,27 @@ export abstract class Lists extends Operations {
       ),
   };
 
-  /** All rows of listWallets. */
+  /** All rows of listWallets, page by page. */
   readonly wallets = {
-    all: (id: string, options?: CallOptions): AsyncIterableIterator<Wallet> =>
-      whole("wallets", () => this.listWallets(id, options)),
+    all: (
+      id: string,
+      filters?: Filters<ListWalletsQuery>,
+      options?: CallOptions,
+    ): AsyncIterableIterator<Wallet> =>
+      pages("wallets", (paging) =>
+        this.listWallets(id, { limit: PAGE, ...filters, ...paging }, options),
+      ),
   };
 
-  /** All rows of listWebhooks. */
+  /** All rows of listWebhooks, page by page. */
   readonly webhooks = {
-    all: (options?: CallOptions): AsyncIterableIterator<WebhookEndpoint> =>
-      whole("webhook_endpoints", () => this.listWebhooks(options)),
+    all: (
+      filters?: Filters<ListWebhooksQuery>,
+      options?: CallOptions,
+    ): AsyncIterableIterator<WebhookEndpoint> =>
+      pages("webhook_endpoints", (paging) =>
+        this.listWebhooks({ limit: PAGE, ...filters, ...paging }, options),
+      ),
   };
 
   /** All rows of listWebhookDeliveries, page by page. */

@@ -1,8 +1,8 @@
 // Sends one call over fetch: sets headers and a deadline, and retries where that is safe.
 
 import { wallMs } from "../clock.ts";
-import type { ApiCall, CallOptions } from "./call.ts";
-import { DuesError, errorOf } from "./error.ts";
+import type { AnswerKind, ApiCall, CallOptions } from "./call.ts";
+import { DuesError, errorOf, foreignAnswer, withoutPassword } from "./error.ts";
 
 export type DuesOptions = {
   /** Such as `http://127.0.0.1:8080`, without `/v1`. */
@@ -30,8 +30,13 @@ export class Transport {
   readonly #base: string;
 
   constructor(options: DuesOptions) {
+    const shown = withoutPassword(options.base_url);
     if (!/^https?:\/\//.test(options.base_url)) {
-      throw new TypeError(`base_url must start with http:// or https://: "${options.base_url}"`);
+      throw new TypeError(`base_url must start with http:// or https://: "${shown}"`);
+    }
+    // The token is what is sent: a second secret would be sent nowhere, and be shown in errors.
+    if (shown !== options.base_url) {
+      throw new TypeError(`base_url must not hold a user name or password: "${shown}"`);
     }
     this.#options = options;
     this.#base = options.base_url.replace(/\/+$/, "");
@@ -43,7 +48,7 @@ export class Transport {
     const retries = this.#options.retries ?? RETRIES;
     for (let attempt = 0; ; attempt++) {
       try {
-        return (await this.#attempt(url, request, options.signal)) as Reply;
+        return (await this.#attempt(url, request, call, options.signal)) as Reply;
       } catch (error) {
         const wait = attempt < retries ? waitFor(error, call, attempt) : undefined;
         if (wait === undefined || options.signal?.aborted) throw publicError(error);
@@ -57,9 +62,8 @@ export class Transport {
     const project = options.project_id ?? this.#options.project_id;
     if (call.project !== false && project !== undefined) headers["x-project-id"] = project;
     // All attempts of a call send the same key, so that its effect happens once.
-    if (isKeyed(call)) {
-      headers["idempotency-key"] = options.idempotency_key ?? crypto.randomUUID();
-    }
+    const key = options.idempotency_key ?? (isNamed(call) ? undefined : crypto.randomUUID());
+    if (isKeyed(call) && key !== undefined) headers["idempotency-key"] = key;
     if (call.body === undefined) return { method: call.method, headers };
     headers["content-type"] = "application/json";
     return { method: call.method, headers, body: JSON.stringify(call.body) };
@@ -68,6 +72,7 @@ export class Transport {
   async #attempt(
     url: string,
     request: RequestInit,
+    call: ApiCall,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const send = this.#options.fetch ?? fetch;
@@ -80,34 +85,65 @@ export class Transport {
       response = await send(url, { ...request, signal: either, redirect: "manual" });
       body = await response.arrayBuffer();
     } catch (cause) {
-      throw new NoAnswer(this.#base, cause);
+      throw new NoAnswer(networkError(this.#base, cause));
     }
     const { ok, status, headers } = response;
-    if (ok) return readAs(body, headers.get("content-type") ?? "");
-    throw new ErrorAnswer(errorOf(status, textOf(body), url), headers.get("retry-after"));
+    const type = headers.get("content-type") ?? "";
+    if (ok) {
+      const read = readAs(call.answer ?? "json", status, body, type);
+      if (read !== NOT_OF_THE_API) return read;
+      throw new NoAnswer(foreignAnswer(status, url));
+    }
+    const error = errorOf(status, textOf(body), url, headers.get("location"));
+    throw new ErrorAnswer(error, headers.get("retry-after"));
   }
 }
 
-/** JSON is parsed, other text is a string, and anything else (a PDF) is bytes. */
-function readAs(body: ArrayBuffer, type: string): unknown {
-  if (body.byteLength === 0) return undefined;
-  if (type.startsWith("application/json")) return JSON.parse(textOf(body));
+/** A page of a proxy that is in maintenance, or whatever answers at a wrong address. */
+const NOT_OF_THE_API = Symbol("not of the API");
+
+function readAs(answer: AnswerKind, status: number, body: ArrayBuffer, type: string): unknown {
+  const isEmpty = body.byteLength === 0;
+  if (answer === "none") return isEmpty && status === 204 ? undefined : NOT_OF_THE_API;
+  if (answer === "json or none" && isEmpty && status === 202) return undefined;
+  if (isEmpty) return NOT_OF_THE_API;
+  if (answer === "document") return documentOf(body, type);
+  return type.startsWith(JSON_TYPE) ? jsonOf(textOf(body)) : NOT_OF_THE_API;
+}
+
+const JSON_TYPE = "application/json";
+
+/** Text is a string, anything else (a PDF) is bytes. */
+function documentOf(body: ArrayBuffer, type: string): unknown {
+  if (type.startsWith(JSON_TYPE)) return NOT_OF_THE_API;
   return type.startsWith("text/") ? textOf(body) : new Uint8Array(body);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : NOT_OF_THE_API;
+  } catch {
+    return NOT_OF_THE_API;
+  }
 }
 
 function textOf(body: ArrayBuffer): string {
   return new TextDecoder().decode(body);
 }
 
-/** No answer came: the call may or may not have had its effect. */
+/** None came, or none of the API's: the call may or may not have had its effect. */
 class NoAnswer extends Error {
   readonly error: DuesError;
-  constructor(base: string, cause: unknown) {
+  constructor(error: DuesError) {
     super("no answer");
-    const message = `No answer from ${base}: ${reasonOf(cause)}`;
-    const code = "network_error";
-    this.error = new DuesError({ status: 0, code, message, retryable: true, cause });
+    this.error = error;
   }
+}
+
+function networkError(base: string, cause: unknown): DuesError {
+  const message = `No answer from ${base}: ${reasonOf(cause)}`;
+  return new DuesError({ status: 0, code: "network_error", message, retryable: true, cause });
 }
 
 /** The server answered with an error, and perhaps with a Retry-After. */
@@ -144,10 +180,14 @@ function waitFor(error: unknown, call: ApiCall, attempt: number): number | undef
   return asked > RETRY_AFTER_MS_MAX ? undefined : Math.max(asked, 1);
 }
 
-/** Whether a call may be sent again when no answer came: events carry a transaction_id. */
+/** Whether a call may be sent again when no answer came. */
 function isRepeatable(call: ApiCall): boolean {
-  const { method, path } = call;
-  return isKeyed(call) || method === "GET" || method === "PUT" || path.startsWith("/v1/events");
+  return isKeyed(call) || call.method === "GET" || isNamed(call);
+}
+
+/** By their transaction_id events count once: a key that is made up would be kept for nothing. */
+function isNamed({ path }: ApiCall): boolean {
+  return path.startsWith("/v1/events");
 }
 
 function isKeyed({ method, keyed = method !== "GET" }: ApiCall): boolean {

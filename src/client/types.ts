@@ -9,32 +9,42 @@ export type Cents = number;
 /** ISO-4217 code. */
 export type Currency = string;
 
-export type Page = {
-  /** Whether there are records after this page. */
-  readonly has_more: boolean;
-  /** How many there are in all, where `count=1` asked for it. */
-  readonly total_count?: number;
-};
-
-export type CursorPage = Page & {
-  /** Where the next page begins; null on the last one. Send it as `cursor`. */
-  readonly cursor: string | null;
-};
-
-export type PageQuery = {
-  /** Page size, 1 to 1000; 10 by default. */
+/** What every list takes. */
+export type CursorQuery = {
+  /** Page size, 1 or more; more than 1000 gives 1000. 10 by default. */
   readonly limit?: number | undefined;
   /** Skips this many records. */
   readonly offset?: number | undefined;
   /** 1 returns up to 1000 records. */
   readonly all?: "0" | "1" | undefined;
-  /** 1 adds total_count. */
+  /** 1 adds total_count; where there are more than 100,000, total_at_least. */
   readonly count?: "0" | "1" | undefined;
-};
-
-export type CursorQuery = PageQuery & {
   /** The cursor of the page before. */
   readonly cursor?: string | undefined;
+};
+
+/** What lists take that are answered as a whole unless a limit is given. */
+export type WholeQuery = Omit<CursorQuery, "limit" | "all"> & {
+  /** Page size, 1 or more; more than 1000 gives 1000. The whole list unless it is given. */
+  readonly limit?: number | undefined;
+  /** 1 returns the whole list. */
+  readonly all?: "0" | "1" | undefined;
+};
+
+/** What every list says beside its rows. */
+export type Page = {
+  /** Whether there are records after this page. */
+  readonly has_more: boolean;
+  /** How many there are in all, where `count=1` asked for it; null: more than 100,000. */
+  readonly total_count?: number | null;
+  /** How many were counted, where there are more; else it is not there. */
+  readonly total_at_least?: number;
+};
+
+/** A page that says where the next one begins. */
+export type CursorPage = Page & {
+  /** Where the next page begins; null on the last one. Send it as `cursor`. */
+  readonly cursor: string | null;
 };
 
 /** What a refusal can be; the message says it in words. */
@@ -65,6 +75,8 @@ export type ErrorCode =
   | "invoice_voided"
   | "not_started"
   | "subscription_ended"
+  | "too_far_behind"
+  | "unbilled_periods"
   | "has_credit_notes"
   | "coupon_expired"
   | "coupon_exhausted"
@@ -83,45 +95,7 @@ export type ErrorBody = {
   /** What is wrong. */
   readonly error: {
     /** For programs. It does not change. */
-    readonly code:
-      | "invalid_json"
-      | "missing_project"
-      | "bad_request"
-      | "unauthorized"
-      | "forbidden"
-      | "not_found"
-      | "method_not_allowed"
-      | "already_exists"
-      | "payment_conflict"
-      | "refund_conflict"
-      | "idempotency_conflict"
-      | "idempotency_in_flight"
-      | "live_project"
-      | "clock_conflict"
-      | "payload_too_large"
-      | "unsupported_media_type"
-      | "validation_error"
-      | "has_active_subscriptions"
-      | "has_dependencies"
-      | "currency_mismatch"
-      | "plan_archived"
-      | "amount_exceeds_due"
-      | "invoice_already_paid"
-      | "invoice_voided"
-      | "not_started"
-      | "subscription_ended"
-      | "has_credit_notes"
-      | "coupon_expired"
-      | "coupon_exhausted"
-      | "amount_exceeds_creditable"
-      | "amount_exceeds_refundable"
-      | "grant_not_active"
-      | "wrong_invoice_type"
-      | "document_incomplete"
-      | "limit_exceeded"
-      | "rate_limited"
-      | "internal_error"
-      | "unavailable";
+    readonly code: string;
     /** For people: what is wrong and what helps. */
     readonly message: string;
     /** Whether repeating the same request is safe and can succeed. */
@@ -192,13 +166,18 @@ export type Token = {
   readonly created_at: string;
   /** When it ends; null: never. */
   readonly expires_at: string | null;
+  /** When it was revoked; null while it was not. */
+  readonly revoked_at: string | null;
 };
 
-export type ListKeysReply = {
+export type ListKeysQuery = WholeQuery & {
+  /** all: expired and revoked ones too. */
+  readonly state?: "live" | "all" | undefined;
+};
+
+export type ListKeysReply = CursorPage & {
   /** The tokens, newest first. */
   readonly tokens: readonly Token[];
-  /** Whether there are records after this page. */
-  readonly has_more: boolean;
 };
 
 export type GetCurrentKeyReply = {
@@ -229,11 +208,11 @@ export type Workspace = {
   readonly created_at: string;
 };
 
-export type ListWorkspacesReply = {
+export type ListWorkspacesQuery = WholeQuery;
+
+export type ListWorkspacesReply = CursorPage & {
   /** The workspaces. */
   readonly workspaces: readonly Workspace[];
-  /** Whether there are records after this page. */
-  readonly has_more: boolean;
 };
 
 export type CreateWorkspaceBody = {
@@ -257,39 +236,34 @@ export type Project = {
   readonly name: string;
   /** A sandbox project has a clock that can be moved. */
   readonly mode: "live" | "sandbox";
-  /** Where the clock of a sandbox stands; null: it runs. */
-  readonly frozen_at: string | null;
+  /**
+   * Where the clock of a sandbox stands; null: it runs. Left out by the list while it
+   * cannot be read.
+   */
+  readonly frozen_at?: string | null;
   /** Currency where nothing else says one. */
   readonly default_currency: Currency;
   /** When it was made. */
   readonly created_at: string;
 };
 
-export type ListProjectsQuery = {
+export type ListProjectsQuery = WholeQuery & {
   /** Only of this workspace: slug or id. */
   readonly workspace?: string | undefined;
   /** Only the project with this slug or id. */
   readonly slug?: string | undefined;
 };
 
-export type ListProjectsReply = {
+export type ListProjectsReply = CursorPage & {
   /** The projects. */
   readonly projects: readonly Project[];
-  /** Whether there are records after this page. */
-  readonly has_more: boolean;
 };
 
-export type CreateProjectBody = {
+export type CreateProjectBody = Partial<Pick<Project, "name" | "mode" | "default_currency">> & {
   /** Slug or id of the workspace. */
   readonly workspace: string;
   /** Short name: lower case, digits, hyphens. */
   readonly slug: string;
-  /** What people call it. */
-  readonly name?: string;
-  /** A sandbox project has a clock that can be moved. */
-  readonly mode?: "live" | "sandbox";
-  /** Currency where nothing else says one. */
-  readonly default_currency?: Currency;
 };
 
 // Customers
@@ -318,7 +292,9 @@ export type Customer = {
   readonly region: string;
   /** Two letters of ISO 3166-1, or empty. */
   readonly country: string;
-  /** Its tax number, such as a VAT id, on documents. */
+  /**
+   * Its tax number on documents. A VAT id is kept in capitals, without blanks and signs.
+   */
   readonly tax_id: string;
   /** Why it pays no tax; null: it does. reverse_charge needs a tax_id. */
   readonly tax_exemption: "exempt" | "reverse_charge" | null;
@@ -336,40 +312,10 @@ export type Customer = {
   readonly updated_at: string;
 };
 
-export type CreateCustomerBody = {
-  /** Your own id of the customer. Never changes. */
-  readonly external_id: string;
-  /** Name on documents. */
-  readonly name: string;
-  /** Where you reach it, or empty. The service sends no mail. */
-  readonly email?: string;
-  /** Its currency where nothing else says one. Default: the project's. */
-  readonly currency?: Currency;
-  /** Street and number on documents, in lines. */
-  readonly address?: string;
-  /** City on documents. */
-  readonly city?: string;
-  /** Postal code on documents. */
-  readonly postal_code?: string;
-  /** State or region on documents. */
-  readonly region?: string;
-  /** Two letters of ISO 3166-1, or empty. */
-  readonly country?: string;
-  /** Its tax number, such as a VAT id, on documents. */
-  readonly tax_id?: string;
-  /** Why it pays no tax; null: it does. reverse_charge needs a tax_id. */
-  readonly tax_exemption?: "exempt" | "reverse_charge" | null;
-  /** A sentence about tax on its documents, such as the law of an exemption. */
-  readonly tax_note?: string;
-  /** Taxes of this customer; null: the settings say; []: none. */
-  readonly tax_codes?: readonly string[] | null;
-  /** Days to pay; null: as the settings say. */
-  readonly net_payment_days?: number | null;
-  /** Texts of your own. A change replaces all of them. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
-};
+export type CreateCustomerBody = Pick<Customer, "external_id" | "name"> &
+  Partial<Omit<Customer, "id" | "short_id" | "external_id" | "name" | "created_at" | "updated_at">>;
 
-export type ListCustomersQuery = PageQuery & {
+export type ListCustomersQuery = CursorQuery & {
   /** Answers {customer} instead of a list. */
   readonly external_id?: string | undefined;
   /**
@@ -379,41 +325,14 @@ export type ListCustomersQuery = PageQuery & {
   readonly search?: string | undefined;
 };
 
-export type ListCustomersReply = Page & {
+export type ListCustomersReply = CursorPage & {
   /** The customers, newest first. */
   readonly customers: readonly Customer[];
 };
 
-export type UpdateCustomerBody = {
-  /** Name on documents. */
-  readonly name?: string;
-  /** Where you reach it, or empty. The service sends no mail. */
-  readonly email?: string;
-  /** Its currency where nothing else says one. Default: the project's. */
-  readonly currency?: Currency;
-  /** Street and number on documents, in lines. */
-  readonly address?: string;
-  /** City on documents. */
-  readonly city?: string;
-  /** Postal code on documents. */
-  readonly postal_code?: string;
-  /** State or region on documents. */
-  readonly region?: string;
-  /** Two letters of ISO 3166-1, or empty. */
-  readonly country?: string;
-  /** Its tax number, such as a VAT id, on documents. */
-  readonly tax_id?: string;
-  /** Why it pays no tax; null: it does. reverse_charge needs a tax_id. */
-  readonly tax_exemption?: "exempt" | "reverse_charge" | null;
-  /** A sentence about tax on its documents, such as the law of an exemption. */
-  readonly tax_note?: string;
-  /** Taxes of this customer; null: the settings say; []: none. */
-  readonly tax_codes?: readonly string[] | null;
-  /** Days to pay; null: as the settings say. */
-  readonly net_payment_days?: number | null;
-  /** Texts of your own. A change replaces all of them. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
-};
+export type UpdateCustomerBody = Partial<
+  Omit<Customer, "id" | "short_id" | "external_id" | "created_at" | "updated_at">
+>;
 
 /** A customer's credit in one currency: it lowers what is due on the next invoice. */
 export type Credit = {
@@ -423,11 +342,11 @@ export type Credit = {
   readonly balance_cents: Cents;
 };
 
-export type ListCustomerCreditsReply = {
+export type ListCustomerCreditsQuery = WholeQuery;
+
+export type ListCustomerCreditsReply = CursorPage & {
   /** Which of the customer's grants were used. */
   readonly credits: readonly Credit[];
-  /** Whether there are records after this page. */
-  readonly has_more: boolean;
 };
 
 // Metrics
@@ -462,35 +381,17 @@ export type Metric = {
   readonly archived_at: string | null;
 };
 
-export type CreateMetricBody = {
-  /** Your own code: events and charges name the metric by it. */
-  readonly code: string;
-  /** What people call it; shown on documents. */
-  readonly name: string;
-  /** How events become units. */
-  readonly aggregation_type: "sum" | "count" | "count_unique" | "max" | "latest" | "weighted_sum";
-  /**
-   * The property of events that holds the value; null: `value` does. Needed but for
-   * count and latest.
-   */
-  readonly field_name?: string | null;
-  /**
-   * Event properties by which usage is kept apart, so that each can have a price. Never
-   * changes.
-   */
-  readonly dimensions?: readonly string[];
-  /** Of a weighted_sum: unit-hours, or the average of the period. */
-  readonly weighted_by?: "hour" | "period" | null;
-};
+export type CreateMetricBody = Pick<Metric, "code" | "name" | "aggregation_type"> &
+  Partial<Pick<Metric, "field_name" | "dimensions" | "weighted_by">>;
 
-export type ListMetricsQuery = {
+export type ListMetricsQuery = WholeQuery & {
   /** Your own code: events and charges name the metric by it. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListMetricsReply = Page & {
+export type ListMetricsReply = CursorPage & {
   /** The metrics. */
   readonly metrics: readonly Metric[];
 };
@@ -524,27 +425,17 @@ export type CatalogItem = {
   readonly updated_at: string;
 };
 
-export type UpsertCatalogItemBody = {
-  /** Your own code, in lower case. */
-  readonly code: string;
-  /** What people call it; shown on documents. */
-  readonly name: string;
-  /** Price of one. */
-  readonly amount_cents: Cents;
-  /** ISO 4217 code, three capital letters. */
-  readonly currency?: Currency;
-  /** Whatever you want to keep with it. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
-};
+export type UpsertCatalogItemBody = Pick<CatalogItem, "code" | "name" | "amount_cents"> &
+  Partial<Pick<CatalogItem, "currency" | "metadata">>;
 
-export type ListCatalogItemsQuery = {
+export type ListCatalogItemsQuery = WholeQuery & {
   /** Your own code, in lower case. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListCatalogItemsReply = Page & {
+export type ListCatalogItemsReply = CursorPage & {
   /** The catalog items. */
   readonly catalog_items: readonly CatalogItem[];
 };
@@ -696,69 +587,37 @@ export type Charge = {
   readonly created_at: string;
 };
 
-export type CreatePlanBody = {
-  /** Your own code. Free again once the plan is archived. */
-  readonly code: string;
-  /** What people call it; shown on documents. */
-  readonly name: string;
-  /** A sentence about it, or null. */
-  readonly description?: string | null;
-  /** A word of your own to group by. */
-  readonly category?: string | null;
-  /** How long a full period is. */
-  readonly interval: "weekly" | "monthly" | "quarterly" | "semiannual" | "yearly";
-  /** Base fee of a full period. */
-  readonly amount_cents?: Cents;
-  /** What a full period is billed at least, before discounts and tax; 0: nothing. */
-  readonly minimum_cents?: Cents;
-  /** Whether the base fee is billed when a period is over or when it starts. */
-  readonly base_timing?: "arrears" | "advance";
-  /** Length of the first period, which is billed nothing; 0: no trial. */
-  readonly trial_days?: number;
-  /** Codes of taxes; null says nothing, [] says no tax. */
-  readonly tax_codes?: readonly string[] | null;
-  /** Currency of the amount, as an ISO 4217 code. */
-  readonly amount_currency: Currency;
-  /** Words of your own to find it by. */
-  readonly labels?: readonly string[];
-  /** What is billed beside the base fee. In a request: the whole wanted set. */
-  readonly charges?: readonly ChargeInput[];
-};
+export type CreatePlanBody = Pick<Plan, "code" | "name" | "interval" | "amount_currency"> &
+  Partial<
+    Omit<
+      Plan,
+      | "id"
+      | "code"
+      | "name"
+      | "interval"
+      | "amount_currency"
+      | "archived_at"
+      | "created_at"
+      | "charges"
+    >
+  > & {
+    /** What is billed beside the base fee. In a request: the whole wanted set. */
+    readonly charges?: readonly ChargeInput[];
+  };
 
-export type ListPlansQuery = {
+export type ListPlansQuery = WholeQuery & {
   /** Your own code. Free again once the plan is archived. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListPlansReply = Page & {
+export type ListPlansReply = CursorPage & {
   /** The plans. */
   readonly plans: readonly Plan[];
 };
 
-export type UpdatePlanBody = {
-  /** Words of your own to find it by. */
-  readonly labels?: readonly string[];
-  /** A word of your own to group by. */
-  readonly category?: string | null;
-  /** What people call it; shown on documents. */
-  readonly name?: string;
-  /** A sentence about it, or null. */
-  readonly description?: string | null;
-  /** Base fee of a full period. */
-  readonly amount_cents?: Cents;
-  /** What a full period is billed at least, before discounts and tax; 0: nothing. */
-  readonly minimum_cents?: Cents;
-  /** Whether the base fee is billed when a period is over or when it starts. */
-  readonly base_timing?: "arrears" | "advance";
-  /** Length of the first period, which is billed nothing; 0: no trial. */
-  readonly trial_days?: number;
-  /** Codes of taxes; null says nothing, [] says no tax. */
-  readonly tax_codes?: readonly string[] | null;
-  /** What is billed beside the base fee. In a request: the whole wanted set. */
-  readonly charges?: readonly ChargeInput[];
-};
+export type UpdatePlanBody = Partial<Omit<CreatePlanBody, "code" | "interval" | "amount_currency">>;
 
 // Add-ons
 
@@ -811,14 +670,14 @@ export type UpsertAddOnBody = {
   readonly tax_codes?: readonly string[] | null;
 };
 
-export type ListAddOnsQuery = {
+export type ListAddOnsQuery = WholeQuery & {
   /** Your own code. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListAddOnsReply = Page & {
+export type ListAddOnsReply = CursorPage & {
   /** The add-ons. */
   readonly add_ons: readonly AddOn[];
 };
@@ -904,17 +763,15 @@ export type Subscription = {
   readonly billing_error: string | null;
 };
 
-export type CreateSubscriptionBody = {
-  /** Your own id of it, unique among those that run. Left out: its id. */
-  readonly external_id?: string;
+export type CreateSubscriptionBody = Partial<
+  Pick<Subscription, "external_id" | "billing_time" | "metadata">
+> & {
   /** The customer that is billed. */
   readonly customer_id: string;
   /** The plan. */
   readonly plan_id: string;
   /** Properties that flat fees take their quantity from. */
   readonly properties?: Readonly<Record<string, unknown>>;
-  /** Periods of the calendar, or from a date of its own. */
-  readonly billing_time?: "calendar" | "anniversary";
   /** anniversary: the date that periods are counted from. Default: the first paid day. */
   readonly anchor_date?: string | null;
   /** Later: pending until then. Earlier: within the period that is open. */
@@ -925,11 +782,9 @@ export type CreateSubscriptionBody = {
   readonly ends_at?: string | null;
   /** Its own prices, in place of the plan's; null: none. */
   readonly overrides?: Overrides | null;
-  /** Texts of your own. A change replaces all of them. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
-export type ListSubscriptionsQuery = PageQuery & {
+export type ListSubscriptionsQuery = CursorQuery & {
   /** Only this customer's. */
   readonly customer_id?: string | undefined;
   /** Only those on this plan. */
@@ -940,30 +795,34 @@ export type ListSubscriptionsQuery = PageQuery & {
   readonly status?: "pending" | "active" | "suspended" | "terminated" | "canceled" | undefined;
   /** 1 lists only those whose last close of a period failed. */
   readonly billing_error?: "0" | "1" | undefined;
+  /** Only live ones whose own charges (`overrides`) name this catalog item. */
+  readonly catalog_item_code?: string | undefined;
 };
 
-export type ListSubscriptionsReply = Page & {
+export type ListSubscriptionsReply = CursorPage & {
   /** The subscriptions, newest first. */
   readonly subscriptions: readonly Subscription[];
 };
 
-export type UpdateSubscriptionBody = {
+export type UpdateSubscriptionBody = Pick<
+  CreateSubscriptionBody,
+  "ends_at" | "overrides" | "metadata"
+> & {
   /** Merged into those that are there. */
   readonly properties?: Readonly<Record<string, unknown>>;
   /** The status it shall have. */
   readonly status?: "active" | "suspended" | "terminated" | "canceled";
   /** In a trial: its length from the start. An end that has passed means now. */
   readonly trial_days?: number;
-  /** Terminates it then; null: never. */
-  readonly ends_at?: string | null;
   /** The plan it shall be on. */
   readonly plan_id?: string;
   /** When plan_id counts: now (default) or from the next period on. */
   readonly change_at?: "now" | "period_end";
-  /** Its own prices, in place of the plan's; null: none. */
-  readonly overrides?: Overrides | null;
-  /** Texts of your own. A change replaces all of them. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
+  /**
+   * `drop`, with an end: what cannot be billed of periods that have ended, and of this
+   * one, is given up and logged.
+   */
+  readonly unbilled?: "drop";
 };
 
 /** Usage and amounts of the open period, from the numbers that will be billed. */
@@ -1021,6 +880,11 @@ export type SubscriptionUsage = {
 export type TerminateSubscriptionBody = {
   /** `skip` ends it without a final invoice. */
   readonly invoice?: "create" | "skip";
+  /**
+   * `drop`, with an end: what cannot be billed of periods that have ended, and of this
+   * one, is given up and logged.
+   */
+  readonly unbilled?: "drop";
 };
 
 // Usage events
@@ -1069,7 +933,7 @@ export type UsageEvent = {
   /** `unbillable` ones are kept and never billed. */
   readonly state: "billable" | "unbillable";
   /** Why it is unbillable; null: it is billed. */
-  readonly reason: "before_start" | "after_termination" | "late_unbilled" | null;
+  readonly reason: "before_start" | "after_termination" | "late_unbilled" | "canceled" | null;
 };
 
 export type ListEventsQuery = CursorQuery & {
@@ -1111,7 +975,7 @@ export type SendEventBatchReply = {
     /** Whether this transaction_id was stored before. */
     readonly duplicate: boolean;
     /** Stored, but not billed; or sent again with other content. */
-    readonly warning?: string;
+    readonly warning?: "before_start" | "after_termination" | "late_unbilled" | "payload_mismatch";
     /** Why it was refused; left out when it was not. */
     readonly error?: {
       /** As of a single event. */
@@ -1142,6 +1006,8 @@ export type Invoice = {
   readonly customer_id: string;
   /** The customer's external_id. */
   readonly customer_external_id: string;
+  /** The customer's name as it is now. */
+  readonly customer_name: string;
   /** The subscription that was billed; null: another kind. */
   readonly subscription_id: string | null;
   /** ISO 4217 code, three capital letters. */
@@ -1216,6 +1082,10 @@ export type ListInvoicesQuery = CursorQuery & {
   readonly period_start?: string | undefined;
   /** Whose last billed day is this one or earlier. */
   readonly period_end?: string | undefined;
+  /** Issued on this day (UTC) or later. */
+  readonly issued_from?: string | undefined;
+  /** Issued on this day (UTC) or earlier. */
+  readonly issued_to?: string | undefined;
 };
 
 export type ListInvoicesReply = CursorPage & {
@@ -1339,70 +1209,49 @@ export type OneOffLine = {
   readonly tax_codes?: readonly string[] | null;
 };
 
-export type CreateInvoiceBody = {
+export type CreateInvoiceBody = Partial<
+  Pick<Invoice, "currency" | "memo" | "po_number" | "metadata">
+> & {
   /** UUID of the customer, or ext: and your own id. */
   readonly customer_id: string;
-  /** ISO 4217 code, three capital letters. */
-  readonly currency?: Currency;
   /** What is billed, 1 to 100. */
   readonly lines: readonly OneOffLine[];
-  /** A few sentences to the customer, printed on it. */
-  readonly memo?: string;
-  /** The customer's order number, printed on it. */
-  readonly po_number?: string;
   /** Days to pay. Default: the customer's, else the settings'. */
   readonly net_payment_days?: number;
-  /** Texts of your own. A change replaces all of them. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
-export type UpdateInvoiceBody = {
-  /** A few sentences to the customer, printed on it. */
-  readonly memo?: string;
-  /** The customer's order number, printed on it. */
-  readonly po_number?: string;
-  /** Texts of your own. A change replaces all of them. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
+export type UpdateInvoiceBody = Partial<Pick<Invoice, "memo" | "po_number" | "metadata">> & {
   /** Where this invoice is paid, https; null: as the settings say. */
   readonly payment_url?: string | null;
 };
 
 /** An invoice as it would be. */
-export type InvoicePreview = {
+export type InvoicePreview = Omit<
+  Invoice,
+  | "id"
+  | "number"
+  | "status"
+  | "payment_status"
+  | "invoice_type"
+  | "customer_id"
+  | "customer_external_id"
+  | "customer_name"
+  | "subscription_id"
+  | "credit_notes_cents"
+  | "issuing_date"
+  | "voided_at"
+  | "created_at"
+  | "memo"
+  | "po_number"
+  | "metadata"
+  | "payment_url"
+> & {
   /** The subscription; null: a one-off invoice. */
   readonly subscription_id: string | null;
-  /** ISO 4217 code, three capital letters. */
-  readonly currency: Currency;
-  /** Sum of the fees, before discounts and tax. */
-  readonly subtotal_cents: Cents;
-  /** What coupons took off the subtotal. */
-  readonly discount_cents: Cents;
-  /** Tax on what is left after discounts. */
-  readonly tax_cents: Cents;
-  /** Subtotal less discounts, with tax. Never below 0. */
-  readonly total_cents: Cents;
-  /** What was taken from the customer's wallet at issue. */
-  readonly credit_applied_cents: Cents;
-  /** What credit notes took off what was due. */
-  readonly offset_cents: Cents;
-  /** Payments, less refunds without a credit note. */
-  readonly amount_paid_cents: Cents;
-  /** What of the payments became credit, less refunds out of it. */
-  readonly overpaid_cents: Cents;
-  /** What was given up. */
-  readonly written_off_cents: Cents;
-  /** What is left to pay. Never below 0. */
-  readonly amount_due_cents: Cents;
   /** UTC day on which it would be issued. */
   readonly issuing_date: string;
-  /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
-  readonly due_date: string;
-  /** First UTC day that it bills. */
-  readonly period_start: string;
-  /** Last UTC day that it bills. */
-  readonly period_end: string;
   /** The lines. */
-  readonly fees: readonly {
+  readonly fees: readonly (Pick<Fee, "units" | "amount_currency" | "taxable_cents" | "taxes"> & {
     /**
      * What the line is for. `minimum` makes up for a minimum; `adjustment` corrects an
      * earlier period, or days paid in advance.
@@ -1419,41 +1268,26 @@ export type InvoicePreview = {
     readonly charge_id: string | null;
     /** Code of the metric that is billed; null where none is. */
     readonly billable_metric_code: string | null;
-    /** Exact decimal, without exponent. */
-    readonly units: string;
     /** Units at their price, rounded once. */
     readonly amount_cents: Cents;
-    /** Currency of the amount, as an ISO 4217 code. */
-    readonly amount_currency: Currency;
     /** What coupons took off the subtotal. */
     readonly discount_cents: Cents;
-    /** The amount less discounts: what tax is of. */
-    readonly taxable_cents: Cents;
-    /** The taxes of this fee. */
-    readonly taxes: readonly {
-      /** Code of the tax. */
-      readonly code: string;
-      /** A decimal string from 0 to 100, such as "5.5". */
-      readonly percent: string;
-    }[];
     /** Why it is this amount, in words and figures. */
     readonly properties: Readonly<Record<string, unknown>>;
-  }[];
+  })[];
   /** The coupons, in the order in which they took. */
   readonly coupons: readonly InvoiceCoupon[];
   /** Tax by tax: what it is of, and how much. */
   readonly taxes: readonly TaxLine[];
   /** Which of the customer's grants were used. */
   readonly credits: readonly InvoiceCredit[];
-  /** The sentence about tax that is printed on it. */
-  readonly tax_note: string;
   /** As it was when the invoice was issued. */
   readonly seller: Readonly<Record<string, unknown>>;
   /** As it was when the invoice was issued. */
   readonly buyer: Readonly<Record<string, unknown>>;
 };
 
-export type PreviewInvoiceBody = {
+export type PreviewInvoiceBody = Omit<CreateInvoiceBody, "customer_id" | "lines"> & {
   /** UUID of the subscription, or ext: and your own id. */
   readonly subscription_id?: string;
   /** As if the period ended now (default), or at its end. */
@@ -1468,16 +1302,6 @@ export type PreviewInvoiceBody = {
   readonly customer_id?: string;
   /** For a one-off invoice: what would be billed. */
   readonly lines?: readonly OneOffLine[];
-  /** ISO 4217 code, three capital letters. */
-  readonly currency?: Currency;
-  /** A few sentences to the customer, printed on it. */
-  readonly memo?: string;
-  /** The customer's order number, printed on it. */
-  readonly po_number?: string;
-  /** Days to pay. Default: the customer's, else the settings'. */
-  readonly net_payment_days?: number;
-  /** Texts of your own. A change replaces all of them. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 export type PreviewInvoiceReply = {
@@ -1505,6 +1329,14 @@ export type Payment = {
   readonly id: string;
   /** The invoice. */
   readonly invoice_id: string;
+  /** Number of the invoice. */
+  readonly invoice_number: string;
+  /** The customer. */
+  readonly customer_id: string;
+  /** The customer's external_id. */
+  readonly customer_external_id: string;
+  /** The customer's name as it is now. */
+  readonly customer_name: string;
   /** What was paid. */
   readonly amount_cents: Cents;
   /** Of the payment: the invoice's. */
@@ -1552,6 +1384,10 @@ export type ListPaymentsQuery = CursorQuery & {
   readonly invoice_id?: string | undefined;
   /** UUID, or ext:<external_id>. */
   readonly customer_id?: string | undefined;
+  /** Paid on this day (UTC) or later. */
+  readonly paid_from?: string | undefined;
+  /** Paid on this day (UTC) or earlier. */
+  readonly paid_to?: string | undefined;
 };
 
 export type ListPaymentsReply = CursorPage & {
@@ -1612,22 +1448,11 @@ export type CreditNote = {
   readonly buyer?: Readonly<Record<string, unknown>>;
 };
 
-export type CreateCreditNoteBody = {
+export type CreateCreditNoteBody = Partial<Pick<CreditNote, "lines" | "reason" | "memo">> & {
   /** The invoice that it takes back from. */
   readonly invoice_id: string;
-  /** What it takes back, fee by fee. In a request: left out, all that is left. */
-  readonly lines?: readonly {
-    /** The fee, a line of the invoice. */
-    readonly fee_id: string;
-    /** After coupons and before tax. */
-    readonly amount_cents: Cents;
-  }[];
   /** How much of it shall be paid out. Default: 0. */
   readonly refund_cents?: Cents;
-  /** Why, in a few words; printed on it. */
-  readonly reason?: string;
-  /** A few sentences to the customer, printed on it. */
-  readonly memo?: string;
 };
 
 export type ListCreditNotesQuery = CursorQuery & {
@@ -1645,51 +1470,22 @@ export type ListCreditNotesReply = CursorPage & {
 };
 
 /** A credit note as it would be. */
-export type CreditNotePreview = {
-  /** The invoice that it takes back from. */
-  readonly invoice_id: string;
-  /** ISO 4217 code, three capital letters. */
-  readonly currency: Currency;
-  /** What it takes back, before tax. */
-  readonly subtotal_cents: Cents;
-  /** The tax on that. */
-  readonly tax_cents: Cents;
-  /** Both together. */
-  readonly total_cents: Cents;
-  /** What of the total went to what was due or written off. */
-  readonly offset_cents: Cents;
-  /** What of the total is to be paid out. */
-  readonly refund_cents: Cents;
-  /** What of the total became the customer's credit. */
-  readonly credit_cents: Cents;
-  /** Tax by tax. */
-  readonly taxes: readonly TaxLine[];
-  /** What it takes back, fee by fee. In a request: left out, all that is left. */
-  readonly lines: readonly {
-    /** The fee, a line of the invoice. */
-    readonly fee_id: string;
-    /** After coupons and before tax. */
-    readonly amount_cents: Cents;
-  }[];
-};
+export type CreditNotePreview = Omit<
+  CreditNote,
+  | "id"
+  | "number"
+  | "invoice_number"
+  | "customer_id"
+  | "refunded_cents"
+  | "reason"
+  | "memo"
+  | "issuing_date"
+  | "created_at"
+  | "seller"
+  | "buyer"
+>;
 
-export type PreviewCreditNoteBody = {
-  /** The invoice that it takes back from. */
-  readonly invoice_id: string;
-  /** What it takes back, fee by fee. In a request: left out, all that is left. */
-  readonly lines?: readonly {
-    /** The fee, a line of the invoice. */
-    readonly fee_id: string;
-    /** After coupons and before tax. */
-    readonly amount_cents: Cents;
-  }[];
-  /** How much of it shall be paid out. Default: 0. */
-  readonly refund_cents?: Cents;
-  /** Why, in a few words; printed on it. */
-  readonly reason?: string;
-  /** A few sentences to the customer, printed on it. */
-  readonly memo?: string;
-};
+export type PreviewCreditNoteBody = CreateCreditNoteBody;
 
 /** Money of a payment that was given back, as you reported it. */
 export type Refund = {
@@ -1715,18 +1511,8 @@ export type Refund = {
   readonly created_at: string;
 };
 
-export type RecordRefundBody = {
-  /** The payment that was given back. */
-  readonly payment_id: string;
-  /** What was given back. */
-  readonly amount_cents: Cents;
-  /** The provider's id of the refund: with it, it counts once. */
-  readonly provider_refund_id: string;
-  /** The credit note that it pays out; null: the money is due again. */
-  readonly credit_note_id?: string | null;
-  /** When the money moved. Default: now. */
-  readonly refunded_at?: string;
-};
+export type RecordRefundBody = Pick<Refund, "payment_id" | "amount_cents" | "provider_refund_id"> &
+  Partial<Pick<Refund, "credit_note_id" | "refunded_at">>;
 
 export type ListRefundsQuery = CursorQuery & {
   /** Only those of this payment. */
@@ -1772,25 +1558,19 @@ export type Tax = {
   readonly updated_at: string;
 };
 
-export type UpsertTaxBody = {
-  /** Your own code. */
-  readonly code: string;
-  /** What documents call it. */
-  readonly name: string;
-  /** A decimal string from 0 to 100, such as "5.5". */
-  readonly percent: string;
+export type UpsertTaxBody = Pick<Tax, "code" | "name" | "percent"> & {
   /** A sentence about it, or null. */
   readonly description?: string | null;
 };
 
-export type ListTaxesQuery = {
+export type ListTaxesQuery = WholeQuery & {
   /** Your own code. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListTaxesReply = Page & {
+export type ListTaxesReply = CursorPage & {
   /** The taxes. */
   readonly taxes: readonly Tax[];
 };
@@ -1831,45 +1611,31 @@ export type Coupon = {
   readonly updated_at: string;
 };
 
-export type UpsertCouponBody = {
-  /** Your own code. */
-  readonly code: string;
-  /** What people call it; shown on documents. */
-  readonly name: string;
-  /** Off the price, such as "10"; null: a fixed amount. */
-  readonly percent?: string | null;
-  /** Off the price per use; null: a percentage. */
-  readonly amount_cents?: Cents | null;
-  /** Of amount_cents; null with a percentage. */
-  readonly currency?: Currency | null;
-  /** How many billing periods it counts for; null: for ever. */
-  readonly times?: number | null;
-  /** Only fees of these plans; null: all. */
-  readonly plan_codes?: readonly string[] | null;
-  /** Only fees of these metrics; null: all. */
-  readonly metric_codes?: readonly string[] | null;
-  /** It cannot be applied from this instant on; null: no end. */
-  readonly redeem_by?: string | null;
-  /** How often it can be applied, by all customers; null: any number. */
-  readonly max_redemptions?: number | null;
-};
+export type UpsertCouponBody = Pick<Coupon, "code" | "name"> &
+  Partial<
+    Omit<
+      Coupon,
+      "id" | "code" | "name" | "redemptions" | "archived_at" | "created_at" | "updated_at"
+    >
+  >;
 
-export type ListCouponsQuery = {
+export type ListCouponsQuery = WholeQuery & {
   /** Your own code. */
   readonly code?: string | undefined;
   /** 1 lists archived ones too. */
   readonly archived?: "0" | "1" | undefined;
 };
 
-export type ListCouponsReply = Page & {
+export type ListCouponsReply = CursorPage & {
   /** The coupons, in the order in which they took. */
   readonly coupons: readonly Coupon[];
 };
 
 /** A coupon at a customer, with the terms of the moment it was applied. */
-export type AppliedCoupon = {
-  /** Made by the service. */
-  readonly id: string;
+export type AppliedCoupon = Pick<
+  Coupon,
+  "id" | "percent" | "amount_cents" | "currency" | "times" | "plan_codes" | "metric_codes"
+> & {
   /** The coupon. */
   readonly coupon_id: string;
   /** Its code. */
@@ -1878,18 +1644,6 @@ export type AppliedCoupon = {
   readonly customer_id: string;
   /** The only subscription that it is for; null: all. */
   readonly subscription_id: string | null;
-  /** Off the price, such as "10"; null: a fixed amount. */
-  readonly percent: string | null;
-  /** Off the price per use; null: a percentage. */
-  readonly amount_cents: Cents | null;
-  /** Of amount_cents; null with a percentage. */
-  readonly currency: Currency | null;
-  /** How many billing periods it counts for; null: for ever. */
-  readonly times: number | null;
-  /** Only fees of these plans; null: all. */
-  readonly plan_codes: readonly string[] | null;
-  /** Only fees of these metrics; null: all. */
-  readonly metric_codes: readonly string[] | null;
   /** In how many it has taken something. */
   readonly uses: number;
   /** What it has taken in all. */
@@ -1953,7 +1707,7 @@ export type Grant = {
   readonly created_at: string;
 };
 
-export type CreateGrantBody = {
+export type CreateGrantBody = Partial<Pick<Grant, "name" | "expires_at" | "priority">> & {
   /** UUID of the customer, or ext: and your own id. */
   readonly customer_id: string;
   /** How much. */
@@ -1962,12 +1716,6 @@ export type CreateGrantBody = {
   readonly kind: "free" | "paid";
   /** Default: the customer's. */
   readonly currency?: Currency;
-  /** What people call it. */
-  readonly name?: string;
-  /** It cannot be used from then on; null: no end. */
-  readonly expires_at?: string | null;
-  /** Lower ones are used first, 0 to 100. Default: 50. */
-  readonly priority?: number;
 };
 
 export type ListGrantsQuery = CursorQuery & {
@@ -2049,19 +1797,14 @@ export type Wallet = {
   readonly top_up_cents: Cents | null;
 };
 
-export type ListWalletsReply = {
+export type ListWalletsQuery = WholeQuery;
+
+export type ListWalletsReply = CursorPage & {
   /** The wallets, one for each currency. */
   readonly wallets: readonly Wallet[];
-  /** Whether there are records after this page. */
-  readonly has_more: boolean;
 };
 
-export type SetWalletBody = {
-  /** Below this, `wallet.balance_low` is sent and the wallet topped up; null: never. */
-  readonly low_balance_cents?: Cents | null;
-  /** What it is then topped up by; null: nothing. */
-  readonly top_up_cents?: Cents | null;
-};
+export type SetWalletBody = Partial<Pick<Wallet, "low_balance_cents" | "top_up_cents">>;
 
 // Analytics
 
@@ -2150,7 +1893,25 @@ export type WebhookEndpoint = {
   readonly enabled: number;
   /** Why it is off; null: it is on. */
   readonly disabled_reason: string | null;
+  /** What is being done with a long queue of it, piece by piece; mostly nothing. */
+  readonly jobs: readonly WebhookJob[];
   /** When it was made. */
+  readonly created_at: string;
+};
+
+/** Work on an endpoint's queue that goes on after its call was answered. */
+export type WebhookJob = {
+  /**
+   * `resume`: what waits for a retry is sent at once. `replay`: messages are sent again.
+   */
+  readonly kind: "resume" | "replay";
+  /** A replay takes the messages from this instant on. */
+  readonly since: string | null;
+  /** Messages that were queued so far. */
+  readonly done: number;
+  /** How many there will be; null: not counted. */
+  readonly total: number | null;
+  /** When it was asked for. */
   readonly created_at: string;
 };
 
@@ -2177,13 +1938,27 @@ export type CreateWebhookBody = {
     | "wallet.balance_low"
     | "subscription.billing_failed"
   )[];
+  /** true makes none where an endpoint has this URL already. */
+  readonly if_absent?: boolean;
 };
 
-export type ListWebhooksReply = {
+/** Which URLs the service takes for endpoints. */
+export type UrlPolicy = {
+  /** Whether also http, and addresses of private networks. */
+  readonly allow_private: boolean;
+  /** Whether also http and https to the machine of the service. */
+  readonly allow_loopback: boolean;
+  /** Host and port of the service, which it does not send to. */
+  readonly own_host?: string;
+};
+
+export type ListWebhooksQuery = WholeQuery;
+
+export type ListWebhooksReply = CursorPage & {
   /** The endpoints. */
   readonly webhook_endpoints: readonly WebhookEndpoint[];
-  /** Whether there are records after this page. */
-  readonly has_more: boolean;
+  /** Which URLs this service takes for endpoints. */
+  readonly url_policy: UrlPolicy;
 };
 
 export type UpdateWebhookBody = {
@@ -2208,7 +1983,15 @@ export type UpdateWebhookBody = {
     | "subscription.billing_failed"
   )[];
   /** true or 1 switches it on, false or 0 off. */
-  readonly enabled?: true | false | 1 | 0;
+  readonly enabled?: boolean;
+};
+
+export type RotateWebhookSecretBody = {
+  /**
+   * For how many hours the secret signs that is replaced; 24 unless said. 0 ends all
+   * former ones.
+   */
+  readonly grace_hours?: number;
 };
 
 export type ReplayWebhookBody = {
@@ -2303,21 +2086,7 @@ export type Dunning = {
   }[];
 };
 
-export type SetDunningBody = {
-  /** Whether steps are sent. */
-  readonly enabled?: boolean;
-  /** The steps. Each is sent once per overdue invoice, at most one a day. */
-  readonly steps?: readonly {
-    /** Days after the due date. */
-    readonly days_after_due: number;
-    /** What is sent then. */
-    readonly webhook_event:
-      | "invoice.payment_overdue_reminder_1"
-      | "invoice.payment_overdue_reminder_2"
-      | "subscription.suspend_requested"
-      | "subscription.terminate_requested";
-  }[];
-};
+export type SetDunningBody = Partial<Dunning>;
 
 // Clock
 
@@ -2381,7 +2150,10 @@ export type Settings = {
   readonly region: string;
   /** Two letters of ISO 3166-1, or empty. */
   readonly country: string;
-  /** Your tax number on documents. */
+  /**
+   * Your tax number on documents. A VAT id is kept in capitals, without blanks and
+   * signs.
+   */
   readonly tax_id: string;
   /** Taxes of every fee for which nothing nearer says any. */
   readonly tax_codes: readonly string[] | null;
@@ -2428,7 +2200,10 @@ export type SetSettingsBody = {
   readonly region?: string;
   /** Two letters of ISO 3166-1, or empty. */
   readonly country?: string;
-  /** Your tax number on documents. */
+  /**
+   * Your tax number on documents. A VAT id is kept in capitals, without blanks and
+   * signs.
+   */
   readonly tax_id?: string;
   /** Taxes of every fee for which nothing nearer says any. */
   readonly tax_codes?: readonly string[] | null;
@@ -2467,17 +2242,11 @@ export type SetSettingsBody = {
 /** All that a customer sees of itself. */
 export type Portal = {
   /** Who looks. */
-  readonly customer: {
+  readonly customer: Pick<Customer, "short_id" | "name" | "currency"> & {
     /** The customer. */
     readonly id: string;
-    /** A short name for people to read out. */
-    readonly short_id: string;
-    /** Name on documents. */
-    readonly name: string;
     /** Masked: the first letter and the domain. */
     readonly email: string;
-    /** Its currency where nothing else says one. Default: the project's. */
-    readonly currency: Currency;
   };
   /** Its subscriptions, with usage so far. */
   readonly subscriptions: readonly {
@@ -2523,75 +2292,56 @@ export type Portal = {
     }[];
   }[];
   /** The invoices, newest first. */
-  readonly invoices: readonly {
+  readonly invoices: readonly (Pick<
+    Invoice,
+    | "number"
+    | "payment_status"
+    | "invoice_type"
+    | "currency"
+    | "subtotal_cents"
+    | "tax_cents"
+    | "offset_cents"
+    | "amount_due_cents"
+    | "issuing_date"
+    | "due_date"
+    | "period_start"
+    | "period_end"
+  > & {
     /** The invoice. */
     readonly id: string;
-    /** Number of the document: prefix, year, count without gaps. */
-    readonly number: string;
     /** What is owed and whether it is late. */
     readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
-    /** `partially_paid` once something was paid, `succeeded` when nothing is due. */
-    readonly payment_status: "pending" | "partially_paid" | "succeeded";
-    /** What made it: a period, an add-on, a call, or a top-up of a wallet. */
-    readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
-    /** ISO 4217 code, three capital letters. */
-    readonly currency: Currency;
-    /** Sum of the fees, before discounts and tax. */
-    readonly subtotal_cents: Cents;
     /** What coupons took off. */
     readonly discount_cents: Cents;
-    /** Tax on what is left after discounts. */
-    readonly tax_cents: Cents;
     /** Subtotal less discounts, with tax. */
     readonly total_cents: Cents;
     /** What was taken from the wallet at issue. */
     readonly credit_applied_cents: Cents;
-    /** What credit notes took off what was due. */
-    readonly offset_cents: Cents;
     /** What was paid. */
     readonly amount_paid_cents: Cents;
-    /** What is left to pay. Never below 0. */
-    readonly amount_due_cents: Cents;
-    /** UTC day on which it was issued. */
-    readonly issuing_date: string;
-    /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
-    readonly due_date: string;
-    /** First UTC day that it bills. */
-    readonly period_start: string;
-    /** Last UTC day that it bills. */
-    readonly period_end: string;
     /** Where it can be paid; null when nothing is due. */
     readonly payment_url: string | null;
-  }[];
+  })[];
   /** The payments, newest first. */
-  readonly payments: readonly {
+  readonly payments: readonly (Pick<Payment, "invoice_number" | "amount_cents" | "provider"> & {
     /** The payment. */
     readonly id: string;
-    /** Number of the invoice. */
-    readonly invoice_number: string;
-    /** What was paid. */
-    readonly amount_cents: Cents;
     /** What of it was paid back. */
     readonly refunded_cents: Cents;
     /** ISO 4217 code, three capital letters. */
     readonly currency: Currency;
-    /** Who moved the money: a word of your own. */
-    readonly provider: string;
     /** Always `succeeded`. */
     readonly status: string;
     /** When the money moved. */
     readonly paid_at: string;
-  }[];
+  })[];
   /** The credit notes, newest first. */
-  readonly credit_notes: readonly {
+  readonly credit_notes: readonly (Pick<
+    CreditNote,
+    "number" | "invoice_number" | "currency" | "issuing_date"
+  > & {
     /** The credit note. */
     readonly id: string;
-    /** Number of the credit note. */
-    readonly number: string;
-    /** Number of the invoice. */
-    readonly invoice_number: string;
-    /** ISO 4217 code, three capital letters. */
-    readonly currency: Currency;
     /** Sum of the fees, before discounts and tax. */
     readonly subtotal_cents: Cents;
     /** Tax on what is left after discounts. */
@@ -2608,9 +2358,7 @@ export type Portal = {
     readonly credit_cents: Cents;
     /** Why, in a few words. */
     readonly reason: string;
-    /** UTC day on which it was issued. */
-    readonly issuing_date: string;
-  }[];
+  })[];
   /** The wallets, one for each currency. */
   readonly wallets: readonly Wallet[];
   /** What is owed, in the customer's currency. */
@@ -2621,6 +2369,15 @@ export type Portal = {
     readonly overdue_cents: Cents;
     /** ISO 4217 code, three capital letters. */
     readonly currency: Currency;
+    /** What is due, by currency. */
+    readonly by_currency: readonly {
+      /** ISO 4217 code, three capital letters. */
+      readonly currency: Currency;
+      /** What is due. */
+      readonly outstanding_cents: Cents;
+      /** What of it is late. */
+      readonly overdue_cents: Cents;
+    }[];
   };
   /** When this view was computed. */
   readonly generated_at: string;
@@ -2701,6 +2458,8 @@ export type ListBillingEventsQuery = CursorQuery & {
   readonly since?: string | undefined;
   /** `asc` follows the log from its beginning. Default: desc. */
   readonly order?: "asc" | "desc" | undefined;
+  /** `end`, with order=asc: no rows, and the cursor to read on from later. */
+  readonly start?: "end" | undefined;
 };
 
 export type ListBillingEventsReply = CursorPage & {
@@ -2715,7 +2474,7 @@ export type JsonRpcReply = unknown;
 
 /**
  * A JSON-RPC 2.0 request {jsonrpc, id, method, params}, a notification, or a batch of
- * up to 50. Methods: initialize, ping, tools/list, tools/call.
+ * up to 50. Methods: initialize, server/discover, ping, tools/list, tools/call.
  */
 export type JsonRpcRequest = unknown;
 
@@ -2754,6 +2513,24 @@ export type McpServerInfo = {
 
 // System
 
+/** A background job of a process, and what it did when it last ran. */
+export type JobRun = {
+  /** Its name, also in the log and in metrics. */
+  readonly name: string;
+  /** What `done` counts. */
+  readonly description: string;
+  /** How long it rests when it has found nothing more to do. */
+  readonly pause_ms: number;
+  /** When its last run ended, by the clock of the process; null before the first. */
+  readonly last_run_at: string | null;
+  /** How long that run took. */
+  readonly took_ms: number | null;
+  /** How much that run did; null when it failed. */
+  readonly done: number | null;
+  /** How often in a row a run, or a part of one, has failed by now. */
+  readonly failures: number;
+};
+
 export type GetReadyzReply = {
   /** `ok`, `held` or `writes_fail`. */
   readonly status: string;
@@ -2764,6 +2541,8 @@ export type GetReadyzReply = {
    * faults and weak settings.
    */
   readonly warnings?: readonly string[];
+  /** The background jobs of this process; on HEALTH_PORT alone where there is one. */
+  readonly jobs?: readonly JobRun[];
 };
 
 // Webhook events
@@ -2789,163 +2568,20 @@ export type WebhookEvent =
   | SubscriptionBillingFailedEvent
   | WebhookTestEvent;
 
-/** An add-on was billed to a customer. */
-export type AddonAppliedEvent = {
+/** The body of a webhook. */
+export type WebhookBody<Event extends string, Data> = {
   /** Name of the event. */
-  readonly event: "addon.applied";
+  readonly event: Event;
   /** When it happened. */
   readonly created_at: string;
   /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The add-on as it was applied. */
-    readonly applied_add_on: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Code of the add-on. */
-      readonly add_on_code: string;
-      /** Its name. */
-      readonly add_on_name: string;
-      /** What it cost then. */
-      readonly amount_cents: Cents;
-      /** ISO 4217 code, three capital letters. */
-      readonly currency: Currency;
-      /** When it was applied. */
-      readonly applied_at: string;
-    };
-    /** The invoice. */
-    readonly invoice: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Number of the document: prefix, year, count without gaps. */
-      readonly number: string;
-      /** Subtotal less discounts, with tax. Never below 0. */
-      readonly total_cents: Cents;
-      /** What is left to pay. Never below 0. */
-      readonly amount_due_cents: Cents;
-      /** ISO 4217 code, three capital letters. */
-      readonly currency: Currency;
-      /** What made it: a period, an add-on, a call, or a top-up of a wallet. */
-      readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
-    };
-    /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
-    };
-  };
-};
-
-/** A credit note was issued. */
-export type CreditNoteCreatedEvent = {
-  /** Name of the event. */
-  readonly event: "credit_note.created";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The credit note. */
-    readonly credit_note: WebhookCreditNote;
-    /** The invoice. */
-    readonly invoice: WebhookInvoice;
-    /** The customer. */
-    readonly customer: WebhookCustomer;
-  };
-};
-
-/** A credit note just issued. */
-export type WebhookCreditNote = {
-  /** Made by the service. */
-  readonly id: string;
-  /** Number of the credit note. */
-  readonly number: string;
-  /** The invoice that it takes back from. */
-  readonly invoice_id: string;
-  /** Number of the invoice. */
-  readonly invoice_number: string;
-  /** The customer. */
-  readonly customer_id: string;
-  /** ISO 4217 code, three capital letters. */
-  readonly currency: Currency;
-  /** What it takes back, before tax. */
-  readonly subtotal_cents: Cents;
-  /** The tax on that. */
-  readonly tax_cents: Cents;
-  /** Both together. */
-  readonly total_cents: Cents;
-  /** What of the total went to what was due or written off. */
-  readonly offset_cents: Cents;
-  /** What of the total is to be paid out. */
-  readonly refund_cents: Cents;
-  /** What of the total became the customer's credit. */
-  readonly credit_cents: Cents;
-  /** Tax by tax. */
-  readonly taxes: readonly TaxLine[];
-  /** What it takes back, fee by fee. In a request: left out, all that is left. */
-  readonly lines: readonly {
-    /** The fee, a line of the invoice. */
-    readonly fee_id: string;
-    /** After coupons and before tax. */
-    readonly amount_cents: Cents;
-  }[];
-  /** What of refund_cents was paid out so far. */
-  readonly refunded_cents: Cents;
-  /** Why, in a few words; printed on it. */
-  readonly reason: string;
-  /** A few sentences to the customer, printed on it. */
-  readonly memo: string;
-  /** UTC day on which it was issued. */
-  readonly issuing_date: string;
-  /** When it was made. */
-  readonly created_at: string;
-};
-
-/** A customer as webhooks tell of it. */
-export type WebhookCustomer = {
-  /** The customer. */
-  readonly id: string;
-  /** Your own id of the customer. Never changes. */
-  readonly external_id: string;
-  /** Name on documents. */
-  readonly name: string;
-  /** Where you reach it, or empty. The service sends no mail. */
-  readonly email: string;
-};
-
-/** An invoice as webhooks tell of it. */
-export type WebhookInvoice = {
-  /** Made by the service. */
-  readonly id: string;
-  /** Number of the document: prefix, year, count without gaps. */
-  readonly number: string;
-  /** Subtotal less discounts, with tax. Never below 0. */
-  readonly total_cents: Cents;
-  /** What is left to pay. Never below 0. */
-  readonly amount_due_cents: Cents;
-  /** What is owed and whether it is late. `succeeded`: nothing is due. */
-  readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
-  /** `partially_paid` once something was paid, `succeeded` when nothing is due. */
-  readonly payment_status: "pending" | "partially_paid" | "succeeded";
-  /** ISO 4217 code, three capital letters. */
-  readonly currency: Currency;
-  /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
-  readonly due_date: string;
-  /**
-   * Where it can be paid: its own link, else the one of the settings; null when nothing
-   * is due.
-   */
-  readonly payment_url: string | null;
+  readonly data: Data;
 };
 
 /** An invoice was issued, with all its fees. */
-export type InvoiceCreatedEvent = {
-  /** Name of the event. */
-  readonly event: "invoice.created";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
+export type InvoiceCreatedEvent = WebhookBody<
+  "invoice.created",
+  {
     /** The invoice. */
     readonly invoice: WebhookCreatedInvoice;
     /** The customer. */
@@ -2959,278 +2595,80 @@ export type InvoiceCreatedEvent = {
       /** Code of the plan. */
       readonly plan_code: string;
     } | null;
-  };
-};
+  }
+>;
 
 /** An invoice just issued, with its lines. */
-export type WebhookCreatedInvoice = {
-  /** Made by the service. */
-  readonly id: string;
-  /** Number of the document: prefix, year, count without gaps. */
-  readonly number: string;
-  /** What is owed and whether it is late. `succeeded`: nothing is due. */
-  readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
-  /** `partially_paid` once something was paid, `succeeded` when nothing is due. */
-  readonly payment_status: "pending" | "partially_paid" | "succeeded";
-  /** What made it: a period, an add-on, a call, or a top-up of a wallet. */
-  readonly invoice_type: "subscription" | "addon" | "one_off" | "top_up";
-  /** ISO 4217 code, three capital letters. */
-  readonly currency: Currency;
-  /** Sum of the fees, before discounts and tax. */
-  readonly subtotal_cents: Cents;
-  /** What coupons took off the subtotal. */
-  readonly discount_cents: Cents;
-  /** Tax on what is left after discounts. */
-  readonly tax_cents: Cents;
-  /** Subtotal less discounts, with tax. Never below 0. */
-  readonly total_cents: Cents;
-  /** What was taken from the customer's wallet at issue. */
-  readonly credit_applied_cents: Cents;
-  /** What credit notes took off what was due. */
-  readonly offset_cents: Cents;
-  /** Payments, less refunds without a credit note. */
-  readonly amount_paid_cents: Cents;
-  /** What of the payments became credit, less refunds out of it. */
-  readonly overpaid_cents: Cents;
-  /** What was given up. */
-  readonly written_off_cents: Cents;
-  /** What is left to pay. Never below 0. */
-  readonly amount_due_cents: Cents;
-  /** UTC day on which it was issued. */
-  readonly issuing_date: string;
-  /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
-  readonly due_date: string;
-  /** First UTC day that it bills. */
-  readonly period_start: string;
-  /** Last UTC day that it bills. */
-  readonly period_end: string;
-  /**
-   * Where it can be paid: its own link, else the one of the settings; null when nothing
-   * is due.
-   */
-  readonly payment_url: string | null;
+export type WebhookCreatedInvoice = Omit<
+  Invoice,
+  | "customer_id"
+  | "customer_external_id"
+  | "customer_name"
+  | "subscription_id"
+  | "credit_notes_cents"
+  | "voided_at"
+  | "created_at"
+  | "memo"
+  | "po_number"
+  | "metadata"
+  | "tax_note"
+> & {
   /** The coupons, in the order in which they took. */
   readonly coupons: readonly InvoiceCoupon[];
   /** Tax by tax: what it is of, and how much. */
   readonly taxes: readonly TaxLine[];
   /** The lines. */
-  readonly fees: readonly {
+  readonly fees: readonly (Omit<InvoicePreview["fees"][number], "charge_id"> & {
     /** Made by the service. */
     readonly id: string;
-    /**
-     * What the line is for. `minimum` makes up for a minimum; `adjustment` corrects an
-     * earlier period, or days paid in advance.
-     */
-    readonly fee_type:
-      | "subscription"
-      | "charge"
-      | "minimum"
-      | "adjustment"
-      | "add_on"
-      | "one_off"
-      | "top_up";
-    /** Code of the metric that is billed; null where none is. */
-    readonly billable_metric_code: string | null;
-    /** Exact decimal, without exponent. */
-    readonly units: string;
-    /** Units at their price, rounded once. */
-    readonly amount_cents: Cents;
-    /** Currency of the amount, as an ISO 4217 code. */
-    readonly amount_currency: Currency;
-    /** What coupons took off the subtotal. */
-    readonly discount_cents: Cents;
-    /** The amount less discounts: what tax is of. */
-    readonly taxable_cents: Cents;
-    /** The taxes of this fee. */
-    readonly taxes: readonly {
-      /** Code of the tax. */
-      readonly code: string;
-      /** A decimal string from 0 to 100, such as "5.5". */
-      readonly percent: string;
-    }[];
-    /** Why it is this amount, in words and figures. */
-    readonly properties: Readonly<Record<string, unknown>>;
-  }[];
+  })[];
 };
 
-/** There is something to collect: at issue, and when a refund reopens an invoice. */
-export type InvoicePaymentDueEvent = {
-  /** Name of the event. */
-  readonly event: "invoice.payment_due";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The invoice. */
-    readonly invoice: WebhookInvoice;
-    /** The customer. */
-    readonly customer: WebhookCustomer;
-  };
+/** A customer as webhooks tell of it. */
+export type WebhookCustomer = Pick<Customer, "external_id" | "name" | "email"> & {
+  /** The customer. */
+  readonly id: string;
 };
 
 /** A step of dunning: the invoice is overdue. */
-export type InvoicePaymentOverdueReminder1Event = {
-  /** Name of the event. */
-  readonly event: "invoice.payment_overdue_reminder_1";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
+export type InvoicePaymentOverdueReminder1Event = WebhookBody<
+  "invoice.payment_overdue_reminder_1",
+  {
     /** The invoice. */
-    readonly invoice: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Number of the document: prefix, year, count without gaps. */
-      readonly number: string;
-      /** Subtotal less discounts, with tax. Never below 0. */
-      readonly total_cents: Cents;
-      /** What is left to pay. Never below 0. */
-      readonly amount_due_cents: Cents;
-      /** What is owed and whether it is late. `succeeded`: nothing is due. */
-      readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
-      /** ISO 4217 code, three capital letters. */
-      readonly currency: Currency;
-      /** UTC day on which it was issued. */
-      readonly issuing_date: string;
-      /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
-      readonly due_date: string;
-    };
+    readonly invoice: Pick<
+      Invoice,
+      | "id"
+      | "number"
+      | "total_cents"
+      | "amount_due_cents"
+      | "status"
+      | "currency"
+      | "issuing_date"
+      | "due_date"
+    >;
     /** The customer. */
     readonly customer: WebhookCustomer;
     /** Days since the due date. */
     readonly days_overdue: number;
-  };
-};
+  }
+>;
 
 /** A later step of dunning. */
-export type InvoicePaymentOverdueReminder2Event = {
-  /** Name of the event. */
-  readonly event: "invoice.payment_overdue_reminder_2";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The invoice. */
-    readonly invoice: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Number of the document: prefix, year, count without gaps. */
-      readonly number: string;
-      /** Subtotal less discounts, with tax. Never below 0. */
-      readonly total_cents: Cents;
-      /** What is left to pay. Never below 0. */
-      readonly amount_due_cents: Cents;
-      /** What is owed and whether it is late. `succeeded`: nothing is due. */
-      readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
-      /** ISO 4217 code, three capital letters. */
-      readonly currency: Currency;
-      /** UTC day on which it was issued. */
-      readonly issuing_date: string;
-      /** Last day to pay. Overdue from the day after, at 00:00 UTC. */
-      readonly due_date: string;
-    };
-    /** The customer. */
-    readonly customer: WebhookCustomer;
-    /** Days since the due date. */
-    readonly days_overdue: number;
-  };
-};
+export type InvoicePaymentOverdueReminder2Event = WebhookBody<
+  "invoice.payment_overdue_reminder_2",
+  InvoicePaymentOverdueReminder1Event["data"]
+>;
 
-/** A refund was recorded. */
-export type PaymentRefundedEvent = {
-  /** Name of the event. */
-  readonly event: "payment.refunded";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The refund. */
-    readonly refund: Refund;
-    /** The payment. */
-    readonly payment: Payment;
-    /** The invoice. */
-    readonly invoice: WebhookInvoice;
-    /** The customer. */
-    readonly customer: WebhookCustomer;
-  };
-};
-
-/** A payment was recorded. */
-export type PaymentSucceededEvent = {
-  /** Name of the event. */
-  readonly event: "payment.succeeded";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The payment. */
-    readonly payment: {
-      /** Made by the service. */
-      readonly id: string;
-      /** The invoice. */
-      readonly invoice_id: string;
-      /** What was paid. */
-      readonly amount_cents: Cents;
-      /** Of the payment: the invoice's. */
-      readonly currency: Currency;
-      /** Who moved the money: a word of your own. */
-      readonly provider: string;
-      /** The provider's id of the payment: with it, it counts once. */
-      readonly provider_payment_id: string;
-      /** When the money moved. Default: now. */
-      readonly paid_at: string;
-    };
-    /** The invoice. */
-    readonly invoice: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Number of the document: prefix, year, count without gaps. */
-      readonly number: string;
-      /** Subtotal less discounts, with tax. Never below 0. */
-      readonly total_cents: Cents;
-      /** What is left to pay. Never below 0. */
-      readonly amount_due_cents: Cents;
-      /** What is owed and whether it is late. `succeeded`: nothing is due. */
-      readonly status: "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
-      /** `partially_paid` once something was paid, `succeeded` when nothing is due. */
-      readonly payment_status: "pending" | "partially_paid" | "succeeded";
-      /** ISO 4217 code, three capital letters. */
-      readonly currency: Currency;
-    };
-    /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
-    };
-  };
-};
-
-/**
- * Its period is over and cannot be billed, for `reason`; it is tried again until it
- * can be. Once for each time that it begins.
- */
-export type SubscriptionBillingFailedEvent = {
-  /** Name of the event. */
-  readonly event: "subscription.billing_failed";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
+/** A subscription that was `pending` began. One that starts at once sends none. */
+export type SubscriptionStartedEvent = WebhookBody<
+  "subscription.started",
+  {
     /** The subscription. */
     readonly subscription: WebhookSubscription;
     /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
-    };
-    /** Why, for people. */
-    readonly reason: string;
-  };
-};
+    readonly customer: Pick<Customer, "id" | "external_id">;
+  }
+>;
 
 /** A subscription as webhooks tell of it. */
 export type WebhookSubscription = {
@@ -3248,26 +2686,41 @@ export type WebhookSubscription = {
   readonly current_period_end: string;
 };
 
+/** Its trial is over, and its first paid period began. */
+export type SubscriptionTrialEndedEvent = WebhookBody<
+  "subscription.trial_ended",
+  {
+    /** The subscription. */
+    readonly subscription: WebhookSubscription;
+    /** The customer. */
+    readonly customer: Pick<Customer, "id" | "external_id">;
+  }
+>;
+
+/** It is on another plan from now on. */
+export type SubscriptionPlanChangedEvent = WebhookBody<
+  "subscription.plan_changed",
+  {
+    /** The subscription. */
+    readonly subscription: WebhookSubscription;
+    /** The customer. */
+    readonly customer: Pick<Customer, "id" | "external_id">;
+    /** Code of the plan before. */
+    readonly previous_plan_code: string;
+  }
+>;
+
 /**
  * A period closed and another began, also after a trial or a change of plan; not while
  * suspended.
  */
-export type SubscriptionPeriodRenewedEvent = {
-  /** Name of the event. */
-  readonly event: "subscription.period_renewed";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
+export type SubscriptionPeriodRenewedEvent = WebhookBody<
+  "subscription.period_renewed",
+  {
     /** The subscription. */
     readonly subscription: WebhookSubscription;
     /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
-    };
+    readonly customer: Pick<Customer, "id" | "external_id">;
     /** The period that closed. */
     readonly previous_period: {
       /** Its first instant. */
@@ -3275,208 +2728,218 @@ export type SubscriptionPeriodRenewedEvent = {
       /** Its last millisecond. */
       readonly end: string;
     };
-  };
-};
-
-/** It is on another plan from now on. */
-export type SubscriptionPlanChangedEvent = {
-  /** Name of the event. */
-  readonly event: "subscription.plan_changed";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The subscription. */
-    readonly subscription: WebhookSubscription;
-    /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
-    };
-    /** Code of the plan before. */
-    readonly previous_plan_code: string;
-  };
-};
-
-/** A subscription that was `pending` began. One that starts at once sends none. */
-export type SubscriptionStartedEvent = {
-  /** Name of the event. */
-  readonly event: "subscription.started";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The subscription. */
-    readonly subscription: WebhookSubscription;
-    /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
-    };
-  };
-};
-
-/** A step of dunning asks you to suspend it. Nothing is changed. */
-export type SubscriptionSuspendRequestedEvent = {
-  /** Name of the event. */
-  readonly event: "subscription.suspend_requested";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The subscription. */
-    readonly subscription: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of it, unique among those that run. Left out: its id. */
-      readonly external_id: string;
-      /** Code of the plan. */
-      readonly plan_code: string;
-      /** `pending` until it starts; `terminated` and `canceled` have ended. */
-      readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
-    };
-    /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
-      /** Where you reach it, or empty. The service sends no mail. */
-      readonly email: string;
-    };
-    /** The unpaid invoice that the step is about. */
-    readonly overdue_invoice: {
-      /** The invoice. */
-      readonly id: string;
-      /** Number of the document: prefix, year, count without gaps. */
-      readonly number: string;
-      /** Subtotal less discounts, with tax. */
-      readonly total_cents: Cents;
-      /** What is left to pay. Never below 0. */
-      readonly amount_due_cents: Cents;
-      /** Days since the due date. */
-      readonly days_overdue: number;
-    };
-  };
-};
-
-/** A step of dunning asks you to end it. Nothing is changed. */
-export type SubscriptionTerminateRequestedEvent = {
-  /** Name of the event. */
-  readonly event: "subscription.terminate_requested";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
-    /** The subscription. */
-    readonly subscription: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of it, unique among those that run. Left out: its id. */
-      readonly external_id: string;
-      /** Code of the plan. */
-      readonly plan_code: string;
-      /** `pending` until it starts; `terminated` and `canceled` have ended. */
-      readonly status: "pending" | "active" | "suspended" | "terminated" | "canceled";
-    };
-    /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
-      /** Where you reach it, or empty. The service sends no mail. */
-      readonly email: string;
-    };
-    /** The unpaid invoice that the step is about. */
-    readonly overdue_invoice: {
-      /** The invoice. */
-      readonly id: string;
-      /** Number of the document: prefix, year, count without gaps. */
-      readonly number: string;
-      /** Subtotal less discounts, with tax. */
-      readonly total_cents: Cents;
-      /** What is left to pay. Never below 0. */
-      readonly amount_due_cents: Cents;
-      /** Days since the due date. */
-      readonly days_overdue: number;
-    };
-  };
-};
+  }
+>;
 
 /** It ended: by a call, at `ends_at` or canceled; `subscription.status` tells. */
-export type SubscriptionTerminatedEvent = {
-  /** Name of the event. */
-  readonly event: "subscription.terminated";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
+export type SubscriptionTerminatedEvent = WebhookBody<
+  "subscription.terminated",
+  {
     /** The subscription. */
     readonly subscription: WebhookSubscription;
     /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
-    };
-  };
-};
+    readonly customer: Pick<Customer, "id" | "external_id">;
+  }
+>;
 
-/** Its trial is over, and its first paid period began. */
-export type SubscriptionTrialEndedEvent = {
-  /** Name of the event. */
-  readonly event: "subscription.trial_ended";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
+/** A step of dunning asks you to suspend it. Nothing is changed. */
+export type SubscriptionSuspendRequestedEvent = WebhookBody<
+  "subscription.suspend_requested",
+  {
     /** The subscription. */
-    readonly subscription: WebhookSubscription;
-    /** The customer. */
-    readonly customer: {
-      /** Made by the service. */
-      readonly id: string;
-      /** Your own id of the customer. Never changes. */
-      readonly external_id: string;
+    readonly subscription: Pick<Subscription, "id" | "external_id" | "status"> & {
+      /** Code of the plan. */
+      readonly plan_code: string;
     };
-  };
+    /** The customer. */
+    readonly customer: Pick<Customer, "id" | "external_id" | "email">;
+    /** The unpaid invoice that the step is about. */
+    readonly overdue_invoice: {
+      /** The invoice. */
+      readonly id: string;
+      /** Number of the document: prefix, year, count without gaps. */
+      readonly number: string;
+      /** Subtotal less discounts, with tax. */
+      readonly total_cents: Cents;
+      /** What is left to pay. Never below 0. */
+      readonly amount_due_cents: Cents;
+      /** Days since the due date. */
+      readonly days_overdue: number;
+    };
+  }
+>;
+
+/** A step of dunning asks you to end it. Nothing is changed. */
+export type SubscriptionTerminateRequestedEvent = WebhookBody<
+  "subscription.terminate_requested",
+  SubscriptionSuspendRequestedEvent["data"]
+>;
+
+/** An add-on was billed to a customer. */
+export type AddonAppliedEvent = WebhookBody<
+  "addon.applied",
+  {
+    /** The add-on as it was applied. */
+    readonly applied_add_on: Omit<AppliedAddOn, "customer_id" | "add_on_id" | "invoice_id"> & {
+      /** Code of the add-on. */
+      readonly add_on_code: string;
+      /** Its name. */
+      readonly add_on_name: string;
+    };
+    /** The invoice. */
+    readonly invoice: Pick<
+      Invoice,
+      "id" | "number" | "total_cents" | "amount_due_cents" | "currency" | "invoice_type"
+    >;
+    /** The customer. */
+    readonly customer: Pick<Customer, "id" | "external_id">;
+  }
+>;
+
+/** A payment was recorded. */
+export type PaymentSucceededEvent = WebhookBody<
+  "payment.succeeded",
+  {
+    /** The payment. */
+    readonly payment: Pick<
+      Payment,
+      | "id"
+      | "invoice_id"
+      | "amount_cents"
+      | "currency"
+      | "provider"
+      | "provider_payment_id"
+      | "paid_at"
+    >;
+    /** The invoice. */
+    readonly invoice: Pick<
+      Invoice,
+      | "id"
+      | "number"
+      | "total_cents"
+      | "amount_due_cents"
+      | "status"
+      | "payment_status"
+      | "currency"
+    >;
+    /** The customer. */
+    readonly customer: Pick<Customer, "id" | "external_id">;
+  }
+>;
+
+/** There is something to collect: at issue, and when a refund reopens an invoice. */
+export type InvoicePaymentDueEvent = WebhookBody<
+  "invoice.payment_due",
+  {
+    /** The invoice. */
+    readonly invoice: WebhookInvoice;
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+  }
+>;
+
+/** An invoice as webhooks tell of it. */
+export type WebhookInvoice = Pick<
+  Invoice,
+  | "id"
+  | "number"
+  | "total_cents"
+  | "amount_due_cents"
+  | "status"
+  | "payment_status"
+  | "currency"
+  | "due_date"
+  | "payment_url"
+>;
+
+/** A credit note was issued. */
+export type CreditNoteCreatedEvent = WebhookBody<
+  "credit_note.created",
+  {
+    /** The credit note. */
+    readonly credit_note: WebhookCreditNote;
+    /** The invoice. */
+    readonly invoice: WebhookInvoice;
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+  }
+>;
+
+/** A credit note just issued. */
+export type WebhookCreditNote = Omit<CreditNote, "seller" | "buyer">;
+
+/** A refund was recorded. */
+export type PaymentRefundedEvent = WebhookBody<
+  "payment.refunded",
+  {
+    /** The refund. */
+    readonly refund: Refund;
+    /** The payment. */
+    readonly payment: WebhookPayment;
+    /** The invoice. */
+    readonly invoice: WebhookInvoice;
+    /** The customer. */
+    readonly customer: WebhookCustomer;
+  }
+>;
+
+/** A payment as webhooks tell of it. */
+export type WebhookPayment = Pick<
+  Payment,
+  | "id"
+  | "invoice_id"
+  | "provider"
+  | "provider_payment_id"
+  | "reference"
+  | "status"
+  | "refunded_cents"
+  | "created_at"
+> & {
+  /** The amount. */
+  readonly amount_cents: Cents;
+  /** ISO 4217 code, three capital letters. */
+  readonly currency: Currency;
+  /** When the money moved. */
+  readonly paid_at: string;
 };
 
 /**
  * What is available has fallen below the wallet's threshold. Again only after it was
  * not.
  */
-export type WalletBalanceLowEvent = {
-  /** Name of the event. */
-  readonly event: "wallet.balance_low";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
+export type WalletBalanceLowEvent = WebhookBody<
+  "wallet.balance_low",
+  {
     /** The wallet. */
     readonly wallet: Wallet;
     /** The customer. */
     readonly customer: WebhookCustomer;
-  };
-};
+  }
+>;
+
+/**
+ * Its period is over and cannot be billed, for `reason`; it is tried again until it
+ * can be. Once for each time that it begins.
+ */
+export type SubscriptionBillingFailedEvent = WebhookBody<
+  "subscription.billing_failed",
+  {
+    /** The subscription. */
+    readonly subscription: WebhookSubscription;
+    /** The customer. */
+    readonly customer: Pick<Customer, "id" | "external_id">;
+    /** Why, for people. */
+    readonly reason: string;
+  }
+>;
 
 /** `POST /v1/webhooks/{id}/test` was called. */
-export type WebhookTestEvent = {
-  /** Name of the event. */
-  readonly event: "webhook.test";
-  /** When it happened. */
-  readonly created_at: string;
-  /** What happened, with the records as they were then. */
-  readonly data: {
+export type WebhookTestEvent = WebhookBody<
+  "webhook.test",
+  {
     /** The endpoint that was called. */
     readonly endpoint_id: string;
     /** Its address. */
     readonly url: string;
-  };
-};
+  }
+>;

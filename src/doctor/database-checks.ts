@@ -2,6 +2,7 @@
 // stands in its way.
 
 import type { Config } from "../config.ts";
+import { ENCODING } from "../store/migration/migrate.ts";
 import type {
   Archive,
   DatabaseReadings,
@@ -11,7 +12,7 @@ import type {
   Slot,
   Standby,
   Version,
-} from "../store/checks.ts";
+} from "../store/work/checks.ts";
 import { duration, fail, gigabytes, judged, ok, skipped, type Verdict, warn } from "./finding.ts";
 
 const POSTGRESQL_LEAST = 150_000;
@@ -30,6 +31,15 @@ export function checkVersion({ text, number, citus }: Version): Verdict {
     );
   }
   return ok(seen);
+}
+
+export function checkEncoding(found: string): Verdict {
+  if (found === ENCODING) return ok(found);
+  return fail(
+    `${found}, and dues needs ${ENCODING}`,
+    `Make a database with encoding '${ENCODING}' locale 'C.UTF-8' template template0, and move ` +
+      "into it what is here with dues backup and dues restore.",
+  );
 }
 
 export function checkSchema(found: number, needed: number): Verdict {
@@ -68,18 +78,25 @@ export function checkDurability(nodes: readonly Durability[]): Verdict {
 
 const CLOCK_MS = { warn: 1_000, fail: 10_000 };
 
-export function checkClock(clock: { ahead_ms: number; unsure_ms: number }): Verdict {
+export function checkClock(
+  clock: { ahead_ms: number; unsure_ms: number },
+  { clock_skew_limit_ms: limit_ms }: Pick<Config, "clock_skew_limit_ms">,
+): Verdict {
   const { ahead_ms, unsure_ms } = clock;
   const off_ms = Math.max(0, Math.abs(ahead_ms) - unsure_ms);
   const way = ahead_ms < 0 ? "behind" : "ahead of";
   const seen = `the database's clock is ${Math.abs(ahead_ms)} ms ${way} this machine's (± ${unsure_ms} ms)`;
   const advice =
     "Keep both with NTP: periods end by this machine's clock, and claims by the database's.";
+  if (limit_ms > 0 && off_ms > limit_ms) {
+    const rests = `, more than CLOCK_SKEW_LIMIT_S: a process here bills, ends and removes nothing`;
+    return fail(seen + rests, advice);
+  }
   if (off_ms >= CLOCK_MS.fail) return fail(seen, advice);
   return off_ms >= CLOCK_MS.warn ? warn(seen, advice) : ok(seen);
 }
 
-/** Of a process with the role all, beside its pool: shared reads, workers, and one that listens. */
+/** Connections of a process beside its pool: shared reads, workers, and one that listens. */
 const BESIDE_THE_POOL = 2 + 4 + 1;
 const CONNECTIONS_WARN = 0.8;
 

@@ -4,10 +4,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
-import { type DatabaseReadings, readDatabase } from "../store/checks.ts";
-import { reasonOf } from "../store/connect.ts";
-import type { Connection } from "../store/db.ts";
-import { keyOf } from "../store/installation.ts";
+import { isKeyOf } from "../store/backup/installation.ts";
+import { reasonOf } from "../store/db/connect.ts";
+import type { Connection } from "../store/db/db.ts";
+import { type DatabaseReadings, readDatabase } from "../store/work/checks.ts";
+import type { Asked } from "./ask-service.ts";
 import * as database from "./database-checks.ts";
 import { type Finding, fail, judged, ok, skipped, type Verdict } from "./finding.ts";
 import * as settings from "./settings-checks.ts";
@@ -22,14 +23,16 @@ export type Surroundings = {
   /** From when on a transaction is called long: 5 minutes. */
   readonly long_transaction_s?: number;
   /** The key of this process; asked for only when there is one. */
-  readKeys(): readonly Buffer[];
+  readKey(): Buffer;
+  /** Asks the running service, if one runs, what its jobs did. */
+  ask(): Promise<Asked>;
   /** Opens the database as other commands do; the embedded one may be running or not. */
   open(): Promise<{ readonly connection: Connection; stop(): Promise<void> }>;
 };
 
 export async function examine(given: Surroundings): Promise<Finding[]> {
   const { config } = given;
-  const readings = await readingsOf(given);
+  const [readings, asked] = await Promise.all([readingsOf(given), given.ask()]);
   const away = "why" in readings ? readings.why : undefined;
   const reached: Verdict =
     away === undefined ? ok(placeOf(config)) : fail(`${placeOf(config)}: ${away}`, AWAY);
@@ -42,13 +45,14 @@ export async function examine(given: Surroundings): Promise<Finding[]> {
     ["public_address", settings.checkPublicAddress(config)],
     ["disk", settings.checkDisk(config, disk)],
     ["database", reached],
+    ["jobs", work.checkJobs(asked, given.now())],
   ];
   const there: [string, (readings: DatabaseReadings) => Verdict][] = checksOf(given);
-  const asked = there.map(([check, judge]): [string, Verdict] => [
+  const verdicts = there.map(([check, judge]): [string, Verdict] => [
     check,
     "why" in readings ? skipped("the database was not reached") : judge(readings),
   ]);
-  return [...here, ...asked].map(([check, verdict]) => ({ check, ...verdict }));
+  return [...here, ...verdicts].map(([check, verdict]) => ({ check, ...verdict }));
 }
 
 const LONG_TRANSACTION_S = 300;
@@ -62,13 +66,14 @@ function checksOf(given: Surroundings): [string, (readings: DatabaseReadings) =>
   const { config, schema_version, now } = given;
   return [
     ["postgresql", ({ version }) => judged(version, database.checkVersion)],
+    ["encoding", ({ encoding }) => judged(encoding, database.checkEncoding)],
     [
       "schema",
       (readings) =>
         judged(readings.schema_version, (found) => database.checkSchema(found, schema_version)),
     ],
     ["durability", ({ durability }) => judged(durability, database.checkDurability)],
-    ["clock", ({ clock }) => judged(clock, database.checkClock)],
+    ["clock", ({ clock }) => judged(clock, (found) => database.checkClock(found, config))],
     [
       "connections",
       ({ sessions }) => judged(sessions, (found) => database.checkConnections(found, config)),
@@ -116,7 +121,7 @@ function secretKey(
   const found = settings.checkKeyFile(given.config);
   if (found.status === "fail" || "why" in readings || "why" in readings.secret_check) return found;
   const kept = readings.secret_check.value;
-  if (!Buffer.isBuffer(kept) || keyOf(kept, given.readKeys()) !== undefined) return found;
+  if (!Buffer.isBuffer(kept) || isKeyOf(kept, given.readKey())) return found;
   return fail(
     "the database was set up with another key",
     "Set the SECRET_KEY (or put back the key file) that it was set up with: a start with this " +

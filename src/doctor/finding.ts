@@ -1,6 +1,6 @@
 // What a check comes to: its status, what was seen, and what to do.
 
-import type { Reading } from "../store/checks.ts";
+import type { Reading } from "../store/work/checks.ts";
 
 export type Status = "ok" | "warn" | "fail" | "skipped";
 

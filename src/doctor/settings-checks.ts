@@ -2,16 +2,12 @@
 // the room on its disk.
 
 import { readFileSync, statfsSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { isKeyFileText, secretKeyFile } from "../key-file.ts";
-import type { Portals, Reading } from "../store/checks.ts";
+import type { Portals, Reading } from "../store/work/checks.ts";
+import { NODE_RANGE } from "../version.ts";
 import { fail, gigabytes, judged, ok, skipped, type Verdict, warn } from "./finding.ts";
-
-const { engines } = createRequire(import.meta.url)("../../package.json") as {
-  readonly engines: { readonly node: string };
-};
 
 type NodeRange = { readonly major: number; readonly minor: number; readonly isOneMajor: boolean };
 
@@ -23,7 +19,7 @@ function nodeRanges(node: string): NodeRange[] {
   });
 }
 
-export function checkNode(version: string, wanted = engines.node): Verdict {
+export function checkNode(version: string, wanted = NODE_RANGE): Verdict {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const ranges = nodeRanges(wanted);
   const fits = ranges.some((range) =>
@@ -74,7 +70,10 @@ export function checkKeyFile(config: Config): Verdict {
   try {
     const text = readFileSync(file, "utf8").trim();
     if (!isKeyFileText(text)) {
-      return fail(`${file} does not hold a key`, "Restore it from your backup.");
+      return fail(
+        `${file} does not hold a key`,
+        "Put back the file that the database was set up with: a start with this one is refused.",
+      );
     }
   } catch (error) {
     const why = (error as Error).message;
@@ -204,7 +203,7 @@ export function diskOf(path: string): Disk | undefined {
   }
 }
 
-/** Of the embedded database; how full the disk of another server is cannot be seen from here. */
+/** Checks the disk of the embedded database: that of another server cannot be seen from here. */
 export function checkDisk(config: Config, disk: Disk | undefined): Verdict {
   if (config.database_url !== undefined) {
     return skipped("the database is on another server: watch its disk there");

@@ -1,7 +1,9 @@
 // Checks of the work itself: whether somebody does it, what is late, and what needs a person.
 
-import type { DatabaseReadings, Sessions } from "../store/checks.ts";
-import type { ClusterStatus } from "../store/cluster-status.ts";
+import type { JobRun } from "../schema/jobs.ts";
+import type { ClusterStatus } from "../store/cluster/status.ts";
+import type { DatabaseReadings, Sessions } from "../store/work/checks.ts";
+import type { Asked } from "./ask-service.ts";
 import { duration, fail, ok, skipped, type Verdict, warn } from "./finding.ts";
 
 /** Workers are known by their connections: they look for work about once a second. */
@@ -17,6 +19,45 @@ export function checkWorkers({ api, worker, listening }: Sessions): Verdict {
     "processes answer callers, but none with workers is connected",
     "Start one with dues serve --role worker (or all): no period closes, no message is sent.",
   );
+}
+
+const JOB_FAILURES_FAIL = 10;
+/** How much later than its pause a job may end its next run before that is worth a word. */
+const JOB_LATE_S = 900;
+
+/** What the process that answers here did; others on the same database may have more jobs. */
+export function checkJobs(asked: Asked, now: Date): Verdict {
+  const at = asked.address ?? "the service";
+  if ("why" in asked) return skipped(`${at} was asked what its jobs did: ${asked.why}`);
+  const { jobs } = asked;
+  if (jobs.length === 0) return skipped(`no job of ${at} has been told yet`);
+  const seen = `${at}: ${jobs.map((job) => runOf(job, now)).join("; ")}`;
+  const most = Math.max(0, ...jobs.map(({ failures }) => failures));
+  if (most > 0) {
+    const advice = "Look into its log, where each failure of a job stands with its reason.";
+    return most >= JOB_FAILURES_FAIL ? fail(seen, advice) : warn(seen, advice);
+  }
+  const late = jobs.filter((job) => (ageOf(job, now) ?? 0) > job.pause_ms / 1_000 + JOB_LATE_S);
+  if (late.length === 0) return ok(seen);
+  return warn(
+    seen,
+    `Look what ${late.map(({ name }) => name).join(", ")} waits for: a lock or a transaction ` +
+      "that somebody left open, a node of a cluster, or more work than the process can do.",
+  );
+}
+
+function ageOf({ last_run_at }: JobRun, now: Date): number | undefined {
+  return last_run_at === null ? undefined : (now.getTime() - last_run_at.getTime()) / 1_000;
+}
+
+/** "billing 2 s ago, 12 done in 40 ms" */
+function runOf(job: JobRun, now: Date): string {
+  const { name, took_ms, done, failures } = job;
+  const age_s = ageOf(job, now);
+  if (age_s === undefined) return `${name} has not ended a run yet`;
+  const did = done === null ? `failed after ${took_ms} ms` : `${done} done in ${took_ms} ms`;
+  const row = failures > 0 ? `, failed ${failures} time(s) in a row` : "";
+  return `${name} ${duration(Math.max(0, age_s))} ago, ${did}${row}`;
 }
 
 export function checkHeld(since: Date | null | undefined): Verdict {
@@ -53,7 +94,7 @@ export function checkSetAside({ set_aside, examples }: Value<"closes">): Verdict
   return fail(
     `${set_aside} subscription(s) are not billed; ${named.join("; ")}`,
     "Mend what the reason names (also shown as billing_error of the subscription); they are " +
-      "tried again by themselves.",
+      "tried again by themselves, but for those that are too_far_behind: these wait for catch-up.",
   );
 }
 

@@ -10,18 +10,19 @@ export type AddressClass =
   | "private"
   | "link_local"
   | "reserved"
-  /** Not an address at all; never sent to. */
+  /** No address at all: never sent to. */
   | "invalid";
 
 export type AddressPolicy = {
-  /** Also plain http anywhere, private and loopback addresses, and names of one label. */
+  /** Allows plain http anywhere, private and loopback addresses, and names of one label. */
   readonly allow_private: boolean;
-  /** Also plain http and https to this machine. */
+  /** Allows plain http and https to this machine. */
   readonly allow_loopback: boolean;
   /** Host and port that this service is reached at: it does not send to itself. */
   readonly own_host?: string;
 };
 
+/** The settings that the policy follows from. */
 type Sending = {
   readonly is_public: boolean;
   readonly webhook_allow_private: boolean;
@@ -30,9 +31,9 @@ type Sending = {
 };
 
 /**
- * Without DATABASE_URL loopback is allowed while only this machine can call: others who have a
- * token could else read what services of this machine answer, from the log of deliveries.
- * Private addresses are allowed by the operator alone.
+ * The policy of this process. Loopback is allowed without DATABASE_URL, while only this machine can
+ * call: else others who have a token could read what its services answer, from the log of
+ * deliveries. Private addresses are allowed by the operator alone.
  */
 export function addressPolicy(config: Sending): AddressPolicy {
   const own = parsedUrl(config.base_url);
@@ -87,7 +88,7 @@ const CLASSES = [
     "fc00::/7",
   ]),
   classOf("link_local", ["169.254.0.0/16", "fe80::/10", "fec0::/10"]),
-  // Of IPv6 only 2000::/3 is given out for the public internet. The other forms that embed an IPv4
+  // IPv6 has given out only 2000::/3 for the public internet. The other forms that embed an IPv4
   // address (compatible, translated, NAT64) lie outside of it.
   classOf("public", ["0.0.0.0/0", "2000::/3"]),
 ];
@@ -171,7 +172,7 @@ function addressIn(url: URL): AddressClass {
   return classifyAddress(hostName(url).replace(/^\[|\]$/g, ""));
 }
 
-/** A name with its final dot is the same name. */
+/** The host without a final dot, which names the same host. */
 function hostName(url: URL): string {
   return url.hostname.replace(/\.$/, "");
 }

@@ -1,5 +1,5 @@
-// What an event counts, and how a period's events become units. Billing adds up days (`unitsOf`);
-// `foldEvents` computes the same from the events themselves, and tests compare the two.
+// What an event counts, and how the sums of a period's days become its units.
+
 import type { AggregationType } from "../schema/metrics.ts";
 import {
   add,
@@ -16,13 +16,12 @@ import {
 } from "./decimal.ts";
 import { type Fraction, fraction } from "./fraction.ts";
 
-export type Aggregation = AggregationType;
-
-export type UsageRule = {
-  readonly aggregation_type: Aggregation;
+/** How a metric reads its events. */
+type UsageRule = {
+  readonly aggregation_type: AggregationType;
   readonly field_name: string | null;
 };
-export type UsageInput = {
+type UsageInput = {
   readonly value?: unknown;
   readonly properties?: Readonly<Record<string, unknown>> | undefined;
 };
@@ -30,27 +29,20 @@ export type UsageValue =
   | { readonly ok: true; readonly quantity: string | null; readonly unique_value: string | null }
   | { readonly ok: false; readonly field: string; readonly message: string };
 
-/** One UTC day of one subscription and metric. Kept up to date as events arrive. */
+/** The usage of one subscription and metric on one UTC day, kept up to date as events arrive. */
 export type UsageDay = {
   readonly events: number;
   readonly sum: string | null;
   readonly max: string | null;
   readonly latest: string | null;
-  /** Of the event that gave `latest`. */
+  /** The instant of the event that gave `latest`. */
   readonly last_at: Date;
   /** The order of arrival of that event, as bigint text: it decides between equal instants. */
   readonly last_arrival: string;
   /** Values that no earlier event of the same period had, so that days can be added up. */
   readonly uniques: number | null;
-  /** Of a weighted sum: each value times its instant in milliseconds since 1970, added up. */
+  /** Each value times its instant in milliseconds since 1970, added up: for a weighted sum only. */
   readonly moment?: string | null;
-};
-
-export type UsageEvent = {
-  readonly at: Date;
-  readonly arrival: bigint;
-  readonly quantity: string | null;
-  readonly unique_value: string | null;
 };
 
 /** Longest value that count_unique tells apart: it is kept under an index. */
@@ -72,11 +64,11 @@ export function usageValue(rule: UsageRule, input: UsageInput): UsageValue {
 }
 
 /**
- * The units of a period from its days. Not cut at zero: pricing does that. Of a weighted sum this
- * is the change of the level; `weightedUnits` says how long it lasted.
+ * The units of a period from its days, not cut at zero: pricing does that. For a weighted sum they
+ * are the change of its level; `weightedUnits` says how long it lasted.
  */
-export function unitsOf(aggregation: Aggregation, days: readonly UsageDay[]): Decimal {
-  switch (aggregation) {
+export function unitsOf(type: AggregationType, days: readonly UsageDay[]): Decimal {
+  switch (type) {
     case "sum":
     case "weighted_sum":
       return sum(days.map((day) => day.sum));
@@ -87,19 +79,13 @@ export function unitsOf(aggregation: Aggregation, days: readonly UsageDay[]): De
     case "max":
       return highest(days.map((day) => day.max));
     case "latest":
-      return latest(
-        days.map((day) => ({
-          at: day.last_at,
-          arrival: BigInt(day.last_arrival),
-          quantity: day.latest,
-        })),
-      );
+      return latest(days);
   }
 }
 
 /**
- * A level that lasts: `level` is that at the start, each value changes it from its instant on. What
- * it adds up to over the span in units times milliseconds, over `per_ms`.
+ * The units of a level that lasts: units times milliseconds over the span, divided by `per_ms`. The
+ * span begins with `level`, and each value of the days changes it from its instant on.
  */
 export function weightedUnits(
   days: readonly UsageDay[],
@@ -115,24 +101,7 @@ export function weightedUnits(
   return fraction(top, BigInt(per_ms));
 }
 
-/** The units of a period straight from its events. */
-export function foldEvents(aggregation: Aggregation, events: readonly UsageEvent[]): Decimal {
-  switch (aggregation) {
-    case "sum":
-    case "weighted_sum":
-      return sum(events.map((event) => event.quantity));
-    case "count":
-      return integer(events.length);
-    case "count_unique":
-      return integer(new Set(events.flatMap((event) => event.unique_value ?? [])).size);
-    case "max":
-      return highest(events.map((event) => event.quantity));
-    case "latest":
-      return latest(events);
-  }
-}
-
-/** `properties[field_name]` when it is there and not null, else `value`. */
+/** What the event says its quantity is: `properties[field_name]`, else `value`. */
 function sentValue(rule: UsageRule, input: UsageInput): { field: string; sent: unknown } {
   const { field_name } = rule;
   const { properties } = input;
@@ -167,19 +136,17 @@ function highest(quantities: readonly (string | null)[]): Decimal {
   return first === undefined ? ZERO : others.reduce(max, first);
 }
 
-/** The greatest instant wins; of equal ones the later arrival. */
-function latest(
-  entries: readonly { readonly at: Date; arrival: bigint; quantity: string | null }[],
-): Decimal {
-  let newest: (typeof entries)[number] | undefined;
-  for (const entry of entries) {
-    if (entry.quantity === null) continue;
-    if (newest === undefined || isNewer(entry, newest)) newest = entry;
-  }
-  return newest?.quantity == null ? ZERO : decimal(newest.quantity);
+/** The value with the greatest instant; of equal instants the one that arrived later. */
+function latest(days: readonly UsageDay[]): Decimal {
+  const values = days.flatMap(({ latest: quantity, last_at, last_arrival }) =>
+    quantity === null ? [] : [{ quantity, at: last_at, arrival: BigInt(last_arrival) }],
+  );
+  const [first, ...others] = values;
+  if (first === undefined) return ZERO;
+  return decimal(others.reduce((a, b) => (isNewer(b, a) ? b : a), first).quantity);
 }
 
-/** By its instant; of equal ones by its arrival. */
+/** Whether `a` happened after `b`, or at the same instant and arrived after it. */
 export function isNewer<T extends { readonly at: Date; readonly arrival: bigint | number }>(
   a: T,
   b: T,

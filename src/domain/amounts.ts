@@ -1,6 +1,7 @@
 // The one order of amounts on an invoice: fees, less coupons, plus taxes, is the total; less
 // credit, credit notes, payments and what was written off, is what is due.
 
+import type { InvoiceStatus, PaymentStatus } from "../schema/invoices.ts";
 import { type AppliedCoupon, type DiscountableFee, discountFees, type Part } from "./coupons.ts";
 import { checkAmount, sumCents } from "./money.ts";
 import { type Tax, type TaxLine, taxLines } from "./taxes.ts";
@@ -18,9 +19,9 @@ export type Amounts = {
   readonly subtotal_cents: number;
   readonly discount_cents: number;
   readonly tax_cents: number;
-  /** Never below 0. */
+  /** The sum, never below 0. */
   readonly total_cents: number;
-  /** What lies below 0 and becomes credit. */
+  /** How far the sum is below 0: this becomes credit. */
   readonly credit_cents: number;
 };
 
@@ -81,16 +82,18 @@ export function dueOf(invoice: Standing): number {
   );
 }
 
-export type InvoiceStatus = "outstanding" | "overdue" | "succeeded" | "uncollectible" | "voided";
-export type PaymentStatus = "pending" | "partially_paid" | "succeeded";
-
-/** `succeeded` exactly when nothing is due. Credit is no payment: it alone leaves `pending`. */
+/**
+ * The status of an invoice: `succeeded` or `uncollectible` exactly when nothing is due. Credit is
+ * no payment: an invoice with nothing but credit stays `pending` as to payment.
+ */
 export function statusOf(
   invoice: Standing & { readonly is_overdue: boolean; readonly is_voided: boolean },
 ): { status: InvoiceStatus; payment_status: PaymentStatus } {
   const unpaid = invoice.amount_paid_cents > 0 ? "partially_paid" : "pending";
   if (invoice.is_voided) return { status: "voided", payment_status: unpaid };
+  if (dueOf(invoice) > 0) {
+    return { status: invoice.is_overdue ? "overdue" : "outstanding", payment_status: unpaid };
+  }
   if (invoice.written_off_cents > 0) return { status: "uncollectible", payment_status: unpaid };
-  if (dueOf(invoice) === 0) return { status: "succeeded", payment_status: "succeeded" };
-  return { status: invoice.is_overdue ? "overdue" : "outstanding", payment_status: unpaid };
+  return { status: "succeeded", payment_status: "succeeded" };
 }

@@ -43,9 +43,9 @@ export type Price = {
 export type Used = { readonly units: Fraction; readonly events: number };
 
 export type Rated = {
-  /** In the currency's main unit. */
+  /** The amount in the currency's main unit. */
   readonly amount: Fraction;
-  /** How it came about, for the fee's properties. */
+  /** How the amount came about, for the fee's properties. */
   readonly explanation: Readonly<Record<string, unknown>>;
 };
 
@@ -59,7 +59,7 @@ const MODELS: Readonly<Record<UsageModel, Model>> = {
   percentage,
 };
 
-/** `exponent` is that of the currency: tiers are explained in its minor unit. */
+/** What the usage costs. `exponent` is the currency's: tiers are explained in its minor unit. */
 export function rateUsage(model: UsageModel, price: Price, used: Used, exponent: number): Rated {
   return MODELS[model](price, used, exponent);
 }
@@ -134,11 +134,14 @@ type TierRange = {
   readonly up_to: Fraction | null;
   readonly amount: Decimal;
   readonly flat_amount: Decimal;
-  /** What all of its units come to, by the currency's exponent. */
+  /** What the tier costs when it is full, by the currency's exponent. */
   readonly full: Map<number, UsedTier>;
 };
 
-/** Parsed once per list: otherwise 30,000 decimals for 1,000 subscriptions with ten tiers. */
+/**
+ * Tiers in decimals, parsed once per list: else 1,000 subscriptions with ten tiers would parse
+ * 30,000 decimals.
+ */
 const parsedTiers = new WeakMap<readonly Tier[], readonly TierRange[]>();
 
 function rangesOf({ tiers }: Price): readonly TierRange[] {

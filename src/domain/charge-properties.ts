@@ -22,11 +22,11 @@ export type ChargePrice = Price & {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where properties are looked for: by name, with the path that an error gives. */
+/** Properties by name, each with the path that an error gives. */
 type Properties = {
   readonly get: (name: string) => unknown;
   readonly path: (name: string) => string;
-  /** What an amount that is missing is called: the file's charges have a `rate`. */
+  /** The name of the amount where it is missing: charges of service.yaml have a `rate`. */
   readonly amount: "amount" | "rate";
 };
 
@@ -40,7 +40,7 @@ const MODEL_PROPERTIES: Readonly<Record<UsageModel, readonly string[]>> = {
 const REQUIRED = new Set(["amount", "tiers", "package_size", "percent"]);
 const OF_USAGE = ["prices", "minimum_cents"];
 const OF_FLAT_FEES = ["quantity_mode"];
-/** Every name with a meaning; on a model that does not list it, it is refused. */
+/** Every property with a meaning for the price: refused on a model that does not have it. */
 export const PRICE_PROPERTIES: readonly string[] = [
   "amount",
   "tiers",
@@ -60,10 +60,19 @@ export function ownProperties(properties: Fields = {}): Record<string, unknown> 
   );
 }
 
+/**
+ * A charge's own properties as its fees show them: all but a `match` beside `dimensions`, because
+ * on a fee these two say that it is for one combination.
+ */
+export function wordsOnFees(own: Fields): Fields {
+  const { match, ...words } = own;
+  return typeof own.dimensions === "object" && match !== undefined ? words : own;
+}
+
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 const DECIMAL_EXAMPLE = 'a decimal string such as "0.05"';
 
-/** Of a usage charge. `at` is where the charge stands in the request, such as `charges[0].`. */
+/** The price of a usage charge. `at` is where it stands in the request, such as `charges[0].`. */
 export function usagePrice(model: UsageModel, input: Fields, at: string): ChargePrice {
   const properties = propertiesOf(input, at);
   refuseForeign(properties, [...MODEL_PROPERTIES[model], ...OF_USAGE], model);
@@ -76,7 +85,7 @@ export function usagePrice(model: UsageModel, input: Fields, at: string): Charge
   };
 }
 
-/** Of a flat fee: how its quantity is taken over the period. */
+/** The price of a flat fee beside its amount: how its quantity is taken over the period. */
 export function flatFeePrice(input: Fields, at: string): ChargePrice {
   const properties = propertiesOf(input, at);
   // `amount` has always been kept among a flat fee's own properties.
@@ -91,14 +100,15 @@ export function flatFeePrice(input: Fields, at: string): ChargePrice {
   return { quantity_mode };
 }
 
-/** Where this charge says its quantity_mode, for an error about it. */
+/** The path of a charge's quantity_mode, for an error about it. */
 export function quantityModePath(input: Fields, at: string): string {
   return propertiesOf(input, at).path("quantity_mode");
 }
 
 /**
- * Looked for under `properties` first, then on the charge itself. One that is missing is missed
- * where the charge would have it: a charge with a `type` is written as in the file.
+ * A charge's properties: looked for under `properties` first, then on the charge itself. The path
+ * of one that is absent is where the charge would have it: on a charge with a `type`, which is
+ * written as in service.yaml, on the charge itself.
  */
 function propertiesOf(input: Fields, at: string): Properties {
   const nested = (input.properties ?? {}) as Fields;
@@ -113,7 +123,7 @@ function propertiesOf(input: Fields, at: string): Properties {
   };
 }
 
-/** Of an entry of `tiers` or `prices`, where both spellings are known. */
+/** The properties of an entry of `tiers` or `prices`, where both spellings are known. */
 function propertiesIn(entry: Fields, at: string, amount: Properties["amount"]): Properties {
   const spelt = ["amount", "rate"].find((name) => !isAbsent(entry[name])) ?? amount;
   const key = (name: string) => (name === "amount" ? spelt : name);
@@ -229,7 +239,7 @@ function tiers(value: unknown, path: string, { amount: spelling }: Properties): 
   });
 }
 
-/** Rises strictly from above 0; open in the last tier and only there. */
+/** The end of a tier: above the one before it, the first above 0; open in the last tier alone. */
 function tierEnd(properties: Properties, isLast: boolean, before: string): string | null {
   const path = properties.path("up_to");
   const sent = properties.get("up_to");
@@ -315,11 +325,11 @@ export function checkDimensions(
   });
 }
 
-/** The same for prices that mean the same: "0.10" and "0.1" are one amount. */
+/** A form that is equal for prices that mean the same: "0.10" and "0.1" are one amount. */
 export function comparablePrice(price: ChargePrice): unknown {
   return JSON.parse(
     JSON.stringify(price, (key, value: unknown) => {
-      // As one text, because values to match are no amounts: "1.0" is not "1".
+      // Values to match become one text, because they are no amounts: "1.0" is not "1".
       if (key === "match") return JSON.stringify(Object.entries(value as Fields).sort());
       if (typeof value === "string" && DECIMAL.test(value)) return formatDecimal(decimal(value));
       return value;

@@ -18,7 +18,7 @@ export type ChargeDraft = {
   readonly charge_model: Charge["charge_model"];
   readonly invoice_timing: Charge["invoice_timing"];
   readonly metric: { readonly id: string } | { readonly code: string } | null;
-  /** The price of a unit, of a standard charge. */
+  /** The price of a unit; null but for a standard charge. */
   readonly rate: string | null;
   readonly price: ChargePrice;
   readonly catalog_item_code: string | null;

@@ -3,12 +3,15 @@
 
 import { scaled } from "./money.ts";
 import type { Corrected, FeeDraft, FeeMoney } from "./pricing.ts";
-import { type Tax, termsOf } from "./taxes.ts";
+import { type Exemption, type Tax, termsOf } from "./taxes.ts";
 
+/** The invoice that billed a base fee in advance. */
 export type BaseInvoice = {
   readonly number: string;
-  /** Those that its base fee had. */
+  /** Taxes of its base fee. */
   readonly taxes: readonly Tax[];
+  /** Why its base fee had no tax. */
+  readonly exemption: Exemption | null;
   /** What coupons, credit notes and a void have left of its base fee; null: all. */
   readonly left: { readonly left_cents: number; readonly taxable_cents: number } | null;
 };
@@ -20,8 +23,9 @@ export function corrected({ money }: FeeDraft, corrects: Corrected): FeeMoney {
 }
 
 /**
- * Of a base fee billed in advance: days given back, or added. What has been credited of the fee
- * does not come back again. Days added were never billed, so nothing is credited of them.
+ * The line for days of a base fee billed in advance that are given back, or added. What has been
+ * credited of the fee does not come back again. Days added were never billed, so nothing of them
+ * has been credited.
  */
 export function daysBack(
   correction: FeeDraft,
@@ -34,7 +38,8 @@ export function daysBack(
   const amount_cents = scaled(correction.amount_cents, left_cents, taxable_cents);
   if (amount_cents === 0) return undefined;
   const { dates, ...of } = period;
-  const taxes = base_invoice === null ? undefined : termsOf(base_invoice.taxes);
+  const taxes =
+    base_invoice === null ? undefined : termsOf(base_invoice.taxes, base_invoice.exemption);
   return {
     ...correction,
     amount_cents,

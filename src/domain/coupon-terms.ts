@@ -1,4 +1,4 @@
-// Which terms of a coupon go together. True of a request, and of an entry of service.yaml.
+// Which terms of a coupon go together: the same for a request and for an entry of service.yaml.
 
 import { refuseField } from "../errors.ts";
 import { decimal, isZero } from "./decimal.ts";
@@ -9,7 +9,7 @@ type Terms = {
   readonly currency?: string | null;
 };
 
-/** Exactly one price, and a fixed one in a currency. `at` is where the terms stand. */
+/** Refuses all but a percentage or an amount in a currency. `at` is where the terms stand. */
 export function checkCouponTerms(terms: Terms, at = ""): void {
   const { percent = null, amount_cents = null, currency = null } = terms;
   if ((percent === null) === (amount_cents === null)) {

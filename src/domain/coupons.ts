@@ -12,16 +12,16 @@ export type AppliedCoupon = {
   readonly percent: string | null;
   readonly amount_cents: number | null;
   readonly currency: string | null;
-  /** Null: for ever. */
+  /** How many uses it has; null: no end of them. */
   readonly times: number | null;
   readonly plan_codes: readonly string[] | null;
   readonly metric_codes: readonly string[] | null;
   readonly subscription_id: string | null;
   readonly applied_at: Date;
   readonly ended_at: Date | null;
-  /** By use: what it has taken so far on invoices that count; above 0 it is a use. */
+  /** Cents taken so far by use, on invoices that count; a use is one only above 0. */
   readonly uses: ReadonlyMap<string, number>;
-  /** The same less what was taken back, which can be given again. */
+  /** Cents taken by use, less what was taken back: that can be given again. */
   readonly taken: ReadonlyMap<string, number>;
 };
 
@@ -31,37 +31,37 @@ export type DiscountableFee = {
   readonly fee_type: string;
   readonly plan_code: string | null;
   readonly metric_code: string | null;
-  /** The billing period that the fee is of, or that it corrects; or the invoice itself. */
+  /** The full period that the fee is of, or that it corrects; or the invoice itself. */
   readonly use: string;
-  /** Of a correction: when the period that it corrects ended. */
+  /** When the period ended that the fee corrects; null for a fee that corrects none. */
   readonly corrected_period_end: Date | null;
-  /** Days given back of a base fee in advance bear what that fee bore, of every coupon. */
+  /** Whether it gives back days of a base fee, which bear what that fee bore of every coupon. */
   readonly gives_back_base: boolean;
-  /** By applied coupon: what it took of the corrected line so far, and what was left for it. */
+  /** What each applied coupon took of the corrected line so far, and what was left for it. */
   readonly line: ReadonlyMap<string, LineDiscount>;
 };
 
 export type LineDiscount = { readonly taken_cents: number; readonly left_cents: number };
 
 export type Discounts = {
-  /** In the order of the fees; empty without coupons. */
+  /** A discount for each fee, in the same order; empty without coupons. */
   readonly fees: readonly { readonly discount_cents: number; readonly parts: readonly Part[] }[];
-  /** Of each that took something of a fee; the sum is 0 or below where it also gave back. */
+  /** Each coupon that changed a fee, with its sum: 0 or below where it gave back that much. */
   readonly coupons: readonly { readonly coupon: AppliedCoupon; readonly amount_cents: number }[];
 };
 
-/** What one coupon took of one fee; also 0 of a correction of a line that it took of. */
+/** What one coupon took of one fee; 0 only where the fee corrects a line that it took from. */
 export type Part = {
   readonly applied_coupon_id: string;
   readonly use: string;
   /** What the coupons before it left of the fee. */
   readonly left_cents: number;
   readonly amount_cents: number;
-  /** Taken back of what it took before: neither makes nor undoes a use. */
+  /** Whether the amount is one that it took before and gives back: no use is made or undone. */
   readonly is_taken_back: boolean;
 };
 
-/** `own_use` is the billing period, or the invoice, that the invoice is one of. */
+/** The discounts of an invoice. `own_use` is its full period, or the invoice itself. */
 export function discountFees(
   fees: readonly DiscountableFee[],
   coupons: readonly AppliedCoupon[],
@@ -138,8 +138,8 @@ function amountsOf(
 }
 
 /**
- * The first n fees together lose the rounded percentage of what is left of them, for every n. What
- * a fee makes a use is one for the fees behind it.
+ * Cents a percentage takes by index of the fee: the first n fees together lose the rounded
+ * percentage of what is left of them, for every n. A use that one fee makes counts for later ones.
  */
 function takePercent(
   coupon: AppliedCoupon,
@@ -169,7 +169,10 @@ function percentOf(cents: number, percent: Decimal): number {
   return toCents(divideRounded(multiply(integer(cents), percent), 100n));
 }
 
-/** Of the fees of the invoice's own use alone; the first n lose their share of what it gives. */
+/**
+ * Cents a fixed coupon takes by index of the fee, only from fees of the invoice's own use: the
+ * first n together lose their rounded share of what it gives, for every n.
+ */
 function takeFixed(
   coupon: AppliedCoupon,
   fees: readonly DiscountableFee[],
@@ -200,13 +203,13 @@ function isEligible(coupon: AppliedCoupon, fee: DiscountableFee): boolean {
   return metric_codes === null || metric_codes.includes(fee.metric_code ?? "");
 }
 
-/** Corrections below 0 of a fixed coupon, and days given back of any. */
+/** Whether the coupon gives back: a fixed one at corrections below 0, any at days given back. */
 function takesBack(coupon: AppliedCoupon, fee: DiscountableFee): boolean {
   if (fee.corrected_period_end === null || fee.amount_cents >= 0) return false;
   return fee.gives_back_base || coupon.percent === null;
 }
 
-/** At most what is left of the correction, and nothing that was not taken. */
+/** The share given back: at most what is left of the correction, and nothing that was not taken. */
 function discountBack(fee: DiscountableFee, { id }: AppliedCoupon, left: number): number {
   const { taken_cents = 0, left_cents = 0 } = fee.line.get(id) ?? {};
   if (taken_cents <= 0 || left_cents <= 0) return 0;
@@ -239,7 +242,7 @@ export function isPot({ percent, times }: Pick<AppliedCoupon, "percent" | "times
   return percent === null && times === 1;
 }
 
-/** A pot gives what is left of it; other fixed coupons give their amount in each use. */
+/** Cents a fixed coupon can give: a pot what is left of it, others their amount in each use. */
 export function mayGive(coupon: AppliedCoupon, use: string): number {
   const { amount_cents, taken } = coupon;
   const given = isPot(coupon)

@@ -22,7 +22,7 @@ export type NoteAmounts = {
   readonly total_cents: number;
 };
 
-/** All that is left, line by line. */
+/** A note's lines for all that is left of the fees. */
 export function linesLeft(fees: readonly CreditableFee[]): NoteLine[] {
   return fees
     .filter(({ left_cents }) => left_cents !== 0)
@@ -35,7 +35,7 @@ export function isCreditable({ left_cents }: CreditableFee, amount_cents: number
   return Math.abs(amount_cents) <= Math.abs(left_cents);
 }
 
-/** By tax: the tax on what was left before, less that on what is left after. */
+/** A note's amounts: each tax is that on what was left before, less that on what is left after. */
 export function noteAmounts(
   fees: readonly CreditableFee[],
   lines: readonly NoteLine[],
@@ -62,7 +62,7 @@ export function noteAmounts(
   return { lines, taxes, subtotal_cents, tax_cents, total_cents };
 }
 
-/** Where a note goes: first to what is due and what was written off, then out, then to credit. */
+/** Splits a note: first it lowers what is due and written off, the rest is refunded or credit. */
 export function settleNote(
   total_cents: number,
   invoice: { readonly due_cents: number; readonly written_off_cents: number },

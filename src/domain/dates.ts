@@ -1,13 +1,14 @@
 // UTC days and instants. A day is a `YYYY-MM-DD` string, an instant a Date; the time zone of the
 // machine is never used.
 
+import { TIMESTAMP_YEARS } from "../schema/fault-messages.ts";
+
 export const DAY_MS = 86_400_000;
 
-const YEAR_MIN = 2000;
-const YEAR_MAX = 2200;
+const { min: YEAR_MIN, max: YEAR_MAX } = TIMESTAMP_YEARS;
 const CANONICAL = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
 const ZERO = 0x30;
-/** Every month has so many days. */
+/** Every month has at least so many days. */
 const DAYS_MIN = 28;
 const TIMESTAMP = new RegExp(
   "^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})" +
@@ -45,8 +46,8 @@ export function nextMidnight(at: Date): Date {
 }
 
 /**
- * A full ISO 8601 timestamp with zone, of a real calendar day. What lies beyond the millisecond is
- * cut off, never rounded, so that no event slips over the end of its period.
+ * Reads a full ISO 8601 timestamp with zone, of a real calendar day. Digits beyond the millisecond
+ * are cut off, never rounded, so that no event slips over the end of its period.
  */
 export function parseTimestamp(text: string): Date | undefined {
   return canonical(text) ?? anyForm(text);
@@ -95,4 +96,9 @@ function anyForm(text: string): Date | undefined {
 function withinYears(at: Date): Date | undefined {
   const year = at.getUTCFullYear();
   return year >= YEAR_MIN && year <= YEAR_MAX ? at : undefined;
+}
+
+/** The first instant behind this one: instants are whole milliseconds. */
+export function justAfter(at: Date): Date {
+  return new Date(at.getTime() + 1);
 }

@@ -9,13 +9,13 @@ export type CountedEvent = {
   readonly subscription_id: string;
   readonly period_no: number;
   readonly metric_id: string;
-  /** Of a metric with dimensions: the JSON list of their values. */
+  /** The JSON list of the dimensions' values; null for a metric without dimensions. */
   readonly combination: string | null;
   readonly at: Date;
   readonly arrival: number;
-  /** In its canonical text. */
+  /** Canonical decimal text. */
   readonly quantity: string | null;
-  /** Of a weighted sum. */
+  /** Whether the metric is a weighted sum. */
   readonly is_weighted: boolean;
 };
 
@@ -25,7 +25,7 @@ export type DaySum = {
   readonly events: number;
   readonly sum: string | null;
   readonly max: string | null;
-  /** Of a weighted sum: each value times its milliseconds since midnight, added up. */
+  /** Each value times its milliseconds since midnight, added up; null but for weighted sums. */
   readonly moment: string | null;
 };
 
@@ -70,7 +70,7 @@ function sumOf(events: readonly CountedEvent[]): DaySum {
   return { last, events: events.length, sum, max: formatDecimal(quantities.reduce(max)), moment };
 }
 
-/** All events of a metric have one, or none has. */
+/** The quantity of an event. All events of a metric have one, or none has. */
 function quantityOf({ quantity }: CountedEvent): Decimal {
   return decimal(quantity ?? "0");
 }

@@ -7,10 +7,10 @@ export type Decimal = { readonly digits: bigint; readonly scale: number };
 export const ZERO: Decimal = { digits: 0n, scale: 0 };
 export const ONE: Decimal = { digits: 1n, scale: 0 };
 
-/** What callers may send: no exponent, no spaces, bounded on both sides of the point. */
+/** Decimals that callers may send: no exponent, no spaces, bounded on both sides of the point. */
 const SENT = /^-?[0-9]{1,15}(?:\.[0-9]{1,12})?$/;
 const ANY_LENGTH = /^-?[0-9]+(?:\.[0-9]+)?$/;
-/** Up to here a decimal text survives the way through a binary double unchanged. */
+/** A decimal text of so many digits survives the way through a binary double unchanged. */
 const DOUBLE_DIGITS_MAX = 15;
 
 /** Reads a decimal that came from outside; undefined when it does not follow the grammar. */
@@ -75,7 +75,7 @@ export function negate(value: Decimal): Decimal {
   return { digits: -value.digits, scale: value.scale };
 }
 
-/** Below, equal or above: -1, 0 or 1. */
+/** -1, 0 or 1 where `a` is below, equal to or above `b`. */
 export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
   const scale = Math.max(a.scale, b.scale);
   const left = digitsAt(a, scale);

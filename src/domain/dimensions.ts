@@ -4,7 +4,7 @@
 import type { MatchedPrice } from "./charge-properties.ts";
 import { numberText } from "./decimal.ts";
 
-/** Of one subscription, metric and period. */
+/** Limit for one subscription, metric and period. */
 export const COMBINATIONS_MAX = 200;
 const VALUE_CHARS_MAX = 64;
 
@@ -14,7 +14,7 @@ export type Combined =
   | { readonly ok: true; readonly combination: string | null }
   | { readonly ok: false; readonly field: string; readonly message: string };
 
-/** Null for a metric without dimensions. */
+/** The combination that an event belongs to, null for a metric without dimensions; or its fault. */
 export function combinationOf(
   dimensions: readonly string[],
   properties: Readonly<Record<string, unknown>> = {},
@@ -43,7 +43,7 @@ export function valuesOf(dimensions: readonly string[], combination: string): Va
   return Object.fromEntries(dimensions.map((name, i) => [name, values[i] ?? null]));
 }
 
-/** By their values in order, null first, then by code points. */
+/** The order of combinations: by the first value that differs, null first, then by code points. */
 export function compareCombinations(a: string, b: string): number {
   const left = JSON.parse(a) as (string | null)[];
   const right = JSON.parse(b) as (string | null)[];

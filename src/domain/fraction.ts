@@ -47,7 +47,7 @@ export function compareFractions(a: Fraction, b: Fraction): -1 | 0 | 1 {
   return compare(multiply(a.top, integer(b.bottom)), multiply(b.top, integer(a.bottom)));
 }
 
-/** Cut at 0. */
+/** The fraction, cut at 0. */
 export function notNegative(a: Fraction): Fraction {
   return a.top.digits < 0n ? NOTHING : a;
 }
@@ -63,7 +63,7 @@ export function countBegun(a: Fraction, size: Decimal): bigint {
   return (above + below - 1n) / below;
 }
 
-/** With the point moved: from a currency's main unit to its minor one. */
+/** The fraction with its point moved, as from a currency's main unit to its minor one. */
 export function shifted(a: Fraction, places: number): Fraction {
   return { top: shiftPoint(a.top, places), bottom: a.bottom };
 }
@@ -73,7 +73,7 @@ export function roundFraction(a: Fraction): bigint {
   return divideRounded(a.top, a.bottom);
 }
 
-/** A plain decimal in full, any other to 12 places. */
+/** The text of a fraction: a plain decimal in full, any other to 12 places. */
 export function formatFraction(a: Fraction): string {
   if (a.bottom === 1n) return formatDecimal(a.top);
   return formatDecimal(divideToPlaces(a.top, a.bottom, SHOWN_PLACES));

@@ -23,8 +23,8 @@ export function fullPeriodOf(part: PartOfPeriod): FullPeriod {
 }
 
 /**
- * Whether the period is still corrected: one of the newest full periods that have no open part, or
- * part of the open one itself. `closed` are all of the subscription, newest first.
+ * Whether the period is still corrected: it is part of one of the newest `periods_max` full periods
+ * that have no open part, or of the open one. `closed` are all of the subscription, newest first.
  */
 export function isStillCorrected(
   closed: readonly PartOfPeriod[],

@@ -1,14 +1,6 @@
 // Grants: money that a customer has, used up by invoices in one order.
 
-export const GRANT_KINDS = [
-  "free",
-  "paid",
-  "overpayment",
-  "negative_total",
-  "voided",
-  "credit_note",
-] as const;
-export type GrantKind = (typeof GRANT_KINDS)[number];
+import type { GrantKind } from "../schema/grants.ts";
 
 export const DEFAULT_PRIORITY = 50;
 
@@ -26,7 +18,7 @@ export type Taken = {
   readonly amount_cents: number;
 };
 
-/** Lower priority first, then earlier expiry, then `free`, then the older. */
+/** The order in which grants are used: lower priority, then earlier expiry, `free`, the older. */
 export function compareGrants(a: UsableGrant, b: UsableGrant): number {
   if (a.priority !== b.priority) return a.priority - b.priority;
   const [left, right] = [expiryOf(a), expiryOf(b)];
@@ -39,7 +31,7 @@ function expiryOf({ expires_at }: UsableGrant): number {
   return expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
 }
 
-/** What an amount takes of the grants, which are those that can be used now. */
+/** What an amount takes of each grant. All of `grants` can be used now. */
 export function takeGrants(amount_cents: number, grants: readonly UsableGrant[]): Taken[] {
   let missing = amount_cents;
   const taken: Taken[] = [];

@@ -10,13 +10,15 @@ export type InvoiceDraft = {
   readonly currency: string;
   readonly period_start: string;
   readonly period_end: string;
+  /** When it is issued: it can use the grants that have not expired by then. */
+  readonly issued_at: Date;
   readonly issuing_date: string;
   readonly due_date: string;
-  /** The billing period that it is of; null: the invoice is a use of its own. */
+  /** The period it bills, by which coupons count uses; null: the invoice is a use of its own. */
   readonly part: PartOfPeriod | null;
 };
 
-/** Undefined when there is nothing to bill: lines of 0 alone make no invoice, unless allowed. */
+/** The invoice, or undefined when lines are all of 0 and that is not allowed. */
 export function draftInvoice(input: {
   readonly fees: readonly FeeDraft[];
   readonly currency: string;
@@ -24,7 +26,7 @@ export function draftInvoice(input: {
   readonly period_end: string;
   readonly now: Date;
   readonly net_payment_days: number;
-  /** An add-on is invoiced at any price; a preview is shown at any price. */
+  /** Set for an add-on, invoiced at any price, and for a preview, shown at any price. */
   readonly allow_zero?: boolean;
   readonly part?: PartOfPeriod;
 }): InvoiceDraft | undefined {
@@ -38,6 +40,7 @@ export function draftInvoice(input: {
     currency,
     period_start,
     period_end,
+    issued_at: input.now,
     issuing_date,
     due_date: addDays(issuing_date, input.net_payment_days),
     part: input.part ?? null,

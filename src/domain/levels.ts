@@ -4,7 +4,7 @@
 import { add, decimal, formatDecimal, isZero } from "./decimal.ts";
 import type { Levels, MetricUsage } from "./usage-fees.ts";
 
-/** Levels of 0 are left out. */
+/** The levels with the changes of the usage added; levels of 0 are left out. */
 export function levelsAfter(levels: Levels, usage: readonly MetricUsage[]): Levels {
   const changes = usage.filter(({ moment }) => moment !== null && moment !== undefined);
   if (changes.length === 0) return levels;
@@ -18,4 +18,10 @@ export function levelsAfter(levels: Levels, usage: readonly MetricUsage[]): Leve
     else ofMetric[key] = formatDecimal(level);
   }
   return after;
+}
+
+/** The levels behind the usage; null as long as no metric has had a level. */
+export function levelsBehind(levels: Levels | null, usage: readonly MetricUsage[]): Levels | null {
+  const after = levelsAfter(levels ?? {}, usage);
+  return levels === null && Object.keys(after).length === 0 ? null : after;
 }

@@ -14,26 +14,30 @@ export type Transition =
   /** The open period is never billed. */
   | { readonly kind: "cancel" }
   /** An ended subscription begins a new period now; the gap is never billed. */
-  | { readonly kind: "reactivate"; readonly into: "active" | "suspended" }
-  /** One that is to start later starts now. */
+  | { readonly kind: "reactivate" }
+  /** A pending subscription starts now. */
   | { readonly kind: "start" }
-  /** It ends before it has begun: nothing is billed. */
+  /** A pending subscription ends before it has begun: nothing is billed. */
   | { readonly kind: "withdraw" }
-  /** It cannot be suspended before it has begun. */
+  /** A pending subscription cannot be suspended. */
   | { readonly kind: "not_started" }
-  /** It has ended already: the status changes, `terminated_at` and the invoices stay. */
-  | { readonly kind: "relabel" };
+  /** An ended subscription is called otherwise; `terminated_at` and the invoices stay. */
+  | { readonly kind: "relabel"; readonly as: EndedStatus };
+
+export type EndedStatus = Extract<AskedStatus, "suspended" | "terminated" | "canceled">;
 
 const NONE: Transition = { kind: "none" };
 const TERMINATE: Transition = { kind: "terminate" };
 const CANCEL: Transition = { kind: "cancel" };
-const RELABEL: Transition = { kind: "relabel" };
-const REACTIVATE: Transition = { kind: "reactivate", into: "active" };
-// Spec gap: any state may be suspended, also an ended one. It then lives again, under the
-// conditions of a reactivation, but as suspended: a status that says so with no open period behind
-// it could neither be resumed nor billed. It is never active, so its suspension is to be recorded
-// from the start of that UTC day, and no day counts for the base fee before it is resumed.
-const REACTIVATE_SUSPENDED: Transition = { kind: "reactivate", into: "suspended" };
+const relabel = (as: EndedStatus): Transition => ({ kind: "relabel", as });
+// Spec gap: any state may be suspended, also an ended one. It is called so and stays ended: what is
+// asked late or twice never brings it back to be billed.
+const ENDED: Readonly<Record<AskedStatus, Transition>> = {
+  active: { kind: "reactivate" },
+  suspended: relabel("suspended"),
+  terminated: relabel("terminated"),
+  canceled: relabel("canceled"),
+};
 
 const TRANSITIONS: Readonly<Record<SubscriptionStatus, Readonly<Record<AskedStatus, Transition>>>> =
   {
@@ -55,25 +59,27 @@ const TRANSITIONS: Readonly<Record<SubscriptionStatus, Readonly<Record<AskedStat
       terminated: TERMINATE,
       canceled: CANCEL,
     },
-    terminated: {
-      active: REACTIVATE,
-      suspended: REACTIVATE_SUSPENDED,
-      terminated: NONE,
-      canceled: RELABEL,
-    },
-    canceled: {
-      active: REACTIVATE,
-      suspended: REACTIVATE_SUSPENDED,
-      terminated: RELABEL,
-      canceled: NONE,
-    },
+    terminated: ENDED,
+    canceled: ENDED,
   };
 
-export function transition(current: SubscriptionStatus, wanted: AskedStatus): Transition {
-  return TRANSITIONS[current][wanted];
+/** What a subscription is, and what it is called where that is another word. */
+export type Standing = {
+  readonly status: SubscriptionStatus;
+  /** Whether it has ended and was asked to be suspended after that. */
+  readonly is_called_suspended: boolean;
+};
+
+export function transition(current: Standing, wanted: AskedStatus): Transition {
+  return shownStatus(current) === wanted ? NONE : TRANSITIONS[current.status][wanted];
 }
 
-/** A live subscription has an open period, or one to come, and holds its external_id. */
-export function isLive(status: SubscriptionStatus): boolean {
-  return status === "pending" || status === "active" || status === "suspended";
+/** The status that callers asked for last. */
+export function shownStatus({ status, is_called_suspended }: Standing): SubscriptionStatus {
+  return is_called_suspended ? "suspended" : status;
+}
+
+/** Any other has an open period, or one to come, and holds its external_id. */
+export function hasEnded(status: SubscriptionStatus): boolean {
+  return status === "terminated" || status === "canceled";
 }

@@ -19,9 +19,9 @@ export class AmountOutOfRange extends OutOfRange {
   override readonly name = "AmountOutOfRange";
 }
 
-/** What a JSON number carries exactly: the bound of sums. */
+/** Sums are bounded by what a JSON number carries exactly. */
 const SUM_MAX = BigInt(Number.MAX_SAFE_INTEGER);
-/** Of a fee and of an invoice, in minor units, so that a few of them still add up exactly. */
+/** Fees and invoices are bounded in minor units, so that a few of them still add up exactly. */
 export const AMOUNT_MAX = 10 ** 15;
 /** A prorated amount is a fraction of days and may never end; shown to this many decimals. */
 const PRECISE_PLACES_MAX = 12;
@@ -33,7 +33,7 @@ export function toCents(value: bigint): number {
   return Number(value);
 }
 
-/** Of a fee or an invoice. */
+/** The amount of a fee or an invoice, refused beyond its bound. */
 export function checkAmount(cents: number): number {
   if (Math.abs(cents) <= AMOUNT_MAX) return cents;
   throw new AmountOutOfRange(`The amount ${cents} is beyond ${AMOUNT_MAX} minor units.`);

@@ -19,7 +19,7 @@ function unknownPlaceholders(template: string): string[] {
     .filter((name) => !PLACEHOLDERS.some((known) => known === name));
 }
 
-/** It is https, its placeholders are known; "" and null are no link. `at` is where it stands. */
+/** Refuses all but https with known placeholders; "" and null are no link. `at` says where. */
 export function checkPaymentUrl(url: string | null | undefined, at = ""): void {
   if (url === undefined || url === null || url === "") return;
   const [unknown] = unknownPlaceholders(url);
@@ -40,7 +40,7 @@ export type Payable = Standing & {
   readonly own_payment_url: string | null;
 };
 
-/** Null when nothing is due, or no link is known. */
+/** The link to pay at, null when nothing is due or no link is known. */
 export function paymentUrl(invoice: Payable, template: string, external_id: string): string | null {
   const due = invoice.status === "voided" ? 0 : dueOf(invoice);
   if (due <= 0) return null;

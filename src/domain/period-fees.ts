@@ -28,17 +28,17 @@ import {
   usageLines,
 } from "./usage-fees.ts";
 
-/** By line: what all invoices so far say that a period's usage is and costs. */
+/** What all invoices so far say that a period's usage is and costs, by the key of the line. */
 export type Billed = Readonly<Record<string, BilledLine>>;
 export type BilledLine = {
   readonly units: string;
   readonly amount_cents: number;
   readonly minimum?: BilledMinimum;
 };
-/** Of a minimum: what the period must reach, for which days. */
+/** A minimum as it was billed: what the period must reach, for which days. */
 type BilledMinimum = Days & {
   readonly target_cents: number;
-  /** What counts towards it and no late usage changes; of the plan's minimum. */
+  /** Fees that count towards the plan's minimum and that no late usage changes. */
   readonly fixed_cents: number;
 };
 
@@ -94,7 +94,7 @@ export function arrearsFees(close: PeriodClose): PeriodFees {
   return { fees, base_correction: baseCorrection(list, base, advance, names), billed };
 }
 
-/** Of a period that bills nothing, not even the base fee that was billed for it in advance. */
+/** A period that bills nothing, not even the base fee that was billed for it in advance. */
 export function noFees(list: PlanVersion, advance: Advance | null, names: Names): PeriodFees {
   const base_correction = baseCorrection(list, undefined, advance, names);
   return { fees: [], base_correction, billed: {} };
@@ -132,12 +132,15 @@ function billedLine({ fee, minimum }: Line): BilledLine {
   return minimum === undefined ? { units, amount_cents } : { units, amount_cents, minimum };
 }
 
-/** A minimum that is met has no line, but is remembered: late usage may undo it. */
+/** Whether this is a minimum that is met: no line shows it, but late usage may undo it. */
 function isMet({ fee }: Line): boolean {
   return fee.fee_type === "minimum" && fee.amount_cents === 0;
 }
 
-/** Mostly nothing: only an early end, a change of plan or a suspension gives days back. */
+/**
+ * The base fee of the days that count, less what was billed in advance. Mostly nothing: only an
+ * early end, a change of plan or a suspension gives days back.
+ */
 function baseCorrection(
   list: PlanVersion,
   base: FeeDraft | undefined,
@@ -223,7 +226,7 @@ function rateAgain(correction: Rating & { readonly billed: Billed }): Line[] {
   return minimum === undefined ? lines : [...lines, planMinimum(correction, minimum, lines)];
 }
 
-/** A combination that a level had and late usage took away still has a line to correct. */
+/** Combinations that were billed: late usage may take one away, which has a line to correct. */
 function billedCombinations(charge: PricedCharge, billed: Billed): string[] {
   if (charge.price?.prices === undefined) return [];
   const prefix = `${charge.id} `;

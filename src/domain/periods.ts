@@ -5,10 +5,10 @@ import { DAY_MS, startOfDay, utcDate } from "./dates.ts";
 
 export type { Interval };
 
-/** Half-open: `start <= t < next`. The 23:59:59.999 that clients see is `shownEnd(next)`. */
+/** A period is half-open: `start <= t < next`. Clients see `shownEnd(next)`, 23:59:59.999. */
 export type Period = { readonly start: Date; readonly next: Date };
 
-/** Half-open as well; `to` is null while the subscription is still suspended. */
+/** A suspension is half-open as well; `to` is null while it lasts. */
 export type Suspension = { readonly from: Date; readonly to: Date | null };
 
 const WEEK_MS = 7 * DAY_MS;
@@ -43,7 +43,7 @@ function anniversaryNo(at: Date, interval: Interval, anchor: string): number {
   return boundary(n, interval, anchor) <= at ? n : n - 1;
 }
 
-/** Counted from the anchor each time, its day cut to the month: so it never drifts. */
+/** The start of period n, counted from the anchor each time: a short month moves no later one. */
 function boundary(n: number, interval: Interval, anchor: string): Date {
   const first = startOfDay(anchor);
   if (interval === "weekly") return new Date(first.getTime() + n * WEEK_MS);
@@ -70,9 +70,13 @@ export function nextPeriod(
   return periodAt(period.next, interval, anchor);
 }
 
-/** The length of a full period. A period that starts late is measured by `periodAt(start)`. */
+export function periodMs({ start, next }: Period): number {
+  return next.getTime() - start.getTime();
+}
+
+/** The days of a full period. A period that starts late is measured by `periodAt(start)`. */
 export function periodDays(period: Period): number {
-  return (period.next.getTime() - period.start.getTime()) / DAY_MS;
+  return periodMs(period) / DAY_MS;
 }
 
 /**
@@ -133,7 +137,7 @@ export function billableDays(span: {
   return days;
 }
 
-/** The same days one by one, as numbers since 1970. */
+/** The billable days one by one, as days since 1970. */
 export function listBillableDays(span: Parameters<typeof billableDays>[0]): number[] {
   if (span.end <= span.start) return [];
   const first = Math.floor(span.start.getTime() / DAY_MS);

@@ -5,7 +5,7 @@ import type { PlanVersion, PricedCharge } from "./pricing.ts";
 
 export type DatedVersion = PlanVersion & { readonly effective_at: Date };
 
-/** A subscription's own prices on one plan. What is null is the plan's. */
+/** A subscription's own prices on one plan; null: the plan's price counts. */
 export type Override = {
   readonly override_no: number;
   readonly plan_id: string;
@@ -15,7 +15,7 @@ export type Override = {
   readonly effective_at: Date;
 };
 
-/** Of one subscription: every list of the plans it may need, and its own; newest first. */
+/** The price lists that one subscription may need: its plans' and its own, each newest first. */
 export type PriceLists = {
   readonly versions: readonly DatedVersion[];
   readonly overrides: readonly Override[];
@@ -23,6 +23,7 @@ export type PriceLists = {
 
 export type ListInForce = { readonly list: PlanVersion; readonly override_no: number | null };
 
+/** The price list with this number. */
 export function versionNo<V extends DatedVersion>(versions: readonly V[], version: number): V {
   const found = versions.find((candidate) => candidate.version === version);
   if (found === undefined) throw new Error(`Price list ${version} is missing.`);

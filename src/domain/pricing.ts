@@ -1,25 +1,22 @@
 // Price lists, and the lines of an invoice that come from them without usage: the base fee and flat
 // fees. Which list prices a period is handed in.
-import type { Aggregation } from "./aggregation.ts";
+import type { AggregationType } from "../schema/metrics.ts";
 import type { UsageModel } from "./charge-models.ts";
-import type { ChargePrice } from "./charge-properties.ts";
+import { type ChargePrice, wordsOnFees } from "./charge-properties.ts";
 import {
   add,
   type Decimal,
-  decimalFromJson,
   divideRounded,
   formatDecimal,
   integer,
-  isNegative,
   max,
   multiply,
-  ONE,
   ZERO,
 } from "./decimal.ts";
 import type { PartOfPeriod } from "./full-periods.ts";
 import { flatAmount, prorated, toCents } from "./money.ts";
 import { billableDays, type Interval, type Suspension } from "./periods.ts";
-import { averageQuantity, highestQuantity, type Quantities } from "./quantities.ts";
+import { highestQuantity, type Quantities, quantityOf, sumOverDays } from "./quantities.ts";
 import type { TaxTerms } from "./taxes.ts";
 
 type Properties = Readonly<Record<string, unknown>>;
@@ -30,21 +27,21 @@ export type PricedCharge = {
   readonly invoice_timing: "arrears" | "immediate" | "advance";
   readonly metric_id: string | null;
   readonly metric_code: string | null;
-  readonly aggregation_type: Aggregation | null;
-  /** Per unit, in the currency's main unit; of standard charges alone. */
+  readonly aggregation_type: AggregationType | null;
+  /** The price of a unit, in the currency's main unit; null but for a standard charge. */
   readonly rate: string | null;
   readonly catalog_item_code: string | null;
   readonly unit_cents: number | null;
   readonly quantity_from: string | null;
-  /** Without what makes the price; of lists from before those, as they were sent. */
+  /** The caller's own properties, without those that make the price. */
   readonly properties: Properties;
-  // What follows is absent on lists from before it.
+  // The fields below may be absent where they say nothing.
   readonly name?: string | null;
   readonly price?: ChargePrice;
   readonly dimensions?: readonly string[];
   readonly weighted_by?: "hour" | "period" | null;
   readonly tax_codes?: readonly string[] | null;
-  /** An upper bound of what one unit costs; of charges that are not standard. */
+  /** An upper bound of what one unit costs, for charges that are not standard. */
   readonly highest_rate?: number;
 };
 
@@ -58,7 +55,7 @@ export type PlanVersion = {
   readonly amount_cents: number;
   readonly minimum_cents: number;
   readonly base_timing: "arrears" | "advance";
-  /** Of the base fee, and of charges that say nothing themselves. */
+  /** Taxes of the base fee, and of charges that name none themselves. */
   readonly tax_codes?: readonly string[] | null;
   readonly charges: readonly PricedCharge[];
 };
@@ -82,22 +79,22 @@ export type FeeDraft = {
 
 /** What taxes and coupons need to know of a fee. */
 export type FeeMoney = {
-  /** As the charge or its plan says; null: neither does. */
+  /** Taxes that the charge or its plan names; null: neither does. */
   readonly tax_codes: readonly string[] | null;
-  /** Names the line among those of its period. */
+  /** The key of the line among those of its period. */
   readonly line: string | null;
-  /** Of a fee that corrects a period. */
+  /** The period that the fee corrects. */
   readonly corrects?: Corrected;
 };
 
 export type Corrected = {
   readonly period_no: number;
-  /** Coupons count uses by the full period that it is a part of. */
+  /** The full period that it is a part of, by which coupons count uses. */
   readonly part: PartOfPeriod;
   readonly ended_at: Date;
-  /** Those of then; null: there were none; undefined: it was not billed, so those of now. */
+  /** Taxes it was billed with; null: none; undefined: it was not billed, so those in force now. */
   readonly taxes: TaxTerms | null | undefined;
-  /** Days given back of a base fee in advance. */
+  /** Whether the fee gives back days of a base fee that was billed in advance. */
   readonly gives_back_base: boolean;
 };
 
@@ -109,52 +106,29 @@ export function moneyOf(
   return { tax_codes: charge?.tax_codes ?? list.tax_codes ?? null, line };
 }
 
-/** What documents call the plan and its charges, as of now. */
+/** What documents call the plan and its charges. */
 export type Names = {
   readonly plan: string;
   readonly ofCharge: (charge: PricedCharge) => string;
 };
 
-/** A quantity that no fee can be made of. Its message is shown to the operator. */
-export class BadQuantity extends Error {
-  override readonly name = "BadQuantity";
-}
-
-/** The line of the base fee. */
+/** The key of the base fee's line. */
 export const BASE_LINE = "base";
-const QUANTITY_SOURCE = "subscription_property.";
-/** A month of each interval, in twelfths. */
-const TWELFTHS = { weekly: 52, monthly: 12, quarterly: 4, semiannual: 2, yearly: 1 } as const;
+/** How many periods of an interval a year has. */
+const PERIODS_A_YEAR = { weekly: 52, monthly: 12, quarterly: 4, semiannual: 2, yearly: 1 } as const;
 
-/** The quantity of a flat fee as the subscription has it now; 1 when it has no source. */
-export function quantityOf(charge: PricedCharge, properties: Properties): Decimal {
-  if (charge.quantity_from === null) return ONE;
-  const name = charge.quantity_from.slice(QUANTITY_SOURCE.length);
-  if (!charge.quantity_from.startsWith(QUANTITY_SOURCE) || name === "") {
-    throw new BadQuantity(`quantity_from "${charge.quantity_from}" names no property.`);
-  }
-  const sent = Object.hasOwn(properties, name) ? properties[name] : undefined;
-  const quantity = decimalFromJson(sent);
-  // Never taken for 0 or 1: the operator is shown a quantity that cannot be read.
-  if (quantity === undefined || isNegative(quantity)) {
-    const found = sent === undefined ? "is missing" : `is ${JSON.stringify(sent)}`;
-    throw new BadQuantity(`The property "${name}" must be a decimal of 0 or more; it ${found}.`);
-  }
-  return quantity;
-}
-
-/** Days that count of those that a full period has. */
+/** How many days count, of those that a full period has. */
 export type Days = { readonly billable_days: number; readonly period_days: number };
 
 /** The days of a period that are billed. */
 export type BilledDays = {
   readonly start: Date;
-  /** Where the last billed day ends: before the day of a change of plan, else the period's end. */
+  /** The end of the last billed day: before the day of a change of plan, else the period's end. */
   readonly end: Date;
   readonly suspensions: readonly Suspension[];
-  /** Of the full period. */
+  /** The days of the full period. */
   readonly period_days: number;
-  /** Before a change of plan on the very day it started. */
+  /** Set where the plan was changed on the very day the period started. */
   readonly has_no_day?: boolean;
 };
 
@@ -163,8 +137,8 @@ export function daysOf(billed: BilledDays): Days {
 }
 
 /**
- * One line, also when the period is cut short. Undefined when the plan has no base price, or the
- * period has no day of its own.
+ * The base fee: one line, also when the period is cut short. Undefined when the plan has no base
+ * price, or the period has no day of its own.
  */
 export function baseFee(list: PlanVersion, billed: BilledDays, names: Names): FeeDraft | undefined {
   if (list.amount_cents === 0 || billed.has_no_day === true) return undefined;
@@ -194,7 +168,7 @@ export function startFees(
   start: {
     readonly properties: Properties;
     readonly billed: BilledDays;
-    /** With the fees that a subscription is billed once. */
+    /** The first paid period has the fees that a subscription is billed once. */
     readonly is_first: boolean;
   },
   names: Names,
@@ -204,11 +178,13 @@ export function startFees(
   const flat = list.charges
     .filter(({ charge_model }) => charge_model === "flat_fee")
     .filter(({ invoice_timing }) => timings.includes(invoice_timing))
-    .map((charge) => flatFee(charge, list, quantityOf(charge, start.properties), names));
+    .map((charge) =>
+      flatFee(charge, list, quantityOf(charge.quantity_from, start.properties), names),
+    );
   return base === undefined ? flat : [base, ...flat];
 }
 
-/** What was billed at a period's start that its end reckons with. */
+/** What was billed in advance at a period's start: its end reckons with it. */
 export type Advance = { readonly base_cents: number; readonly flat_cents: number };
 
 export function advanceOf(list: PlanVersion, fees: readonly FeeDraft[]): Advance | null {
@@ -227,7 +203,7 @@ export function advanceOf(list: PlanVersion, fees: readonly FeeDraft[]): Advance
 /** Checks every quantity that the list asks for. */
 export function checkQuantities(list: PlanVersion, properties: Properties): void {
   for (const charge of list.charges) {
-    if (charge.charge_model === "flat_fee") quantityOf(charge, properties);
+    if (charge.charge_model === "flat_fee") quantityOf(charge.quantity_from, properties);
   }
 }
 
@@ -243,20 +219,22 @@ export function arrearsFlatFee(
   },
   names: Names,
 ): FeeDraft {
-  const read = (properties: Properties) => quantityOf(charge, properties);
+  const { quantity_from } = charge;
   switch (charge.price?.quantity_mode) {
     case "prorated": {
-      const average = averageQuantity(close.quantities, close.billed, read);
-      return averagedFee(charge, list, average, daysOf(close.billed), names);
+      const sum = sumOverDays(close.quantities, close.billed, quantity_from);
+      return averagedFee(charge, list, sum, daysOf(close.billed), names);
     }
-    case "max":
-      return flatFee(charge, list, highestQuantity(close.quantities, close.period, read), names);
+    case "max": {
+      const highest = highestQuantity(close.quantities, close.period, quantity_from);
+      return flatFee(charge, list, highest, names);
+    }
     default:
-      return flatFee(charge, list, read(close.properties), names);
+      return flatFee(charge, list, quantityOf(quantity_from, close.properties), names);
   }
 }
 
-/** Never prorated: the whole price for whatever part of the period there was. */
+/** A flat fee, never prorated: the whole price for whatever part of the period there was. */
 function flatFee(
   charge: PricedCharge,
   list: PlanVersion,
@@ -267,7 +245,7 @@ function flatFee(
   return flatFeeLine(charge, list, formatDecimal(quantity), amount, names);
 }
 
-/** `sum` is that of the quantities of the days that count; a full period has `period_days`. */
+/** A flat fee by the average quantity: `sum` over the days that count, divided by all days. */
 function averagedFee(
   charge: PricedCharge,
   list: PlanVersion,
@@ -296,7 +274,7 @@ function flatFeeLine(
     units,
     amount_cents: amount.amount_cents,
     properties: {
-      ...charge.properties,
+      ...wordsOnFees(charge.properties),
       name: names.ofCharge(charge),
       charge_model: charge.charge_model,
       catalog_item_code: charge.catalog_item_code,
@@ -320,19 +298,21 @@ function unitCents(charge: PricedCharge): number {
 export function recurringPerPeriod(list: PlanVersion, properties: Properties): Decimal {
   const flat = list.charges
     .filter((charge) => charge.charge_model === "flat_fee" && charge.invoice_timing !== "immediate")
-    .map((charge) => multiply(quantityOf(charge, properties), integer(unitCents(charge))));
+    .map((charge) =>
+      multiply(quantityOf(charge.quantity_from, properties), integer(unitCents(charge))),
+    );
   const minimums = list.charges.map(({ price }) => integer(price?.minimum_cents ?? 0));
   const sum = [...flat, ...minimums].reduce(add, integer(list.amount_cents));
   return max(sum, integer(list.minimum_cents));
 }
 
-/** The sum of amounts per interval as one amount per month, rounded once. */
+/** One amount per month from amounts per interval, rounded once. */
 export function normalisedMonthly(
   parts: Iterable<{ readonly interval: Interval; readonly cents: Decimal }>,
 ): number {
-  let twelfths = ZERO;
+  let yearly = ZERO;
   for (const { interval, cents } of parts) {
-    twelfths = add(twelfths, multiply(cents, integer(TWELFTHS[interval])));
+    yearly = add(yearly, multiply(cents, integer(PERIODS_A_YEAR[interval])));
   }
-  return toCents(divideRounded(twelfths, 12n));
+  return toCents(divideRounded(yearly, 12n));
 }

@@ -9,7 +9,7 @@ export type Start = {
   readonly trial_days: number;
   readonly interval: Interval;
   readonly is_anniversary: boolean;
-  /** Given by the caller; null: the day of the first paid period. */
+  /** The date that the caller gave; null: the day of the first paid period. */
   readonly anchor_date: string | null;
 };
 
@@ -20,7 +20,7 @@ export type Begun = {
   readonly anchor_date: string | null;
 };
 
-/** A trial is a first period of its own, to the first instant of the day after its last. */
+/** How the subscription begins. A trial is a first period, to the midnight after its last day. */
 export function begin(start: Start): Begun {
   const { started_at, trial_days, interval, is_anniversary } = start;
   const trial_ends_at = trial_days === 0 ? null : trialEnd(started_at, trial_days);

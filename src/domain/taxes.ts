@@ -1,6 +1,7 @@
 // Taxes of an invoice: one line for each tax and percentage, rounded once over all fees that have
 // it, never per fee.
 
+import { isVisible } from "../schema/formats.ts";
 import { compare, decimal, divideRounded, integer, multiply } from "./decimal.ts";
 import { toCents } from "./money.ts";
 
@@ -11,7 +12,7 @@ export type TaxLine = Tax & { readonly taxable_cents: number; readonly tax_cents
 
 type Taxed = { readonly taxable_cents: number; readonly taxes: readonly Tax[] };
 
-/** Sorted by code, then percentage. Below 0 where the taxed sum is. */
+/** The tax lines of fees, by code, then percentage. A line is below 0 where its taxed sum is. */
 export function taxLines(fees: readonly Taxed[]): TaxLine[] {
   const lines = new Map<string, Tax & { taxable_cents: number }>();
   for (const { taxable_cents, taxes } of fees) {
@@ -36,22 +37,46 @@ function compareTaxes(a: Tax, b: Tax): number {
   return compare(decimal(a.percent), decimal(b.percent));
 }
 
-/** The first that is not null decides alone. */
+/** The tax codes that count: the first list that is given decides alone. */
 export function decidingCodes(
   candidates: readonly (readonly string[] | null | undefined)[],
 ): readonly string[] {
   return candidates.find((codes) => codes !== null && codes !== undefined) ?? [];
 }
 
-/** Taxes at an instant, and whom they are for. */
+/** Why a fee has no tax, in the letters of e-invoices and in words. */
+export type Exemption = { readonly tax_category: "E" | "AE"; readonly tax_reason: string };
+
+/** Reasons for no tax where the customer's note says none. */
+export const USUAL_REASONS = { E: "Exempt from tax", AE: "Reverse charge" } as const;
+
+export function exemptionOf(customer: {
+  readonly tax_exemption: "exempt" | "reverse_charge" | null;
+  readonly tax_note: string;
+}): Exemption | null {
+  const { tax_exemption, tax_note } = customer;
+  if (tax_exemption === null) return null;
+  const tax_category = tax_exemption === "exempt" ? "E" : "AE";
+  return { tax_category, tax_reason: reasonOr(tax_category, tax_note) };
+}
+
+export function reasonOr(category: Exemption["tax_category"], tax_note: string): string {
+  return isVisible(tax_note) ? tax_note : USUAL_REASONS[category];
+}
+
+/** The taxes of a customer at an instant: which are named by whom, and their percentages. */
 export type TaxTerms = {
   readonly customer_codes: readonly string[] | null;
   readonly settings_codes: readonly string[] | null;
-  readonly is_exempt: boolean;
+  /** Why the customer pays no tax; then the other fields do not count. */
+  readonly exemption?: Exemption | null;
   readonly taxes: Readonly<Record<string, { readonly name: string; readonly percent: string }>>;
 };
 
-/** Those that lines of a price list may have, for when they are corrected; null: none. */
+/**
+ * The terms that lines of a price list may need, kept so that corrections are taxed as the lines
+ * were. null: there is no tax.
+ */
 export function taxSnapshot(
   terms: TaxTerms | null,
   list: {
@@ -59,7 +84,8 @@ export function taxSnapshot(
     readonly charges: readonly { readonly tax_codes?: readonly string[] | null }[];
   },
 ): TaxTerms | null {
-  if (terms === null || terms.is_exempt) return null;
+  if (terms === null) return null;
+  if (terms.exemption) return { ...NO_TERMS, exemption: terms.exemption };
   const { customer_codes, settings_codes } = terms;
   const named = [list, ...list.charges].flatMap(({ tax_codes }) => tax_codes ?? []);
   const codes = [...new Set([...named, ...(customer_codes ?? settings_codes ?? [])])];
@@ -71,12 +97,14 @@ function pick(taxes: TaxTerms["taxes"], codes: readonly string[]): TaxTerms["tax
   return Object.fromEntries(Object.entries(taxes).filter(([code]) => codes.includes(code)));
 }
 
-/** As if these were the customer's own. */
-export function termsOf(taxes: readonly Tax[]): TaxTerms {
+const NO_TERMS: TaxTerms = { customer_codes: null, settings_codes: null, taxes: {} };
+
+/** Terms under which a fee has exactly these taxes: as if they were the customer's own. */
+export function termsOf(taxes: readonly Tax[], exemption: Exemption | null): TaxTerms {
   return {
+    exemption,
     customer_codes: taxes.map(({ code }) => code),
     settings_codes: null,
-    is_exempt: false,
     taxes: Object.fromEntries(taxes.map(({ code, name, percent }) => [code, { name, percent }])),
   };
 }

@@ -3,6 +3,7 @@
 
 import { type UsageDay, unitsOf, weightedUnits } from "./aggregation.ts";
 import { type Price, rateUsage } from "./charge-models.ts";
+import { wordsOnFees } from "./charge-properties.ts";
 import { add, compare, decimal, isZero, ZERO } from "./decimal.ts";
 import { compareCombinations, matchPrice, valuesOf } from "./dimensions.ts";
 import { formatFraction, fraction, notNegative, roundFraction, shifted } from "./fraction.ts";
@@ -22,7 +23,7 @@ export type MetricUsage = UsageDay & {
   readonly combination: string | null;
 };
 
-/** By metric, then by combination ("" without dimensions): the sum of all changes before. */
+/** Levels by metric, then by combination ("" without dimensions): the sum of all changes before. */
 export type Levels = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** What a period measured. */
@@ -39,7 +40,7 @@ export type Metered = {
 export type Line = {
   readonly key: string;
   readonly fee: FeeDraft;
-  /** The one that it is for, where each has a line of its own. */
+  /** The combination that the line is for, where each has a line of its own. */
   readonly combination?: string;
   readonly minimum?: Minimum;
 };
@@ -49,7 +50,10 @@ type Minimum = Days & { readonly target_cents: number; readonly fixed_cents: num
 
 const HOUR_MS = 3_600_000;
 
-/** `billed` are combinations that have a line already and must be looked at again. */
+/**
+ * The lines of a usage charge, without its minimum. `billed` are combinations that have a line
+ * already and must be looked at again.
+ */
 export function usageLines(
   charge: PricedCharge,
   list: PlanVersion,
@@ -85,6 +89,7 @@ export function usageLines(
   });
 }
 
+/** The usage that one line is for, and its price. */
 type Part = {
   readonly usage: readonly MetricUsage[];
   readonly level: ReturnType<typeof decimal>;
@@ -93,7 +98,7 @@ type Part = {
   readonly match?: Readonly<Record<string, string>> | null;
 };
 
-/** Lists from before charge models have the rate of a unit alone. */
+/** The price where none matches. A standard charge keeps the rate of a unit beside its price. */
 function defaultPrice({ price, rate }: PricedCharge): Price {
   return rate === null ? (price ?? {}) : { ...price, amount: rate };
 }
@@ -128,7 +133,7 @@ function usageLine(
       units: formatFraction(units),
       amount_cents: checkAmount(toCents(roundFraction(precise))),
       properties: {
-        ...charge.properties,
+        ...wordsOnFees(charge.properties),
         ...propertiesUsed(part.price),
         ...rated.explanation,
         name: names.ofCharge(charge),
@@ -173,12 +178,12 @@ function propertiesUsed(price: Price): Record<string, unknown> {
   return used;
 }
 
-/** What a period must reach: the whole amount for the days that count. */
+/** What a period must reach: the share of the minimum that its billable days make. */
 export function minimumTarget(minimum_cents: number, days: Days): number {
   return prorated(minimum_cents, days.billable_days, days.period_days).amount_cents;
 }
 
-/** Makes up for what is missing to the target; over 0 when that is met. */
+/** The line that makes up for what is missing to the target; of 0 when the target is met. */
 export function minimumFee(
   charge: PricedCharge | null,
   minimum_cents: number,
@@ -213,7 +218,7 @@ export function minimumFee(
   };
 }
 
-/** The line that makes up for a charge's minimum, or the plan's. */
+/** The key of the line that makes up for a charge's minimum, or for the plan's (`null`). */
 export function minimumKey(charge: PricedCharge | null): string {
   return charge === null ? "minimum" : `minimum ${charge.id}`;
 }

@@ -1,16 +1,19 @@
 // The body of a webhook, its signatures and its retries. Sending is elsewhere.
+
 import { createHmac } from "node:crypto";
 
-/** After the first attempt; together they take about 69 hours. */
+/** How long an attempt may take, from the name of the receiver to the last byte of its answer. */
+export const ATTEMPT_MAX_MS = 10_000;
+/** Retries after the first attempt. */
 export const RETRIES_MAX = 12;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const FIRST_RETRY_MS = 5 * MINUTE_MS;
+export const FIRST_RETRY_MS = 5 * MINUTE_MS;
 const RETRY_MS_MAX = 12 * HOUR_MS;
 const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
 const SECRET_PREFIX = "whsec_";
-/** Sun, 06 Nov 1994 08:49:37 GMT */
+/** An HTTP date, as in `Sun, 06 Nov 1994 08:49:37 GMT`. */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /** The body, rendered once: every attempt sends these bytes. */
@@ -42,6 +45,12 @@ export function retryDelayMs(retry_no: number, jitter: number): number {
   const base = Math.min(FIRST_RETRY_MS * 2 ** (retry_no - 1), RETRY_MS_MAX);
   return Math.round(base * (1 + jitter / 10));
 }
+
+/** About how many hours a message is tried again in all: 69. */
+export const RETRY_HOURS = Math.floor(
+  Array.from({ length: RETRIES_MAX }, (_, i) => retryDelayMs(i + 1, 0)).reduce((a, b) => a + b) /
+    HOUR_MS,
+);
 
 /** How long a receiver asks us to wait: seconds or an HTTP date. Undefined when it is neither. */
 export function parseRetryAfter(header: string, now: Date): number | undefined {

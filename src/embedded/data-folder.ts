@@ -134,7 +134,8 @@ async function makeFolder(folder: string, user: OsUser): Promise<void> {
   // A folder with other files in it stays as it is; createCluster then takes a shared folder.
   const names = await readdir(folder);
   // The key may have been put there first, for a restore.
-  const isOurs = names.includes("postgres") || names.every((name) => name === "secret.key");
+  const isKey = (name: string) => name.startsWith("secret.key");
+  const isOurs = names.includes("postgres") || names.every(isKey);
   if (!isOurs || (await stat(folder)).uid !== 0) return;
   await chown(folder, 0, user.gid);
   await chmod(folder, 0o710);

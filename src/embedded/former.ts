@@ -21,9 +21,9 @@ const PLACES = [
 ];
 
 export type Versions = {
-  /** Of the data; undefined where there is none. */
+  /** The version of the data; undefined where there is none. */
   readonly data: string | undefined;
-  /** Of the PostgreSQL that we bring. */
+  /** The version of the PostgreSQL that we bring. */
   readonly ours: string;
 };
 

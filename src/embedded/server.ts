@@ -320,7 +320,7 @@ async function configuration(
     max_wal_size: "2GB",
     checkpoint_timeout: "15min",
     wal_compression: (await knowsLz4(cluster)) ? "lz4" : "pglz",
-    // Of an SSD.
+    // The cost on an SSD.
     random_page_cost: "1.1",
     // Statements are short: compiling one would take longer than running it.
     jit: "off",

@@ -3,24 +3,24 @@
 // On a cluster it rests after each for a moment, so that those it answered are in the next batch.
 
 import { nextArrivals } from "../clock.ts";
+import type { Context } from "../context.ts";
 import { Refusal, refuse } from "../errors.ts";
-import { type Arrived, recordUsage } from "../operations/record-usage.ts";
-import type { UsageMemory } from "../operations/usage-memory.ts";
+import type { Arrived } from "../operations/usage/draft.ts";
+import type { UsageMemory } from "../operations/usage/memory.ts";
+import { recordUsage } from "../operations/usage/record.ts";
 import type { EventAccepted, UsageEventInput } from "../schema/events.ts";
-import type { Db } from "../store/db.ts";
-import type { Placement } from "../store/placement.ts";
-import type { ProjectSettings } from "../store/tenants.ts";
-import type { Bounds } from "./limits/bound.ts";
+import type { ProjectSettings } from "../store/tenants/tenants.ts";
+import type { Bounds } from "./admission/bound.ts";
 
 /** Projects written at once. Two writers of one project would lock the same daily sums in turn. */
 const WRITERS_MAX = 4;
-/** Of these at most so many for the projects of one node, when a cluster has several. */
+/** How many of the writers the projects of one node may have, when a cluster has several. */
 const NODE_WRITERS_MAX = 2;
 const BATCH_MAX = 2_000;
 const WAITING_MAX = 10_000;
 /** An event is answered by then, also when it waits behind writes that the database lets hang. */
 const ANSWER_MS = 4_000;
-/** When the first of a project's events has waited for so long, no more are taken. */
+/** No more events of a project are taken once the first of them has waited for so long. */
 const WAIT_MS = 500;
 const LOOK_MS = 250;
 /**
@@ -49,8 +49,7 @@ type Rest = {
 type Writing = { readonly node: string | undefined; readonly batch: readonly Waiting[] };
 
 export class EventQueue {
-  readonly #db: Db;
-  readonly #placement: Placement;
+  readonly #context: Pick<Context, "db" | "placement" | "config">;
   readonly #memory: UsageMemory;
   readonly #bounds: Bounds;
   readonly #waiting = new Map<string, Waiting[]>();
@@ -61,9 +60,12 @@ export class EventQueue {
   #looks = 0;
   #looking: NodeJS.Timeout | undefined;
 
-  constructor(db: Db, placement: Placement, memory: UsageMemory, bounds: Bounds) {
-    this.#db = db;
-    this.#placement = placement;
+  constructor(
+    context: Pick<Context, "db" | "placement" | "config">,
+    memory: UsageMemory,
+    bounds: Bounds,
+  ) {
+    this.#context = context;
     this.#memory = memory;
     this.#bounds = bounds;
     bounds.addLevel({ name: "events", level: () => this.#count });
@@ -99,7 +101,7 @@ export class EventQueue {
     return looks > WAIT_MS / LOOK_MS;
   }
 
-  /** After all sockets that are readable now have been read, so that their events share a batch. */
+  /** Writes once all sockets that are readable now have been read: their events share a batch. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -115,8 +117,9 @@ export class EventQueue {
 
   /** A node that hangs must not have all the writers. */
   #writeUnlessNodeIsBusy(project: string): void {
-    const node = this.#placement.recall(project);
-    if (this.#placement.nodes > 1) {
+    const { placement } = this.#context;
+    const node = placement.recall(project);
+    if (placement.nodes > 1) {
       const ofNode = [...this.#writing.values()].filter((writing) => writing.node === node);
       if (ofNode.length >= NODE_WRITERS_MAX) return;
     }
@@ -137,7 +140,7 @@ export class EventQueue {
   }
 
   #rest(project: string, answered: number, took_ms: number): void {
-    if (this.#placement.nodes === 1) return;
+    if (this.#context.placement.nodes === 1) return;
     const callers = answered + (this.#waiting.get(project)?.length ?? 0);
     const wake = () => {
       this.#resting.delete(project);
@@ -179,7 +182,7 @@ export class EventQueue {
     this.#looking = undefined;
   }
 
-  /** How many of them were: the first have waited longest. */
+  /** Returns how many were late: the first have waited longest. */
   #refuseLate(events: readonly Waiting[]): number {
     const onTime = events.findIndex(({ refuse_at }) => refuse_at > this.#looks);
     const late = onTime < 0 ? events.length : onTime;
@@ -194,9 +197,10 @@ export class EventQueue {
   async #record(batch: readonly Waiting[]): Promise<void> {
     const settings = batch.at(-1)?.settings;
     if (settings === undefined) return;
+    const { db: all, config } = this.#context;
     try {
-      const db = this.#db.forProject(settings.id);
-      const outcomes = await recordUsage(db, this.#memory, settings, batch);
+      const db = all.forProject(settings.id);
+      const outcomes = await recordUsage(db, this.#memory, settings, batch, config);
       batch.forEach((event, i) => {
         const outcome = outcomes[i] ?? refuse("internal_error", "The event has no outcome.");
         if (outcome instanceof Refusal) event.reject(outcome);

@@ -2,13 +2,13 @@
 // covers that, the customer and the version that a revocation raises. Nothing is stored for a link.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { CustomerLinks } from "../store/customers.ts";
+import type { CustomerLinks } from "../store/customers/customers.ts";
 
 const SECOND_MS = 1_000;
 const SIGNATURE_BYTES = 16;
 /** 2^40 seconds are further away than any date that can be sent. */
 const SHAPE = /^([0-9a-z]{1,8})-([A-Za-z0-9_-]{22})$/;
-/** Longer ones are refused before they are looked at. */
+/** The length of `access` beyond which it is refused unseen. */
 export const ACCESS_CHARS_MAX = 64;
 
 /** The value of `access` in a link, good until the instant, to the second. */
@@ -26,7 +26,8 @@ export function isLinkGood(
   const [, expires = "", signed = ""] = SHAPE.exec(access ?? "") ?? [];
   const expires_s = Number.parseInt(expires, 36);
   if (Number.isNaN(expires_s)) return false;
-  // As text: the last character has bits that decoding leaves out, and one link is one text.
+  // Texts are compared: the last character has bits that decoding leaves out, and a link is one
+  // text.
   const wanted = Buffer.from(signature(key, customer, expires_s));
   return timingSafeEqual(wanted, Buffer.from(signed)) && now.getTime() < expires_s * SECOND_MS;
 }

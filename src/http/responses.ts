@@ -43,7 +43,7 @@ export function asRefusal(
   return refusal;
 }
 
-/** What the caller can know of; undefined for a failure of ours. */
+/** The refusal that the caller can know of; undefined for a failure of ours. */
 function knownRefusal(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (error instanceof OutOfRange) {
@@ -65,7 +65,7 @@ export function envelope(refusal: Refusal, request_id: string): string {
   });
 }
 
-/** Bytes that are no HTTP at all still get the envelope. */
+/** Answers bytes that are no HTTP at all with the envelope too. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) {
     socket.destroy();

@@ -5,10 +5,12 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Static, TSchema } from "typebox";
 import type { Context } from "../context.ts";
 import type { ErrorCode, Refusal } from "../errors.ts";
+import type { ProjectId } from "../ids.ts";
+import type { By } from "../operations/emit.ts";
 import type { RequiredScope } from "../schema/keys.ts";
-import type { Db, Queryable, Tx } from "../store/db.ts";
-import type { ProjectId, ProjectSettings } from "../store/tenants.ts";
-import type { Actor, Gate } from "./auth.ts";
+import type { Db, Queryable, Tx } from "../store/db/db.ts";
+import type { ProjectSettings } from "../store/tenants/tenants.ts";
+import type { Actor, Gate } from "./request/auth.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /** `public` needs no token. */
@@ -37,7 +39,7 @@ export type RouteRequest = {
 export type RequestBody = {
   readonly json: unknown;
   readonly bytes?: Buffer;
-  /** Large bodies have it: called when the request is answered. */
+  /** Called when the request is answered; only large bodies have it. */
   readonly release?: () => void;
 };
 
@@ -50,15 +52,23 @@ export type RouteResponse = {
 /** Runs a route for a request. Never throws: what goes wrong is an error response. */
 export type RunRoute = (route: Route, request: RouteRequest) => Promise<RouteResponse>;
 
-/** What every handler is given. The types follow from the route's scope and project. */
-type CallBase<Query, Body, S extends RouteScope, P extends ProjectRule> = {
+/** What every handler is given. The types follow from the route's path, scope and project. */
+type CallBase<
+  Query,
+  Body,
+  S extends RouteScope,
+  P extends ProjectRule,
+  Path extends string = string,
+> = {
   readonly context: Context;
   readonly gate: Gate;
   readonly actor: S extends "public" ? undefined : Actor;
+  /** The caller as the log and the webhooks tell of it. */
+  readonly by: S extends "public" ? undefined : By;
   readonly project: OfProject<P, ProjectId>;
   readonly settings: OfProject<P, ProjectSettings>;
   readonly now: Date;
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: Params<Path>;
   readonly query: Query;
   readonly body: Body;
   /** The body as it came, on routes that parse it themselves. */
@@ -72,36 +82,49 @@ type OfProject<P extends ProjectRule, T> = P extends "required"
   : P extends "optional"
     ? T | undefined
     : undefined;
+/** The values of `:names` in a path. */
+type Params<Path extends string> = string extends Path
+  ? Readonly<Record<string, string>>
+  : Readonly<Record<NamesIn<Path>, string>>;
+type NamesIn<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer Further}`
+    ? Name | NamesIn<Further>
+    : Rest
+  : never;
+
+/** What a handler is given beside CallBase, by the kind of its route. */
+type Given = {
+  read: { readonly db: Db };
+  /** Reads a row or two by their key: `db` takes single statements only. */
+  point: { readonly db: Queryable };
+  /** The open transaction: the effect and the answer of a write commit together. */
+  write: {
+    readonly tx: Tx;
+    /** Does something in this process once the transaction is committed; for nothing durable. */
+    readonly afterCommit: (work: () => void) => void;
+  };
+  own: { readonly db: Db };
+};
+type Kind = keyof Given;
 
 export type Call<
   Query = unknown,
   Body = unknown,
   S extends RouteScope = RouteScope,
   P extends ProjectRule = ProjectRule,
-> = CallBase<Query, Body, S, P> & { readonly db: Db };
-
-/** A write is handed the open transaction: its effect and its answer commit together. */
+> = CallBase<Query, Body, S, P> & Given["read"];
 export type WriteCall<
   Query = unknown,
   Body = unknown,
   S extends RouteScope = RouteScope,
   P extends ProjectRule = ProjectRule,
-> = CallBase<Query, Body, S, P> & {
-  readonly tx: Tx;
-  /** Does something in this process once the transaction is committed; not for anything durable. */
-  readonly afterCommit: (work: () => void) => void;
-};
-
-/** A read of a row or two by their key: `db` takes single statements only. */
+> = CallBase<Query, Body, S, P> & Given["write"];
 export type PointCall<
   Query = unknown,
   Body = unknown,
   S extends RouteScope = RouteScope,
   P extends ProjectRule = ProjectRule,
-> = CallBase<Query, Body, S, P> & { readonly db: Queryable };
-
-/** A record, or a Reply where the record alone does not say it all. */
-export type Answer = unknown;
+> = CallBase<Query, Body, S, P> & Given["point"];
 
 /** An answer with a status of its own, headers, or content that is not JSON. */
 export class Reply<Body = unknown> {
@@ -158,10 +181,21 @@ type Shape = {
   readonly body_max?: number;
   /** Tells which keys of a body are known, where `body` leaves a part of it to the handler. */
   readonly body_fields?: TSchema;
+  /**
+   * The list of the body whose members are refused each by itself: one with text or a number that
+   * cannot be kept comes as its refusal.
+   */
+  readonly apart?: string;
   /** The body is handed over as bytes: the route speaks a protocol with parse errors of its own. */
   readonly unparsed?: true;
   /** A body may be left out altogether. */
   readonly body_optional?: boolean;
+  /**
+   * How a route that opens its own transactions keeps its answer under an Idempotency-Key:
+   * `after` what it did, which must have no second effect when it is done again; `within` its
+   * transaction, by the handler.
+   */
+  readonly replays?: "after" | "within";
   /** Encrypted when it is stored for replays: the answer carries a secret. */
   readonly secret_answer?: true;
   /** Left out of the OpenAPI document: pages for people. */
@@ -172,78 +206,67 @@ type Shape = {
 };
 
 // `handle` is written as a method on purpose: TypeScript then lets a handler name the types that
-// its own schemas, scope and project rule guarantee.
-type PointRoute = Shape & { readonly kind: "point"; handle(call: PointCall): Promise<Answer> };
-type ReadRoute = Shape & { readonly kind: "read"; handle(call: Call): Promise<Answer> };
-type WriteRoute = Shape & { readonly kind: "write"; handle(call: WriteCall): Promise<Answer> };
-type OwnRoute = Shape & { readonly kind: "own"; handle(call: Call): Promise<Answer> };
+// its own schemas, path, scope and project rule guarantee.
+type PointRoute = Shape & { readonly kind: "point"; handle(call: PointCall): Promise<unknown> };
+type ReadRoute = Shape & { readonly kind: "read"; handle(call: Call): Promise<unknown> };
+type WriteRoute = Shape & { readonly kind: "write"; handle(call: WriteCall): Promise<unknown> };
+type OwnRoute = Shape & { readonly kind: "own"; handle(call: Call): Promise<unknown> };
 
 export type Route = PointRoute | ReadRoute | WriteRoute | OwnRoute;
 
+/** Whether a repeat with the same Idempotency-Key gets the first answer. */
+export function isReplayable({ kind, replays }: Pick<Route, "kind" | "replays">): boolean {
+  return kind === "write" || replays !== undefined;
+}
+
+type Replies = Readonly<Record<number, TSchema | null>>;
 type Definition<
+  K extends Kind,
+  Path extends string,
   Q extends TSchema,
   B extends TSchema,
   S extends RouteScope,
   P extends ProjectRule,
-> = Omit<Shape, "query" | "body" | "scope" | "project"> & {
+  R extends TSchema | null,
+  A extends Replies,
+> = Omit<Shape, "path" | "query" | "body" | "scope" | "project" | "reply" | "also"> & {
+  readonly path: Path;
   readonly scope: S;
   readonly project: P;
   readonly query?: Q;
   readonly body?: B;
+  readonly reply: readonly [number, R];
+  readonly also?: A;
+  handle(call: CallBase<Static<Q>, Static<B>, S, P, Path> & Given[K]): Promise<Answer<R, A>>;
 };
 
+/** The record of the reply, or a Reply where the record alone does not say it all. */
+type Answer<R extends TSchema | null, A extends Replies> =
+  | RecordOf<R>
+  | Reply<RecordOf<R> | RecordOf<A[keyof A & number]> | Content>
+  | Content;
+// biome-ignore lint/suspicious/noConfusingVoidType: without a record a handler need not return
+type RecordOf<R extends TSchema | null> = R extends TSchema ? Static<R> : null | undefined | void;
+
+function maker<K extends Kind>(kind: K) {
+  return <
+    Path extends string,
+    Q extends TSchema,
+    B extends TSchema,
+    S extends RouteScope,
+    P extends ProjectRule,
+    R extends TSchema | null,
+    A extends Replies,
+  >(
+    route: Definition<K, Path, Q, B, S, P, R, A>,
+  ): Route => ({ ...route, kind }) as unknown as Route;
+}
+
 /** Reads: given the database, never a transaction. */
-export function read<
-  Q extends TSchema,
-  B extends TSchema,
-  S extends RouteScope,
-  P extends ProjectRule,
->(
-  route: Definition<Q, B, S, P> & {
-    handle(call: Call<Static<Q>, Static<B>, S, P>): Promise<Answer>;
-  },
-): Route {
-  return { ...route, kind: "read" };
-}
-
+export const read = maker("read");
 /** Reads of a row or two by their key, of which there are many: they share connections. */
-export function point<
-  Q extends TSchema,
-  B extends TSchema,
-  S extends RouteScope,
-  P extends ProjectRule,
->(
-  route: Definition<Q, B, S, P> & {
-    handle(call: PointCall<Static<Q>, Static<B>, S, P>): Promise<Answer>;
-  },
-): Route {
-  return { ...route, kind: "point" };
-}
-
+export const point = maker("point");
 /** Writes: one request is one transaction, with the idempotency key inside. */
-export function write<
-  Q extends TSchema,
-  B extends TSchema,
-  S extends RouteScope,
-  P extends ProjectRule,
->(
-  route: Definition<Q, B, S, P> & {
-    handle(call: WriteCall<Static<Q>, Static<B>, S, P>): Promise<Answer>;
-  },
-): Route {
-  return { ...route, kind: "write" };
-}
-
+export const write = maker("write");
 /** Routes that open their own transactions, because one is not what they need. */
-export function own<
-  Q extends TSchema,
-  B extends TSchema,
-  S extends RouteScope,
-  P extends ProjectRule,
->(
-  route: Definition<Q, B, S, P> & {
-    handle(call: Call<Static<Q>, Static<B>, S, P>): Promise<Answer>;
-  },
-): Route {
-  return { ...route, kind: "own" };
-}
+export const ownTransactions = maker("own");

@@ -4,19 +4,26 @@
 import fastJsonStringify from "fast-json-stringify";
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { type Refusal, refuse, UnknownOutcome } from "../errors.ts";
-import type { Queryable } from "../store/db.ts";
-import { type Actor, type Admission, type Gate, timeOf } from "./auth.ts";
-import { keyOf, once } from "./idempotency.ts";
-import { type FindIgnored, IGNORED_FIELDS, ignoredFinder } from "./ignored-fields.ts";
-import type { Bounds } from "./limits/bound.ts";
-import { Load } from "./limits/load.ts";
-import { RateLimit } from "./limits/rate-limit.ts";
+import { type Refusal, refuse, refuseField, UnknownOutcome } from "../errors.ts";
+import type { Queryable } from "../store/db/db.ts";
+import type { Bounds } from "./admission/bound.ts";
+import { Load } from "./admission/load.ts";
+import { RateLimit } from "./admission/rate-limit.ts";
+import { type Actor, type Admission, type Gate, timeOf } from "./request/auth.ts";
+import { findAnswer, keyOf, once } from "./request/idempotency.ts";
+import { type FindIgnored, IGNORED_FIELDS, ignoredFinder } from "./request/ignored-fields.ts";
+import {
+  type Check,
+  checker,
+  checkPathText,
+  checkQueryText,
+  namesChecker,
+} from "./request/validation.ts";
 import { asRefusal, envelope, JSON_TYPE, noteAnswer } from "./responses.ts";
 import {
-  type Answer,
   Content,
   type HeaderFields,
+  isReplayable,
   Reply,
   type RequestBody,
   type Route,
@@ -24,7 +31,8 @@ import {
   type RouteResponse,
   type RunRoute,
 } from "./route.ts";
-import { type Check, checker, checkPathText, checkQueryText, namesChecker } from "./validation.ts";
+import { atSandboxTime } from "./sandbox-time.ts";
+import { byCaller } from "./views.ts";
 
 type Serialize = (record: unknown) => string;
 
@@ -56,7 +64,7 @@ export function routeRunner(context: Context, gate: Gate, bounds: Bounds): RunRo
       caller = gate.recall(route, request, started) ?? (await gate.admit(route, request));
       if (caller.actor !== undefined) prepared.limit?.take(caller.actor.token_id);
       body = await request.readBody(route, caller.actor);
-      // Measured from here on, because a client that sends its body slowly is not our load.
+      // Load is measured from here on, because a client that sends its body slowly is none of ours.
       counted = load.start();
       ignored = prepared.findIgnored?.(body.json);
       check(route, prepared, request, body);
@@ -64,7 +72,9 @@ export function routeRunner(context: Context, gate: Gate, bounds: Bounds): RunRo
       response =
         route.kind === "write"
           ? await write(parts, running, route)
-          : render(running, await handled(parts, running, route));
+          : route.replays === "after" && request.headers["idempotency-key"] !== undefined
+            ? await keptAfter(parts, running, route)
+            : render(running, await handled(parts, running, route));
     } catch (error) {
       const failure =
         error instanceof UnknownOutcome ? refusalOfUnknown(error, route, request, body) : error;
@@ -87,14 +97,15 @@ export function routeRunner(context: Context, gate: Gate, bounds: Bounds): RunRo
     });
     return response;
   };
-  // Assigned after runRoute because it contains it: /v1/mcp runs other routes.
+  // `parts` comes after runRoute because it contains it: /v1/mcp runs other routes.
   const parts = { context, gate, runRoute };
   return runRoute;
 }
 
 /**
- * The connection broke during the commit, so nobody knows whether it happened. "Try again" is said
- * only where a repetition has no second effect: by method, by idempotency key or by `once_by`.
+ * The refusal where the connection broke during the commit, so that nobody knows whether it
+ * happened. It says "try again" only where a repetition has no second effect: by method, by
+ * idempotency key or by `once_by`.
  */
 function refusalOfUnknown(
   error: UnknownOutcome,
@@ -102,8 +113,8 @@ function refusalOfUnknown(
   { method, headers, params }: RouteRequest,
   body: RequestBody | undefined,
 ): Refusal {
-  const { kind, once_by = "" } = route;
-  const isKeyed = kind === "write" && headers["idempotency-key"] !== undefined;
+  const { once_by = "" } = route;
+  const isKeyed = isReplayable(route) && headers["idempotency-key"] !== undefined;
   const isKnown = once_by in { ...params, ...(body?.json as object | undefined) };
   if (method !== "POST" || isKeyed || isKnown) return error;
   const refusal = refuse(
@@ -146,14 +157,14 @@ function handled(
   parts: Parts,
   running: Running,
   route: Exclude<Route, { kind: "write" }>,
-): Promise<Answer> {
+): Promise<unknown> {
   const { db, point } = ofProject(parts.context, running.caller);
   return route.kind === "point"
     ? route.handle(callOf(parts, running, point))
     : route.handle(callOf(parts, running, db));
 }
 
-/** Of the node that has the caller's project: see store/cluster-db.ts. */
+/** The database, by the node that has the caller's project: see store/cluster/cluster-db.ts. */
 function ofProject({ db, point }: Context, { settings }: Admission) {
   if (settings === undefined) return { db, point };
   return { db: db.forProject(settings.id), point: point.forProject(settings.id) };
@@ -161,13 +172,16 @@ function ofProject({ db, point }: Context, { settings }: Admission) {
 
 function callOf<D extends Queryable>(parts: Parts, { request, caller, body }: Running, db: D) {
   const { context, gate, runRoute } = parts;
-  const { actor, settings } = caller;
+  const { settings } = caller;
+  const { via } = request;
+  const actor = caller.actor && via !== undefined ? { ...caller.actor, via } : caller.actor;
   return {
     context,
     gate,
     run: runRoute,
     db,
-    actor: actor && request.via !== undefined ? { ...actor, via: request.via } : actor,
+    actor,
+    by: actor && byCaller(actor, context.config),
     project: settings?.id,
     settings,
     now: timeOf(context, settings),
@@ -190,21 +204,23 @@ async function write(
   const key = keyOf(request.headers["idempotency-key"]);
   const scope_id = call.project ?? (call.actor && keyScopeOf(call.actor));
   let committed: (() => void)[] = [];
+  let attempt = 0;
   const response = await db.tx(async (tx) => {
-    // Begun anew, because `tx` may try again: only the attempt that commits counts.
+    // The list is begun anew, because `tx` may try again: only the attempt that commits counts.
     committed = [];
+    attempt += 1;
     const afterCommit = (work: () => void) => committed.push(work);
-    const act = async () => render(running, await route.handle({ ...call, tx, afterCommit }));
+    const act = () =>
+      atSandboxTime(tx, call, attempt, async (now) =>
+        render(running, await route.handle({ ...call, now, tx, afterCommit })),
+      );
     if (key === undefined || scope_id === undefined) return act();
     const { method, url } = request;
-    const { secret_key, clock } = call.context;
+    const { secret_key } = call.context;
     const asked = JSON.stringify([method, url, call.body ?? null]);
-    const keyed = {
-      ...{ scope_id, key, request: asked },
-      ...(route.secret_answer && { secret_key }),
-    };
+    const keyed = { scope_id, key, request: asked, ...(route.secret_answer && { secret_key }) };
     let made: RouteResponse | undefined;
-    const answer = await once(tx, keyed, clock.now(), async () => {
+    const answer = await once(tx, keyed, async () => {
       made = await act();
       return { status: made.status, body: made.body?.toString() ?? "" };
     });
@@ -214,9 +230,41 @@ async function write(
   return response;
 }
 
+const KEPT_BYTES_MAX = 1024 * 1024;
+
 /**
- * Outside of a project, the tokens of an organization share their idempotency keys. One that is for
- * some projects has its own: a kept answer could show it others.
+ * Keeps the answer once all is done. For work that is more than one transaction, or none of ours,
+ * and has no second effect when it is done again, as for a caller who asks again before that.
+ */
+async function keptAfter(
+  parts: Parts,
+  running: Running,
+  route: Exclude<Route, { kind: "write" }>,
+): Promise<RouteResponse> {
+  const { request, caller, body } = running;
+  const { method, url, headers } = request;
+  const { db } = ofProject(parts.context, caller);
+  const key = keyOf(headers["idempotency-key"]) ?? "";
+  const scope_id = caller.settings?.id ?? "";
+  const keyed = { scope_id, key, request: JSON.stringify([method, url, body.json ?? null]) };
+  const known = await findAnswer(db, keyed);
+  if (known !== undefined) return replayed(running, known);
+  const made = render(running, await handled(parts, running, route));
+  const text = made.body?.toString() ?? "";
+  if (Buffer.byteLength(text) > KEPT_BYTES_MAX) {
+    const message =
+      "What was sent is done, and the answer is too long to be kept for a repeat. Send it again " +
+      "without Idempotency-Key to see it: by their transaction_ids, events count once.";
+    throw refuseField("Idempotency-Key", "limit", message);
+  }
+  const { status } = made;
+  const answer = await db.tx((tx) => once(tx, keyed, async () => ({ status, body: text })));
+  return answer.replayed ? replayed(running, answer) : made;
+}
+
+/**
+ * The scope of idempotency keys outside of a project: the organization. A token for some projects
+ * has a scope of its own, because a kept answer could show it others.
  */
 function keyScopeOf({ organization_id, project_ids, token_id }: Actor): string {
   return project_ids === null ? organization_id : token_id;
@@ -231,7 +279,7 @@ function replayed(
   return responseOf(status, content, headers, request.id);
 }
 
-function render({ route, prepared, request }: Running, answer: Answer): RouteResponse {
+function render({ route, prepared, request }: Running, answer: unknown): RouteResponse {
   const reply = answer instanceof Reply ? answer : undefined;
   const status = reply?.status ?? route.reply[0];
   const body = reply === undefined ? answer : reply.body;
@@ -313,10 +361,10 @@ function compile(route: Route, limit: RateLimit | undefined): Prepared {
   };
 }
 
-/** Taken and ignored by lists that are answered as a whole. */
+/** Parameters of lists, taken and ignored by a GET that is none. */
 const PAGING = ["limit", "offset", "all", "count"];
 
-/** Pages for people are opened by links to which mail programs add names of their own. */
+/** Pages for people take any name: mail programs add their own to the links that open them. */
 function namesOf({ path, method, query }: Route): Prepared["checkNames"] {
   if (!path.startsWith("/v1/")) return undefined;
   const { properties = {} } = (query ?? {}) as { properties?: object };

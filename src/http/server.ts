@@ -6,16 +6,16 @@ import { isIP, Server as NetServer } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Context } from "../context.ts";
 import { type Refusal, refuse } from "../errors.ts";
-import { type Actor, Gate } from "./auth.ts";
-import { Acceptors } from "./limits/acceptors.ts";
-import { BodyRoom } from "./limits/body-room.ts";
-import type { Bounds } from "./limits/bound.ts";
-import { CONNECTIONS_MAX, Connections } from "./limits/connections.ts";
-import { readBody } from "./read-body.ts";
+import { Acceptors } from "./admission/acceptors.ts";
+import { BodyRoom } from "./admission/body-room.ts";
+import type { Bounds } from "./admission/bound.ts";
+import { CONNECTIONS_MAX, Connections } from "./admission/connections.ts";
+import { type Actor, Gate } from "./request/auth.ts";
+import { readBody } from "./request/read-body.ts";
+import { UnreadBodies } from "./request/unread-bodies.ts";
 import { answerBrokenRequest, asRefusal, noteAnswer, requestId } from "./responses.ts";
-import type { Method, RequestBody, Route, RouteRequest, RouteResponse } from "./route.ts";
+import type { RequestBody, Route, RouteRequest, RouteResponse } from "./route.ts";
 import { refused, routeRunner } from "./run-route.ts";
-import { UnreadBodies } from "./unread-bodies.ts";
 
 const PATH_PARAM_MAX = 1_024;
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -26,6 +26,7 @@ const KEEP_ALIVE_MS = 65_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 100;
 
+const SLASH = 47;
 const AUTHORIZATION = "authorization";
 
 export type HttpServer = {
@@ -34,9 +35,9 @@ export type HttpServer = {
   readonly bounds: Bounds;
   /** Returns its address. */
   listen(at: { readonly port: number; readonly host: string }): Promise<string>;
-  /** All that are open, whichever socket accepted them. */
+  /** Counts all that are open, whichever socket accepted them. */
   countConnections(): number;
-  /** No new connections; those there are get their answers, and each answer is their last. */
+  /** Takes no new connections; the others get their answers, and each answer is their last. */
   stopListening(): void;
 };
 
@@ -116,7 +117,7 @@ async function listen(
 ): Promise<string> {
   // Node's backlog of 511 fills in 0.2 s; connections after that wait 1 to 3 s for a retry.
   const address = await app.listen({ port, host, backlog: CONNECTIONS_MAX });
-  // Not awaited: one at a time will do until then.
+  // The server does not wait for it: one at a time will do until then.
   acceptors.add().catch((error: unknown) => {
     context.log.warn({ err: error }, "connections are accepted one at a time");
   });
@@ -137,10 +138,10 @@ function makeFastify(context: Context, send: Send): FastifyInstance {
       headersTimeout: HEADERS_TIMEOUT_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      // Refused in refusalBeforeRoute instead, in the envelope.
+      // refusalBeforeRoute refuses it instead, in the envelope.
       requireHostHeader: false,
     },
-    // A path that cannot be decoded, or whose id is too long.
+    // Errors of a path that cannot be decoded, or whose id is too long.
     frameworkErrors: (error, request, reply) => {
       const refusal = asRefusal(context, error, request.id, undefined);
       reply.hijack();
@@ -179,7 +180,7 @@ class HttpRequest implements RouteRequest {
     this.query = request.query as RouteRequest["query"];
   }
 
-  /** Worked out when it is asked for: it may have to be read from the headers of proxies. */
+  /** The address, found when it is asked for: it may stand in the headers of proxies. */
   get ip(): string {
     const { ip, socket } = this.#request;
     // A caller may write anything in front of what the proxies add.
@@ -211,6 +212,9 @@ function refusalBeforeRoute(
   if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
     return refuse("bad_request", "The header Host is missing.");
   }
+  if (endsInSlash(request.url)) {
+    return refuse("not_found", "The path ends in a slash. Leave it out.");
+  }
   if (request.is404) return unmatched(routes, request);
   if (countAuthorizations(request.raw.rawHeaders) > 1) {
     return refuse("bad_request", "The header Authorization may be sent once.");
@@ -218,7 +222,14 @@ function refusalBeforeRoute(
   return undefined;
 }
 
-/** Node keeps the first of several and drops the rest. */
+/** Whether a path other than / ends in a slash: none of ours does. */
+function endsInSlash(url: string): boolean {
+  const query = url.indexOf("?");
+  const last = (query < 0 ? url.length : query) - 1;
+  return last > 0 && url.charCodeAt(last) === SLASH;
+}
+
+/** Counts them in what was sent: Node keeps the first of several and drops the rest. */
 function countAuthorizations(headers: readonly string[]): number {
   let count = 0;
   for (let i = 0; i < headers.length; i += 2) {
@@ -230,12 +241,20 @@ function countAuthorizations(headers: readonly string[]): number {
 
 function unmatched(routes: readonly Route[], request: FastifyRequest): Refusal {
   const path = request.url.split("?")[0] ?? "";
-  const allowed = routes.filter((route) => matches(route.path, path)).map((route) => route.method);
+  const allowed = allowedAt(routes, path);
   if (allowed.length === 0) {
     return refuse("not_found", "There is nothing at this path. See /docs for what there is.");
   }
-  const allow = [...new Set<Method>(allowed)].join(", ");
+  const allow = allowed.join(", ");
   return refuse("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
+}
+
+/** The methods of a path. Where it is spelled out somewhere, routes that take ids have no part. */
+function allowedAt(routes: readonly Route[], path: string): string[] {
+  const matching = routes.filter((route) => matches(route.path, path));
+  const exact = matching.filter((route) => route.path === path);
+  const methods = (exact.length > 0 ? exact : matching).map(({ method }) => method);
+  return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
 }
 
 function matches(pattern: string, path: string): boolean {

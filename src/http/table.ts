@@ -1,9 +1,10 @@
 // Every route of the service, once. Router, OpenAPI, reference page and tests are made from it.
 
 import type { Context } from "../context.ts";
-import type { Bounds } from "./limits/bound.ts";
-import { PdfMaker } from "./pdf-maker.ts";
-import { PortalCache } from "./portal-cache.ts";
+import type { Bounds } from "./admission/bound.ts";
+import { PortalCache } from "./cache/portal-cache.ts";
+import { PdfMaker } from "./documents/pdf-maker.ts";
+import { PdfSender } from "./documents/send-document.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Route } from "./route.ts";
 import { addOnRoutes } from "./routes/addons.ts";
@@ -34,7 +35,6 @@ import { systemRoutes } from "./routes/system.ts";
 import { taxRoutes } from "./routes/taxes.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
-import { PdfSender } from "./send-document.ts";
 
 export function routeTable(
   context: Context,
@@ -49,7 +49,6 @@ export function routeTable(
   });
   const views = new PortalCache(context, bounds);
   const pdfs = new PdfSender(new PdfMaker(bounds), bounds);
-  const hasHealthPort = context.config.health_port !== undefined;
   const table: Route[] = [
     ...keyRoutes(),
     ...tenantRoutes,
@@ -78,6 +77,6 @@ export function routeTable(
     ...billingEventRoutes,
     ...mcpRoutes(() => table),
   ];
-  table.push(...homeRoutes(readiness), ...systemRoutes(readiness, () => table, hasHealthPort));
+  table.push(...homeRoutes(readiness), ...systemRoutes(context, readiness, () => table));
   return table;
 }

@@ -1,4 +1,4 @@
-// A deadline for work that goes on by itself: who waits for it is refused when the time is over.
+// A deadline for work that goes on by itself: its caller is refused when the time is over.
 
 import type { Refusal } from "../errors.ts";
 

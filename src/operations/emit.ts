@@ -2,14 +2,14 @@
 // webhooks, and drops cached portal views that it makes untrue.
 
 import { envelope } from "../domain/webhooks.ts";
+import type { ProjectId } from "../ids.ts";
 import type { EventType } from "../schema/billing-events.ts";
 import type { Webhook } from "../schema/webhook-payloads.ts";
-import * as billingEvents from "../store/billing-events.ts";
-import type { Tx } from "../store/db.ts";
-import type { LogEntry } from "../store/feed.ts";
-import * as portal from "../store/portal.ts";
-import type { ProjectId } from "../store/tenants.ts";
-import * as webhooks from "../store/webhooks.ts";
+import type { Tx } from "../store/db/db.ts";
+import * as billingEvents from "../store/feeds/billing-events.ts";
+import type { LogEntry } from "../store/feeds/feed.ts";
+import * as webhooks from "../store/feeds/webhooks.ts";
+import * as portalViews from "../store/portal/views.ts";
 
 export type Fact = {
   /** Null: told by webhook, and not in the log. */
@@ -20,10 +20,18 @@ export type Fact = {
   readonly webhook?: Webhook;
 };
 
-/** Who acted: a token, or null for the scheduler; `via` is set for calls not made by plain HTTP. */
-export type By = { readonly actor_token_id: string | null; readonly via?: string };
+/** The actor, and how the process is set in which it acts. */
+export type By = portalViews.ViewRule & {
+  /** The token of a call. Null: the scheduler. */
+  readonly actor_token_id: string | null;
+  /** The way in of a call that was not made by plain HTTP. */
+  readonly via?: string;
+};
 
-export const SCHEDULER: By = { actor_token_id: null };
+/** The scheduler, in a process that is set so: the workers', or one that acts for a caller. */
+export function scheduler({ portal_auto_invalidate }: portalViews.ViewRule): By {
+  return { actor_token_id: null, portal_auto_invalidate };
+}
 
 export async function emit(
   tx: Tx,
@@ -34,10 +42,25 @@ export async function emit(
 ): Promise<void> {
   if (facts.length === 0) return;
   const logged = facts.filter(isLogged);
+  // Views are dropped before the log is written, because its head is locked last of all.
+  await portalViews.dropChanged(tx, project, logged, by);
   const entries = logged.map((fact) => logEntryOf(fact, by));
   billingEvents.insert(tx, project, entries, now);
   await queueWebhooks(tx, project, facts, now);
-  await portal.dropChanged(tx, project, logged);
+}
+
+/**
+ * The entry of an update: what it has changed, beside the names that a reader knows the record by.
+ * None where all is as it was.
+ */
+export function updated(
+  type: EventType,
+  resource_id: string,
+  changed: Readonly<Record<string, unknown>>,
+  names: Readonly<Record<string, unknown>> = {},
+): Fact[] {
+  if (Object.keys(changed).length === 0) return [];
+  return [{ type, resource_id, payload: { ...names, ...changed } }];
 }
 
 export type LoggedFact = Fact & { readonly type: EventType };
@@ -46,7 +69,7 @@ export function isLogged(fact: Fact): fact is LoggedFact {
   return fact.type !== null;
 }
 
-export function logEntryOf(fact: LoggedFact, by: By): LogEntry {
+export function logEntryOf(fact: LoggedFact, by: Omit<By, keyof portalViews.ViewRule>): LogEntry {
   return {
     resource_type: fact.type.slice(0, fact.type.indexOf(".")),
     resource_id: fact.resource_id,
@@ -56,7 +79,7 @@ export function logEntryOf(fact: LoggedFact, by: By): LogEntry {
   };
 }
 
-/** For the endpoints that are enabled and subscribed at this moment. */
+/** Queues each webhook for the endpoints that are enabled and subscribed to it at this moment. */
 async function queueWebhooks(
   tx: Tx,
   project: ProjectId,

@@ -8,7 +8,7 @@ export function initialOf(name: string): string {
   return first.toUpperCase();
 }
 
-/** As a data URL, so that a page has no other file. `color` is six hex digits. */
+/** A data URL, so that a page has no other file. `color` is six hex digits. */
 export function letterIcon(name: string, color: string): string {
   const letter = escapeText(initialOf(name));
   const text = `x="16" y="22.5" text-anchor="middle" font-size="19" font-weight="700"`;
@@ -19,7 +19,7 @@ export function letterIcon(name: string, color: string): string {
 /** Our own: a d on a rounded square. */
 export const ICON_SVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#3347c4"/><circle cx="14.4" cy="18.6" r="4.8" fill="none" stroke="#fff" stroke-width="3.6"/><rect x="17.4" y="6.5" width="3.6" height="18.7" fill="#fff"/></svg>`;
 
-/** The same of 32 × 32 pixels, for who asks for /favicon.ico. */
+/** The icon in 32 × 32 pixels, for who asks for /favicon.ico. */
 export const ICON_ICO = Buffer.from(
   [
     "AAABAAEAICAAAAEAIACwAQAAFgAAAIlQTkcNChoKAAAADUlIRFIAAAAgAAAAIAgGAAAAc3p69AAAAXdJREFUeNpj",

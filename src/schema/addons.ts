@@ -5,10 +5,10 @@ import { CatalogCode } from "./catalog.ts";
 import {
   AmountCents,
   Currency,
+  Name,
   Nullable,
   OneOf,
   Reference,
-  Text,
   Timestamp,
   Uuid,
 } from "./common.ts";
@@ -35,7 +35,7 @@ export type AddOn = Static<typeof AddOn>;
 
 export const AddOnUpsert = Type.Object({
   code: Reference,
-  name: Text,
+  name: Name,
   description: Type.Optional(Nullable(Type.String({ maxLength: 2_000 }))),
   catalog_item_code: Type.Optional(Nullable(CatalogCode)),
   catalog_ref: Type.Optional(Nullable(CatalogCode)),

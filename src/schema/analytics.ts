@@ -3,7 +3,7 @@
 import Type, { type Static } from "typebox";
 import { Cents, Currency } from "./common.ts";
 
-/** Of one currency. */
+/** Money of one currency beside invoices and payments. */
 const money = {
   net_revenue_30d_cents: Type.Unsafe<number>({
     ...Cents,

@@ -49,6 +49,7 @@ export const EVENT_TYPES = [
   "subscription.terminated",
   "subscription.canceled",
   "subscription.period_renewed",
+  "subscription.period_dropped",
   "subscription.set_aside",
   "subscription.billing_failed",
   "tax.created",

@@ -1,14 +1,22 @@
 // Priced products that plans and add-ons share.
 
 import Type, { type Static } from "typebox";
-import { AmountCents, Currency, FreeObject, Nullable, Timestamp, Uuid } from "./common.ts";
+import {
+  AmountCents,
+  Currency,
+  FreeObject,
+  Name,
+  Nullable,
+  Patterned,
+  Timestamp,
+  Uuid,
+} from "./common.ts";
 
-export const CatalogCode = Type.String({
-  pattern: "^[a-z0-9._-]+$",
-  "x-must": "have only lower-case letters, digits, dots, hyphens and underscores",
-  minLength: 1,
-  maxLength: 64,
-});
+export const CatalogCode = Patterned(
+  "^[a-z0-9._-]+$",
+  "have only lower-case letters, digits, dots, hyphens and underscores",
+  { minLength: 1, maxLength: 64 },
+);
 
 export const CatalogItem = Type.Object(
   {
@@ -28,7 +36,7 @@ export type CatalogItem = Static<typeof CatalogItem>;
 
 export const CatalogUpsert = Type.Object({
   code: CatalogCode,
-  name: Type.String({ minLength: 1, maxLength: 128 }),
+  name: Type.String({ ...Name, maxLength: 128 }),
   amount_cents: AmountCents,
   currency: Type.Optional(Currency),
   metadata: Type.Optional(FreeObject),

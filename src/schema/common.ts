@@ -2,42 +2,49 @@
 
 import Type, { type Static, type TSchema } from "typebox";
 
-// Where a pattern is not told by its format, `x-must` says beside it what a value must do, for
-// whoever sent another one: "email must be an e-mail address."
 export const UUID_PATTERN = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
-/** Rates and quantities: no sign, exponent, NaN or Infinity. */
+/** Rates and quantities: decimals without sign, exponent, NaN or Infinity. */
 export const DECIMAL_PATTERN = "^\\d{1,15}(\\.\\d{1,12})?$";
-/** The only decimal with a sign is an event's value. */
+/** An event's value: the only decimal with a sign. */
 export const SIGNED_DECIMAL_PATTERN = "^-?\\d{1,15}(\\.\\d{1,12})?$";
 
 export const TEXT_MAX = 255;
 export const AMOUNT_CENTS_MAX = 1_000_000_000_000;
 export const OBJECT_BYTES_MAX = 16 * 1024;
 
+/**
+ * A text with a pattern, which itself says nothing to most readers: whoever sent another text is
+ * told what it `must` do, "email must be an e-mail address".
+ */
+export function Patterned(pattern: string, must: string, others: object = {}) {
+  return Type.String({ pattern, "x-must": must, ...others });
+}
+
+/** An option of the body of an update: one without any field is refused. */
+export const AT_LEAST_ONE = { "x-at-least-one": true } as const;
+
 export const Uuid = Type.String({ format: "uuid", pattern: UUID_PATTERN });
 export const Text = Type.String({ minLength: 1, maxLength: TEXT_MAX });
+/** A name that people call a thing by: something of it can be seen. */
+export const Name = Type.String({ format: "name", minLength: 1, maxLength: TEXT_MAX });
 /** A caller's own identifier: opaque, compared byte by byte, without control characters. */
-export const Reference = Type.String({
+export const Reference = Patterned("^[^\\u0000-\\u001f\\u007f]+$", "have no control characters", {
   minLength: 1,
   maxLength: TEXT_MAX,
-  pattern: "^[^\\u0000-\\u001f\\u007f]+$",
-  "x-must": "have no control characters",
 });
-export const Email = Type.String({
+export const Email = Patterned("^$|^[^@\\s]+@[^@\\s]+$", "be an e-mail address", {
   maxLength: TEXT_MAX,
-  pattern: "^$|^[^@\\s]+@[^@\\s]+$",
-  "x-must": "be an e-mail address",
 });
 export const Currency = Type.String({
   format: "currency",
   pattern: "^[A-Z]{3}$",
   description: "ISO-4217 code.",
 });
-export const Country = Type.String({
-  pattern: "^([A-Z]{2})?$",
-  "x-must": "be two capital letters of ISO 3166-1 such as DE, or empty",
-  description: "Two letters of ISO 3166-1, or empty.",
-});
+export const Country = Patterned(
+  "^([A-Z]{2})?$",
+  "be two capital letters of ISO 3166-1 such as DE, or empty",
+  { format: "country", description: "Two letters of ISO 3166-1, or empty." },
+);
 export const CENTS_TEXT = "Integer number of the smallest currency unit.";
 export const AmountCents = Type.Integer({
   minimum: 0,
@@ -48,17 +55,16 @@ export const AmountCents = Type.Integer({
 export const Cents = Type.Integer({ description: CENTS_TEXT });
 export const DecimalText = Type.String({ pattern: DECIMAL_PATTERN });
 
-/** Of a filter: a customer by either of its ids. */
-export const CustomerRef = Type.String({
-  maxLength: 260,
-  pattern: `${UUID_PATTERN}|^ext:.+$`,
-  "x-must": "be a UUID, or ext:<external_id>",
-  description: "UUID, or ext:<external_id>.",
-});
+/** A customer by either of its ids, for a filter. */
+export const CustomerRef = Patterned(
+  `${UUID_PATTERN}|^ext:.+$`,
+  "be a UUID, or ext:<external_id>",
+  { maxLength: 260, description: "UUID, or ext:<external_id>." },
+);
 
-/** What the service answers: ISO 8601 UTC with milliseconds. Rows carry a `Date`. */
+/** An instant in answers: ISO 8601 UTC with milliseconds. Rows carry a `Date`. */
 export const Timestamp = Type.Unsafe<Date>({ type: "string", format: "date-time" });
-/** What callers send: any offset, checked against the real calendar. */
+/** An instant that callers send: any offset, checked against the real calendar. */
 export const TimestampInput = Type.String({ format: "timestamp", maxLength: 64 });
 export const CalendarDate = Type.String({ format: "date" });
 
@@ -69,7 +75,7 @@ export const FreeObject = Type.Unsafe<Record<string, unknown>>({
   "x-max-bytes": OBJECT_BYTES_MAX,
 });
 
-/** Texts of the caller's own about a record. Replaced as a whole. */
+/** The caller's own texts about a record, replaced as a whole. */
 export const Metadata = Type.Unsafe<Record<string, string>>({
   type: "object",
   additionalProperties: { type: "string", maxLength: TEXT_MAX },
@@ -95,29 +101,36 @@ export function OneOf<const T extends readonly string[]>(values: T, description?
   });
 }
 
+/** The keyword for what the OpenAPI document tells of a schema that takes more than that. */
+export const SHOWN = "x-shown";
+
+/** A boolean in a request. 1 and 0 are taken as well, and no client need know it. */
+export const Flag = Type.Unsafe<boolean | 0 | 1>({
+  enum: [true, false, 1, 0],
+  [SHOWN]: { type: "boolean", description: "true or false; 1 and 0 are taken too." },
+});
+
 /** A record as `{name: record}`: single resources are always wrapped. */
 export function Wrapped<K extends string, T extends TSchema>(name: K, schema: T) {
   return Type.Object({ [name]: schema } as Record<K, T>);
 }
 
-/** Query of every list: pagination rules 1 to 5. Numbers are read from text in http/paging.ts. */
+/** The query of every list: pagination rules 1 to 5. `http/request/paging.ts` reads it. */
 export const PageQuery = {
   limit: Type.Optional(
-    Type.String({
-      pattern: "^\\d{1,9}$",
-      "x-must": "be a whole number from 1 to 1000",
-      description: "Page size, 1 to 1000; 10 by default.",
+    Patterned("^\\d{1,9}$", "be a whole number of 1 or more", {
+      description: "Page size, 1 or more; more than 1000 gives 1000. 10 by default.",
     }),
   ),
   offset: Type.Optional(
-    Type.String({
-      pattern: "^\\d{1,9}$",
-      "x-must": "be a whole number of 0 or more",
+    Patterned("^\\d{1,9}$", "be a whole number of 0 or more", {
       description: "Skips this many records.",
     }),
   ),
   all: Type.Optional(OneOf(["0", "1"], "1 returns up to 1000 records.")),
-  count: Type.Optional(OneOf(["0", "1"], "1 adds total_count.")),
+  count: Type.Optional(
+    OneOf(["0", "1"], "1 adds total_count; where there are more than 100,000, total_at_least."),
+  ),
 };
 export const CursorQuery = {
   ...PageQuery,
@@ -126,44 +139,60 @@ export const CursorQuery = {
   ),
 };
 
-/** A page of records under their plural name. */
-export function Page<K extends string, T extends TSchema>(name: K, schema: T) {
-  return Type.Object({
-    ...({ [name]: Type.Array(schema) } as Record<K, ReturnType<typeof Type.Array<T>>>),
-    has_more: Type.Boolean(),
-    total_count: Type.Optional(Type.Integer()),
-  });
-}
+/** The query of lists that are answered as a whole unless a limit is given. */
+export const WholeQuery = {
+  ...CursorQuery,
+  limit: Type.Optional(
+    Type.String({
+      ...CursorQuery.limit,
+      description:
+        "Page size, 1 or more; more than 1000 gives 1000. The whole list unless it is given.",
+    }),
+  ),
+  all: Type.Optional(OneOf(["0", "1"], "1 returns the whole list.")),
+};
 
+/** Fields that `count=1` adds to a page: how many there are, or more than were counted. */
+const Count = {
+  total_count: Type.Optional(Nullable(Type.Integer())),
+  total_at_least: Type.Optional(Type.Integer()),
+};
+
+/** A page of records under their plural name. */
 export function CursorPage<K extends string, T extends TSchema>(name: K, schema: T) {
   return Type.Object({
     ...({ [name]: Type.Array(schema) } as Record<K, ReturnType<typeof Type.Array<T>>>),
     cursor: Nullable(Type.String()),
     has_more: Type.Boolean(),
-    total_count: Type.Optional(Type.Integer()),
+    ...Count,
   });
 }
 
-/** Says which query parameter turns a list into one record. Not part of the OpenAPI document. */
+/** The keyword for the query parameter that makes a list one record. OpenAPI does not show it. */
 export const LOOKUP = "~lookup";
-export type Lookup = { readonly key: string; readonly one: string };
+export type Lookup<One extends string = string> = { readonly key: string; readonly one: One };
 
 /** A complete list, or with the query parameter `key` one record: two bodies of one endpoint. */
-export function ListOrOne(many: string, { key, one }: Lookup, schema: TSchema) {
-  return Type.Object(
-    {
-      ...({ [many]: Type.Optional(Type.Array(schema)) } as Record<string, TSchema>),
-      ...({ [one]: Type.Optional(schema) } as Record<string, TSchema>),
-      has_more: Type.Optional(Type.Boolean()),
-      total_count: Type.Optional(Type.Integer()),
-    },
-    { [LOOKUP]: { key, one } },
-  );
+export function ListOrOne<Many extends string, One extends string, T extends TSchema>(
+  many: Many,
+  { key, one }: Lookup<One>,
+  schema: T,
+) {
+  type Body = Static<ReturnType<typeof CursorPage<Many, T>>> | Readonly<Record<One, Static<T>>>;
+  const fields: Record<string, TSchema> = {
+    [many]: Type.Optional(Type.Array(schema)),
+    [one]: Type.Optional(schema),
+    cursor: Type.Optional(Nullable(Type.String())),
+    has_more: Type.Optional(Type.Boolean()),
+    ...Count,
+  };
+  return Type.Unsafe<Body>(Type.Object(fields, { [LOOKUP]: { key, one } }));
 }
 
-/** The query of such a list by code. `says` where the answer to a code needs more words. */
+/** The query of a `ListOrOne` by code. `says` is the description of the parameter. */
 export function CodeQuery(one: string, says = `Answers {${one}} instead of a list.`) {
   return Type.Object({
+    ...WholeQuery,
     code: Type.Optional(Type.String({ description: says })),
     archived: Type.Optional(OneOf(["0", "1"], "1 lists archived ones too.")),
   });

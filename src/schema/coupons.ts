@@ -5,10 +5,10 @@ import {
   AMOUNT_CENTS_MAX,
   Cents,
   Currency,
+  Name,
   Nullable,
   OneOf,
   Reference,
-  Text,
   Timestamp,
   TimestampInput,
   Uuid,
@@ -53,7 +53,7 @@ const Count = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 
 export const CouponUpsert = Type.Object({
   code: Reference,
-  name: Text,
+  name: Name,
   percent: Type.Optional(Nullable(Percent)),
   amount_cents: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: AMOUNT_CENTS_MAX }))),
   currency: Type.Optional(Nullable(Currency)),

@@ -2,16 +2,18 @@
 
 import Type, { type Static } from "typebox";
 import {
+  AT_LEAST_ONE,
   Cents,
   Country,
   Currency,
   Email,
   Metadata,
+  Name,
   Nullable,
   OneOf,
+  Patterned,
   Reference,
   TEXT_MAX,
-  Text,
   Timestamp,
   Uuid,
 } from "./common.ts";
@@ -23,7 +25,7 @@ export const TAX_EXEMPTIONS = ["exempt", "reverse_charge"] as const;
 export const Customer = Type.Object(
   {
     id: Uuid,
-    short_id: Type.String({ pattern: "^cust_[0-9a-z]{4}$", "x-must": "be such as cust_x7k2" }),
+    short_id: Patterned("^cust_[0-9a-z]{4}$", "be such as cust_x7k2"),
     external_id: Type.String(),
     name: Type.String(),
     email: Type.String(),
@@ -51,7 +53,7 @@ export type Customer = Static<typeof Customer>;
 
 const Line = Type.String({ maxLength: TEXT_MAX });
 
-/** Who the customer is before the law, and how it is taxed and pays. */
+/** The customer before the law, and how it is taxed and pays. */
 const terms = {
   address: Type.Optional(Type.String({ maxLength: ADDRESS_MAX })),
   city: Type.Optional(Line),
@@ -70,7 +72,7 @@ const terms = {
 
 export const CustomerCreate = Type.Object({
   external_id: Reference,
-  name: Text,
+  name: Name,
   email: Type.Optional(Email),
   currency: Type.Optional(Currency),
   ...terms,
@@ -79,23 +81,23 @@ export type CustomerCreate = Static<typeof CustomerCreate>;
 
 export const CustomerPatch = Type.Object(
   {
-    name: Type.Optional(Text),
+    name: Type.Optional(Name),
     email: Type.Optional(Email),
     currency: Type.Optional(Currency),
     ...terms,
   },
-  { "x-at-least-one": true },
+  AT_LEAST_ONE,
 );
 export type CustomerPatch = Static<typeof CustomerPatch>;
 
-/** Of the list: each word begins a word of the name, the email or the external_id. */
+/** A search: each of its words begins a word of the name, the email or the external_id. */
 export const Search = Type.String({
   minLength: 1,
   maxLength: 100,
   description:
     "Words, each of which begins a word of the name, email or external_id, in any case: ac lt finds Acme Ltd. Or a short_id.",
 });
-/** Each is looked up by itself. */
+/** Words of a search: each is looked up by itself. */
 export const SEARCH_WORDS_MAX = 10;
 
 /** A customer's credit in one currency: it lowers what is due on the next invoice. */

@@ -1,7 +1,7 @@
 // The values that fields of records can have, where the command line offers them too. No schemas
 // here: a command that only knows these values need not load what makes schemas.
 
-/** What a caller can ask for; one that is to start later is `pending` until then. */
+/** Statuses that a caller can ask for; a subscription to start later is `pending` until then. */
 export const ASKED_STATUSES = ["active", "suspended", "terminated", "canceled"] as const;
 export const SUBSCRIPTION_STATUSES = ["pending", ...ASKED_STATUSES] as const;
 
@@ -27,3 +27,6 @@ export const GRANT_STATUSES = [
   "revoked",
   "voided",
 ] as const;
+
+/** How long a replaced secret of a webhook still signs, unless somebody says otherwise. */
+export const GRACE_HOURS = 24;

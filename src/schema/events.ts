@@ -15,6 +15,8 @@ import {
 export const EVENTS_BATCH_MAX = 10_000;
 export const UNBILLABLE = ["before_start", "after_termination", "late_unbilled"] as const;
 export type Unbillable = (typeof UNBILLABLE)[number];
+/** Reasons known when an event is stored, and the one that its period may become later. */
+export const UNBILLABLE_REASONS = [...UNBILLABLE, "canceled"] as const;
 export const WARNINGS = [...UNBILLABLE, "payload_mismatch"] as const;
 
 export const UsageEventInput = Type.Object(
@@ -41,7 +43,7 @@ export const EventAccepted = Type.Object({
 });
 export type EventAccepted = Static<typeof EventAccepted>;
 
-/** The events are checked one by one elsewhere, so that a bad one does not fail the others. */
+/** A batch. Its events are checked one by one elsewhere, so that a bad one fails no others. */
 export const EventBatch = Type.Object({
   events: Type.Array(Type.Unknown(), { minItems: 1, maxItems: EVENTS_BATCH_MAX }),
 });
@@ -55,7 +57,7 @@ export const EventBatchResult = Type.Object({
       index: Type.Integer(),
       accepted: Type.Boolean(),
       duplicate: Type.Boolean(),
-      warning: Type.Optional(Type.String()),
+      warning: Type.Optional(OneOf(WARNINGS)),
       error: Type.Optional(
         Type.Object({
           code: Type.String(),
@@ -77,7 +79,7 @@ export const UsageEvent = Type.Object(
     properties: FreeObject,
     received_at: Timestamp,
     state: OneOf(["billable", "unbillable"]),
-    reason: Nullable(OneOf(UNBILLABLE)),
+    reason: Nullable(OneOf(UNBILLABLE_REASONS)),
   },
   { title: "UsageEvent" },
 );

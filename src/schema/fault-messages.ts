@@ -1,7 +1,9 @@
-// What is wrong with a value that does not fit its schema: one sentence part per keyword. A caller
-// that says some keywords otherwise hands in its own messages for those.
+// What is wrong with a value that does not fit its schema: the end of a sentence per keyword. Who
+// puts some keywords in other words hands in messages for those.
 
-/** What is read of an error of Ajv, which must run with `verbose` for the last three. */
+import { COUNTRY_MEANT } from "./countries.ts";
+
+/** An error of Ajv as far as it is read. Ajv must run with `verbose` for the last three. */
 export type SchemaFault = {
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -13,7 +15,7 @@ export type SchemaFault = {
 
 export type FaultMessages = Readonly<Record<string, (fault: SchemaFault) => string>>;
 
-/** Goes on from the name of the field: "must be at least 1". */
+/** The end of a sentence that begins with the name of the field: "must be at least 1". */
 export function faultMessage(fault: SchemaFault, own: FaultMessages = {}): string {
   const message = own[fault.keyword] ?? MESSAGES[fault.keyword];
   return message?.(fault) ?? fault.message ?? "is not valid";
@@ -56,7 +58,7 @@ const MESSAGES: FaultMessages = {
   "x-at-least-one": (fault) => `needs at least one of ${knownFields(fault).join(", ")}`,
   "x-max-bytes": ({ schema }) => `must be at most ${schema} bytes of JSON`,
   pattern: patternMessage,
-  format: ({ params }) => formatMessage(String(params.format)),
+  format: ({ params, data }) => formatMessage(String(params.format), data),
 };
 
 /** The fields that the schema of the object at fault names. */
@@ -72,28 +74,55 @@ function typeNames(type: unknown): string {
   return names.join(" or ");
 }
 
-/** A pattern itself says nothing to most readers. */
-function patternMessage({ params, parentSchema }: SchemaFault): string {
+/** The message for a pattern, which itself says nothing to most readers. */
+function patternMessage({ params, parentSchema, data }: SchemaFault): string {
   const { format, "x-must": must } = (parentSchema ?? {}) as { format?: string; "x-must"?: string };
   if (must !== undefined) return `must ${must}`;
-  if (format !== undefined) return formatMessage(format);
+  if (format !== undefined) return formatMessage(format, data);
   if (String(params.pattern).includes("\\d{1,15}")) {
     return "must be a plain decimal string such as 12.50, with at most 15 digits before and 12 after the point";
   }
   return "is not of the right form";
 }
 
-function formatMessage(format: string): string {
+/** Years of timestamps: one before or after them is most likely a typing mistake. */
+export const TIMESTAMP_YEARS = { min: 2000, max: 2200 } as const;
+
+/** What is wrong with the year of a timestamp; undefined where it is taken, or there is none. */
+export function yearFault(data: unknown): string | undefined {
+  const year = /^(\d{4})-\d{2}-\d{2}T\d{2}:\d{2}/.exec(String(data))?.[1];
+  const { min, max } = TIMESTAMP_YEARS;
+  if (year === undefined || (Number(year) >= min && Number(year) <= max)) return undefined;
+  return Number(year) < min
+    ? `is too early: timestamps are taken from ${min}-01-01T00:00:00Z on`
+    : `is too late: timestamps are taken until ${max}-12-31T23:59:59.999Z`;
+}
+
+function formatMessage(format: string, data: unknown): string {
   switch (format) {
     case "uuid":
       return "must be a UUID";
     case "timestamp":
-      return "must be a full ISO 8601 timestamp with Z or an offset, such as 2026-01-31T12:00:00.000Z";
+      return (
+        yearFault(data) ??
+        "must be a full ISO 8601 timestamp with Z or an offset, such as 2026-01-31T12:00:00.000Z"
+      );
     case "date":
       return "must be a date such as 2026-01-31";
     case "currency":
       return "must be a 3-letter ISO-4217 currency code such as USD";
+    case "country":
+      return `must be a country of ISO 3166-1 such as DE`;
+    case "name":
+      return "must have a character that can be seen";
     default:
       return `must be a valid ${format}`;
   }
+}
+
+/** A sentence that says what was most likely meant. */
+export function faultHint({ keyword, params, data }: SchemaFault): string | undefined {
+  if (keyword !== "format" || params.format !== "country") return undefined;
+  const country = COUNTRY_MEANT[String(data)];
+  return country === undefined ? undefined : `Did you mean ${country}?`;
 }

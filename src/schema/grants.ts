@@ -3,6 +3,7 @@
 import Type, { type Static } from "typebox";
 import {
   AMOUNT_CENTS_MAX,
+  AT_LEAST_ONE,
   Cents,
   Currency,
   Nullable,
@@ -21,6 +22,7 @@ export const GRANT_KINDS = [
   "voided",
   "credit_note",
 ] as const;
+export type GrantKind = (typeof GRANT_KINDS)[number];
 export const ENTRY_REASONS = [...GRANT_KINDS, "applied", "expired", "revoked", "refunded"] as const;
 
 export const Grant = Type.Object(
@@ -91,6 +93,6 @@ export const WalletPut = Type.Object(
     ),
     top_up_cents: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: AMOUNT_CENTS_MAX }))),
   },
-  { "x-at-least-one": true },
+  AT_LEAST_ONE,
 );
 export type WalletPut = Static<typeof WalletPut>;

@@ -4,15 +4,17 @@ import Type, { type Static } from "typebox";
 import { CatalogCode } from "./catalog.ts";
 import {
   AmountCents,
+  AT_LEAST_ONE,
   CalendarDate,
   Cents,
   Currency,
   DECIMAL_PATTERN,
   FreeObject,
   Metadata,
+  Name,
   Nullable,
   OneOf,
-  Text,
+  Patterned,
   Timestamp,
   Uuid,
 } from "./common.ts";
@@ -70,6 +72,7 @@ const fields = {
   invoice_type: OneOf(INVOICE_TYPES),
   customer_id: Uuid,
   customer_external_id: Type.String({ description: "The customer's external_id." }),
+  customer_name: Type.String({ description: "The customer's name as it is now." }),
   subscription_id: Nullable(Uuid),
   currency: Currency,
   subtotal_cents: Cents,
@@ -203,7 +206,7 @@ export type InvoicePreview = Static<typeof InvoicePreview>;
 export const OneOffLine = Type.Object(
   {
     name: Type.Optional(
-      Nullable(Type.String({ ...Text, description: "Needed but for a catalog item." })),
+      Nullable(Type.String({ ...Name, description: "Needed but for a catalog item." })),
     ),
     quantity: Type.Optional(
       Type.String({ pattern: DECIMAL_PATTERN, description: 'Above 0; "1" by default.' }),
@@ -248,15 +251,13 @@ export const InvoicePatch = Type.Object(
     metadata: Type.Optional(Metadata),
     payment_url: Type.Optional(
       Nullable(
-        Type.String({
+        Patterned("^https://[^\\s]+$", "begin with https:// and have no spaces", {
           maxLength: 2_048,
-          pattern: "^https://[^\\s]+$",
-          "x-must": "begin with https:// and have no spaces",
         }),
       ),
     ),
   },
-  { "x-at-least-one": true },
+  AT_LEAST_ONE,
 );
 export type InvoicePatch = Static<typeof InvoicePatch>;
 

@@ -1,7 +1,7 @@
 // Tokens, their scopes, and the organization they belong to.
 
 import Type, { type Static } from "typebox";
-import { Nullable, OneOf, Text, Timestamp, TimestampInput, Uuid } from "./common.ts";
+import { Name, Nullable, OneOf, Timestamp, TimestampInput, Uuid } from "./common.ts";
 
 export const SCOPES = ["read", "write", "events", "admin", "*"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -25,13 +25,14 @@ export const Token = Type.Object(
     last_used_at: Nullable(Timestamp),
     created_at: Timestamp,
     expires_at: Nullable(Timestamp),
+    revoked_at: Nullable(Timestamp),
   },
   { title: "Token" },
 );
 export type Token = Static<typeof Token>;
 
 export const TokenCreate = Type.Object({
-  name: Text,
+  name: Name,
   organization_id: Uuid,
   scopes: Type.Optional(Scopes),
   project_ids: Type.Optional({

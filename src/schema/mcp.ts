@@ -11,6 +11,10 @@ export const RPC_ERRORS = {
   request: -32600,
   method: -32601,
   params: -32602,
+  /** A header contradicts the message. */
+  header: -32020,
+  /** The version of the protocol is not spoken here. */
+  version: -32022,
 } as const;
 
 export type RpcId = string | number | null;
@@ -18,16 +22,16 @@ export type RpcReply = {
   readonly jsonrpc: "2.0";
   readonly id: RpcId;
   readonly result?: object;
-  readonly error?: { readonly code: number; readonly message: string };
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: object };
 };
 
 export const RpcRequest = Type.Unsafe<Buffer>({
   title: "JsonRpcRequest",
   description:
-    "A JSON-RPC 2.0 request {jsonrpc, id, method, params}, a notification, or a batch of up to 50. Methods: initialize, ping, tools/list, tools/call.",
+    "A JSON-RPC 2.0 request {jsonrpc, id, method, params}, a notification, or a batch of up to 50. Methods: initialize, server/discover, ping, tools/list, tools/call.",
 });
 
-/** What the tool of the example answers. */
+/** An answer of a tool, for the example. */
 const FOUND = {
   wallets: [
     {

@@ -1,5 +1,5 @@
 // What every field means, with an example: looked up by record and name, and put into the schemas
-// of the OpenAPI document. What a schema says itself stands, unless it is the same for many fields.
+// of the OpenAPI document. A schema's own description stands, unless many fields share it.
 
 import { CENTS_TEXT, Country, Currency } from "./common.ts";
 import { BILLING } from "./meanings/billing.ts";
@@ -11,7 +11,7 @@ import { Percent, TaxCodes } from "./taxes.ts";
 import { eventTitle } from "./webhook-payloads.ts";
 import { TEST_EVENT, WEBHOOK_EVENTS } from "./webhooks.ts";
 
-/** By record, or by operation for what it alone takes: `Customer`, `listInvoices`. */
+/** Meanings by owner: a record, or an operation for what it alone takes (`listInvoices`). */
 const OF = { ...PRICING, ...BILLING, ...PROJECT };
 
 /** Records whose fields are those of another. */
@@ -31,19 +31,19 @@ const LIKE: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Say what a kind of value is, and not what it is here. */
+/** Descriptions that say what a kind of value is, and not what it is here. */
 const OF_KINDS: ReadonlySet<unknown> = new Set([
   CENTS_TEXT,
   ...[Currency, Country, Percent, TaxCodes].map((each) => (each as SchemaObject).description),
 ]);
 
-/** `places` are the names to look under, the nearest first; inside a field its name is before. */
+/** Describes fields. `owners` are looked under, the nearest first; `path` leads to this schema. */
 export function describeFields(
   schema: SchemaObject,
-  places: readonly string[],
+  owners: readonly string[],
   path = "",
 ): SchemaObject {
-  const inner = (each: SchemaObject) => describeFields(each, places, path);
+  const inner = (each: SchemaObject) => describeFields(each, owners, path);
   const { properties, items, anyOf, oneOf } = schema;
   return {
     ...schema,
@@ -53,7 +53,7 @@ export function describeFields(
     ...(properties !== undefined && {
       properties: Object.fromEntries(
         Object.entries(properties).map(([name, field]) => {
-          return [name, describeField(name, field, places, path)];
+          return [name, describeField(name, field, owners, path)];
         }),
       ),
     }),
@@ -63,16 +63,16 @@ export function describeFields(
 function describeField(
   name: string,
   field: SchemaObject,
-  places: readonly string[],
+  owners: readonly string[],
   path: string,
 ): SchemaObject {
-  const meaning = lookUp(name, places, path);
+  const meaning = lookUp(name, owners, path);
   const isOfKind = field.description === undefined || OF_KINDS.has(field.description);
   const own = isOfKind ? undefined : field.description;
   const description = textOf(meaning.own) ?? own ?? textOf(meaning.common) ?? field.description;
   const isAmount = name.endsWith("_cents") && [field.type].flat().includes("integer");
   const described = {
-    ...describeFields(field, places, `${path}${name}.`),
+    ...describeFields(field, owners, `${path}${name}.`),
     // Amounts go beyond 32 bits.
     ...(isAmount && { format: "int64" }),
     ...(description !== undefined && { description }),
@@ -86,18 +86,18 @@ function describeField(
 
 type Found = { readonly own: Meaning | undefined; readonly common: Meaning | undefined };
 
-/** By the whole path in a place, then by the record that the field stands in, then by name. */
-function lookUp(name: string, places: readonly string[], path: string): Found {
-  const all = places.flatMap((each) => [each, LIKE[each] ?? each]);
+/** The meaning by whole path of an owner, then by the record around the field, then by name. */
+function lookUp(name: string, owners: readonly string[], path: string): Found {
+  const all = owners.flatMap((each) => [each, LIKE[each] ?? each]);
   const record = path === "" ? [] : [recordName(path.split(".").at(-2) ?? "")];
   const own = [
-    ...all.map((place) => OF[place]?.[`${path}${name}`]),
-    ...[...record, ...all].map((place) => OF[place]?.[name]),
+    ...all.map((owner) => OF[owner]?.[`${path}${name}`]),
+    ...[...record, ...all].map((owner) => OF[owner]?.[name]),
   ].find((meaning) => meaning !== undefined);
   return { own, common: COMMON[name] };
 }
 
-/** A field is mostly called as what it holds: `applied_add_on` is an AppliedAddOn. */
+/** The record that a field holds, mostly of the same name: `applied_add_on` is an AppliedAddOn. */
 function recordName(field: string): string {
   return field.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -110,14 +110,14 @@ function exampleIn(meaning: Meaning | undefined): { readonly value: unknown } | 
   return typeof meaning === "object" ? { value: meaning[1] } : undefined;
 }
 
-/** Has fields, which have examples. */
+/** Whether the schema has fields, which have examples. */
 export function isStructured(schema: SchemaObject): boolean {
   const { $ref, properties, items, anyOf, oneOf } = schema;
   if ($ref !== undefined || properties !== undefined) return true;
   return [items, ...(anyOf ?? []), ...(oneOf ?? [])].some((each) => each && isStructured(each));
 }
 
-/** Where the schema leaves little choice. */
+/** An example where the schema leaves little choice. */
 function madeExample(schema: SchemaObject): { readonly value: unknown } | undefined {
   const { type, format } = schema;
   if (schema.enum !== undefined) return { value: schema.enum[0] };

@@ -1,7 +1,7 @@
 // Billable metrics: how events turn into units.
 
 import Type, { type Static } from "typebox";
-import { Nullable, OneOf, Reference, Text, Timestamp, Uuid } from "./common.ts";
+import { Name, Nullable, OneOf, Patterned, Reference, Text, Timestamp, Uuid } from "./common.ts";
 
 export const AGGREGATIONS = [
   "sum",
@@ -19,13 +19,13 @@ export const FIELD_REQUIRED: readonly AggregationType[] = [
   "count_unique",
   "weighted_sum",
 ];
-/** What a level that lasts is measured in: unit-hours, or the average of the period. */
+/** Measures of a level that lasts: unit-hours, or the average of the period. */
 export const WEIGHTS = ["hour", "period"] as const;
 export const DIMENSIONS_MAX = 4;
-export const Dimension = Type.String({
-  pattern: "^[A-Za-z0-9_.-]{1,64}$",
-  "x-must": "have 1 to 64 letters, digits, dots, hyphens and underscores",
-});
+export const Dimension = Patterned(
+  "^[A-Za-z0-9_.-]{1,64}$",
+  "have 1 to 64 letters, digits, dots, hyphens and underscores",
+);
 
 export const Metric = Type.Object(
   {
@@ -48,7 +48,7 @@ export type Metric = Static<typeof Metric>;
 
 export const MetricCreate = Type.Object({
   code: Reference,
-  name: Text,
+  name: Name,
   aggregation_type: OneOf(
     AGGREGATIONS,
     "weighted_sum is a level that lasts: each event changes it.",
@@ -67,5 +67,5 @@ export const MetricCreate = Type.Object({
 });
 export type MetricCreate = Static<typeof MetricCreate>;
 
-export const MetricPatch = Type.Object({ name: Text });
+export const MetricPatch = Type.Object({ name: Name });
 export type MetricPatch = Static<typeof MetricPatch>;

@@ -1,4 +1,4 @@
-// What a caller most likely meant by a word that is not known.
+// Guesses what was meant by a word that is not known.
 
 /** The known word at an edit distance of at most two. */
 export function nearest(word: string, known: readonly string[]): string | undefined {

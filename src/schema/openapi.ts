@@ -20,7 +20,7 @@ export type SchemaObject = {
   readonly maximum?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
-  readonly uniqueItems?: boolean;
+  readonly "x-unique-items"?: boolean;
   readonly minProperties?: number;
   readonly items?: SchemaObject;
   readonly properties?: Readonly<Record<string, SchemaObject>>;
@@ -31,6 +31,8 @@ export type SchemaObject = {
   readonly allOf?: readonly SchemaObject[];
   readonly examples?: readonly unknown[];
   readonly "x-max-bytes"?: number;
+  /** Values of a text that may become more, so that a client takes others too. */
+  readonly "x-known-values"?: readonly string[];
 };
 
 export const SCHEMA_REF = "#/components/schemas/";
@@ -51,8 +53,10 @@ export type Content = {
 
 export type Response = {
   readonly description: string;
-  /** By media type: records are JSON, documents for people are not. */
+  /** The content by media type: records are JSON, documents for people are not. */
   readonly content?: Readonly<Record<string, { readonly schema: SchemaObject }>>;
+  /** The error codes that a refusal of this status can have. */
+  readonly "x-codes"?: readonly string[];
 };
 
 export type Operation = {
@@ -68,7 +72,7 @@ export type Operation = {
   readonly "x-errors": readonly string[];
 };
 
-/** What receivers of a webhook are sent. */
+/** A message to receivers of a webhook, as an operation. */
 export type WebhookOperation = Pick<
   Operation,
   "operationId" | "tags" | "summary" | "security" | "responses"
@@ -104,8 +108,11 @@ export type OpenApiDocument = {
   ];
   readonly tags: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  /** By event. */
-  readonly webhooks: Readonly<Record<string, { readonly post: WebhookOperation }>>;
+  /**
+   * The message of each event. Not in the standard's own section: generators of clients take what
+   * stands there for calls of the API.
+   */
+  readonly "x-webhooks": Readonly<Record<string, { readonly post: WebhookOperation }>>;
   readonly components: {
     readonly securitySchemes: {
       readonly bearer: {

@@ -17,6 +17,10 @@ export const Payment = Type.Object(
   {
     id: Uuid,
     invoice_id: Uuid,
+    invoice_number: Type.String(),
+    customer_id: Uuid,
+    customer_external_id: Type.String({ description: "The customer's external_id." }),
+    customer_name: Type.String({ description: "The customer's name as it is now." }),
     amount_cents: Cents,
     currency: Currency,
     provider: Type.String(),
@@ -52,7 +56,12 @@ export const PaymentCreate = Type.Object({
     Type.String({ ...TimestampInput, description: "When the money came; now by default." }),
   ),
   reference: Type.Optional(
-    Nullable(Type.String({ ...Text, description: "A note that is kept with it." })),
+    Nullable(
+      Type.String({
+        ...Text,
+        description: "A note that is kept with it; on the portal it is not shown.",
+      }),
+    ),
   ),
   allow_overpayment: Type.Optional(
     Type.Boolean({ description: "Take more than is due; the rest becomes credit." }),

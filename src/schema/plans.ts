@@ -4,11 +4,14 @@ import Type, { type Static } from "typebox";
 import { CatalogCode } from "./catalog.ts";
 import {
   AmountCents,
+  AT_LEAST_ONE,
   Currency,
   DecimalText,
   FreeObject,
+  Name,
   Nullable,
   OneOf,
+  Patterned,
   Reference,
   Text,
   Timestamp,
@@ -27,17 +30,20 @@ export const CHARGE_MODELS = [
   "percentage",
   "flat_fee",
 ] as const;
-/** Whether the base fee of a period is billed when it is over or when it starts. */
+/** When the base fee of a period is billed: when it is over, or when it starts. */
 export const BASE_TIMINGS = ["arrears", "advance"] as const;
-/** At the end of a period; once, when the subscription starts; at the start of every period. */
+/** When a charge is billed: at the end of a period; once, at the start; at each period's start. */
 export const INVOICE_TIMINGS = ["arrears", "immediate", "advance"] as const;
-export const QUANTITY_FROM_PATTERN = "^subscription_property\\.[^\\u0000-\\u001f\\u007f]{1,200}$";
+export const QuantityFrom = Patterned(
+  "^subscription_property\\.[^\\u0000-\\u001f\\u007f]{1,200}$",
+  "be subscription_property.<property_name>",
+);
 export const CHARGES_MAX = 100;
 export const TIERS_MAX = 100;
-/** Of one charge, for combinations of dimensions. */
+/** Prices of one charge, for combinations of dimensions. */
 export const PRICES_MAX = 100;
 export const FREE_EVENTS_MAX = 1_000_000_000_000;
-/** Of a flat fee: the quantity at billing, that of each day, or the highest of the period. */
+/** Quantities of a flat fee: that at billing, that of each day, or the highest of the period. */
 export const QUANTITY_MODES = ["last", "prorated", "max"] as const;
 
 export const Charge = Type.Object(
@@ -66,8 +72,8 @@ export const Charge = Type.Object(
 export type Charge = Static<typeof Charge>;
 
 /**
- * One of the fields that make up a price. The schema lets any value through: which of them a model
- * takes, and what is wrong with a value, is said by domain/charge-properties.ts.
+ * A field of a price. The schema lets any value through: domain/charge-properties.ts says which
+ * fields a model takes, and what is wrong with a value.
  */
 const priceField = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
 
@@ -81,7 +87,7 @@ export const ChargeInput = Type.Object(
     name: Type.Optional(
       Nullable(
         Type.String({
-          ...Text,
+          ...Name,
           description: "On documents; null: the name of the metric or catalog item.",
         }),
       ),
@@ -107,11 +113,7 @@ export const ChargeInput = Type.Object(
     amount_override_cents: Type.Optional(Nullable(AmountCents)),
     quantity_from: Type.Optional(
       Nullable(
-        Type.String({
-          pattern: QUANTITY_FROM_PATTERN,
-          "x-must": "be subscription_property.<property_name>",
-          description: "subscription_property.<property_name>",
-        }),
+        Type.String({ ...QuantityFrom, description: "subscription_property.<property_name>" }),
       ),
     ),
     invoice_timing: Type.Optional(
@@ -175,7 +177,7 @@ export const Plan = Type.Object(
 export type Plan = Static<typeof Plan>;
 
 const Labels = Type.Array(Text, { maxItems: 100 });
-/** Of a plan as a whole, beside its charges. */
+/** Terms of a plan as a whole, beside its charges. */
 const terms = {
   amount_cents: Type.Optional(AmountCents),
   minimum_cents: Type.Optional(
@@ -197,7 +199,7 @@ const Description = Nullable(Type.String({ maxLength: 2_000 }));
 
 export const PlanCreate = Type.Object({
   code: Reference,
-  name: Text,
+  name: Name,
   description: Type.Optional(Description),
   category: Type.Optional(Nullable(Text)),
   interval: OneOf(INTERVALS),
@@ -213,11 +215,11 @@ export const PlanPatch = Type.Object(
   {
     labels: Type.Optional(Labels),
     category: Type.Optional(Nullable(Text)),
-    name: Type.Optional(Text),
+    name: Type.Optional(Name),
     description: Type.Optional(Description),
     ...terms,
     charges: Type.Optional(Type.Array(ChargeInput, { maxItems: CHARGES_MAX })),
   },
-  { "x-at-least-one": true },
+  AT_LEAST_ONE,
 );
 export type PlanPatch = Static<typeof PlanPatch>;

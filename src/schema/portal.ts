@@ -105,7 +105,7 @@ const PortalPayment = Type.Object({
   paid_at: Timestamp,
 });
 
-/** Seconds; 366 days. */
+/** How long a link may be good for: 366 days. */
 export const LINK_SECONDS_MAX = 31_622_400;
 
 export const PortalLinkCreate = Type.Object({
@@ -122,6 +122,12 @@ export const PortalLinkCreate = Type.Object({
 export const PortalLink = Type.Object({ url: Type.String(), expires_at: Timestamp });
 
 export const PortalLinksRevoked = Type.Object({ revoked: Type.Boolean(), customer_id: Uuid });
+
+const PortalDue = Type.Object({
+  currency: Currency,
+  outstanding_cents: Cents,
+  overdue_cents: Cents,
+});
 
 export const Portal = Type.Object(
   {
@@ -141,6 +147,7 @@ export const Portal = Type.Object(
       outstanding_cents: Cents,
       overdue_cents: Cents,
       currency: Currency,
+      by_currency: Type.Array(PortalDue),
     }),
     generated_at: Timestamp,
   },
@@ -158,26 +165,30 @@ export type Jsonified<T> = T extends Date
       ? { [K in keyof T]: Jsonified<T[K]> }
       : T;
 
-/** Of what a cached view holds: one of another shape, from another version, is computed anew. */
-export const PORTAL_SHAPE = 3;
-export type PortalShape = { readonly shape?: number };
+/** The shape of a cached view: one of another shape, from another version, is computed anew. */
+export const PORTAL_SHAPE = 4;
+export type PortalShape = {
+  readonly shape?: number;
+  /** Whether time alone changes what the view says. */
+  readonly moves?: boolean;
+};
 
-/** What the page shows and the API does not. */
+/** The part of the page that the API does not show. */
 export type PortalPage = {
   /** The days behind each chart, by subscription, metric and dimensions. */
   readonly days: Readonly<
     Record<string, readonly { readonly date: string; readonly units: string }[]>
   >;
-  /** By subscription: what its usage is called, line by line. */
+  /** Titles of usage, line by line, by subscription. */
   readonly titles: Readonly<Record<string, readonly string[]>>;
-  /** By subscription: its next invoice, where there will be one and it can be told. */
+  /** Next invoices by subscription, where there will be one and it can be told. */
   readonly next: Readonly<Record<string, NextInvoice>>;
   readonly due: readonly {
     readonly currency: string;
     readonly outstanding_cents: number;
     readonly overdue_cents: number;
   }[];
-  /** What is to be paid, the longest due first: those that are shown, and one more if there is. */
+  /** Invoices to pay, the longest due first: those that are shown, and one more if there is. */
   readonly open: StoredPortal["invoices"];
   /** Currencies in which money was granted or is watched: others have only what was overpaid. */
   readonly prepaid: readonly string[];
@@ -189,7 +200,7 @@ export type NextInvoice = {
   readonly issuing_date: string;
   readonly total_cents: number;
   readonly tax_cents: number;
-  /** What is on it beside the plan's price and usage. */
+  /** Lines beside the plan's price and usage. */
   readonly fixed: readonly {
     readonly title: string;
     readonly details: readonly string[];
@@ -205,7 +216,7 @@ export const PORTAL_OPEN_SHOWN = 5;
 /** How many rows of a list a page of the portal shows; the rest is on further pages. */
 export const PORTAL_LISTS = { invoices: 25, payments: 10, "credit-notes": 10 } as const;
 export type PortalListKind = keyof typeof PORTAL_LISTS;
-/** One page of one list. */
+/** A page of a list. */
 export type PortalList = Pick<StoredPortal, "invoices" | "payments" | "credit_notes"> & {
   readonly customer: { readonly id: string; readonly name: string };
   readonly has_more: boolean;

@@ -1,12 +1,12 @@
 // The sections of service.yaml about money: the project's settings, its taxes and its coupons.
 
 import Type, { type Static } from "typebox";
-import { AMOUNT_CENTS_MAX, Currency, Nullable, Reference, Text, TimestampInput } from "./common.ts";
+import { AMOUNT_CENTS_MAX, Currency, Name, Nullable, Reference, TimestampInput } from "./common.ts";
 import { Codes, CouponUpsert } from "./coupons.ts";
 import { SettingsPut } from "./settings.ts";
 import { Percent, TaxCodes } from "./taxes.ts";
 
-/** An unknown key is most likely a typing mistake, so it is refused and not ignored. */
+/** Refuses unknown keys: such a key is most likely a typing mistake. */
 const STRICT = { additionalProperties: false };
 
 export const FileTaxCodes = Type.Optional(
@@ -25,7 +25,7 @@ export type FileSettings = Static<typeof FileSettings>;
 export const FileTax = Type.Object(
   {
     code: Reference,
-    name: Text,
+    name: Name,
     percent: Type.String({ ...Percent, description: '0 to 100, quoted: "5.5".' }),
     description: Type.Optional(
       Nullable(Type.String({ maxLength: 255, description: "Left out: stays as it is." })),
@@ -40,7 +40,7 @@ const { times, max_redemptions } = CouponUpsert.properties;
 export const FileCoupon = Type.Object(
   {
     code: Reference,
-    name: Text,
+    name: Name,
     percent: Type.Optional(
       Type.String({ ...Percent, description: 'Off the price, quoted: "10". Or amount_cents.' }),
     ),

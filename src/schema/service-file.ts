@@ -9,6 +9,7 @@ import {
   DECIMAL_PATTERN,
   DecimalText,
   FreeObject,
+  Name,
   Nullable,
   OneOf,
   Reference,
@@ -25,15 +26,15 @@ import {
   INTERVALS,
   INVOICE_TIMINGS,
   PRICES_MAX,
-  QUANTITY_FROM_PATTERN,
   QUANTITY_MODES,
+  QuantityFrom,
   TIERS_MAX,
 } from "./plans.ts";
 import { FileCoupon, FileSettings, FileTax, FileTaxCodes } from "./service-file-money.ts";
 import { Slug } from "./tenants.ts";
 import { ENDPOINTS_MAX, WEBHOOK_EVENTS } from "./webhooks.ts";
 
-/** An unknown key is most likely a typing mistake, so it is refused and not ignored. */
+/** Refuses unknown keys: such a key is most likely a typing mistake. */
 const STRICT = { additionalProperties: false };
 export const ENTRIES_MAX = 5_000;
 
@@ -48,7 +49,7 @@ function slug(description: string) {
 export const FileCatalogItem = Type.Object(
   {
     code: Type.String({ ...CatalogCode, description: "Unique key. A new code is a new item." }),
-    name: Type.String({ minLength: 1, maxLength: 128 }),
+    name: Type.String({ ...Name, maxLength: 128 }),
     amount_cents: AmountCents,
     currency: Type.Optional(
       Type.String({ ...Currency, default: "USD", description: "ISO-4217 code; USD by default." }),
@@ -62,7 +63,7 @@ export type FileCatalogItem = Static<typeof FileCatalogItem>;
 export const FileMetric = Type.Object(
   {
     code: Type.String({ ...Reference, description: "What events name in their `code`." }),
-    name: Text,
+    name: Name,
     aggregation_type: OneOf(AGGREGATIONS, "How events of a period become units."),
     field_name: Type.Optional(
       Nullable(
@@ -92,7 +93,7 @@ export type FileMetric = Static<typeof FileMetric>;
 export const FileAddOn = Type.Object(
   {
     code: Reference,
-    name: Text,
+    name: Name,
     description: Description,
     catalog_ref: Type.Optional(
       Type.String({ ...CatalogCode, description: "Code of the item that sets the price." }),
@@ -137,7 +138,7 @@ export const FileTier = Type.Object(
   STRICT,
 );
 
-/** Which of them go together, and which must be there, depends on the charge's type. */
+/** Fields of a price. The charge's type says which go together, and which must be there. */
 const priceFields = {
   rate: price('standard: price per unit; package: price of a package. Quoted: "0.05".'),
   tiers: Type.Optional(
@@ -160,7 +161,7 @@ const priceFields = {
   ),
 };
 
-/** Stands alone: what it does not name, it does not have. */
+/** A price for matching usage. It stands alone: a field that it lacks is not the charge's. */
 export const FilePrice = Type.Object(
   {
     match: Type.Unsafe<Record<string, string>>({
@@ -178,7 +179,7 @@ export const FileCharge = Type.Object(
   {
     type: OneOf(CHARGE_MODELS, "flat_fee is a fixed price; all others are by usage."),
     name: Type.Optional(
-      Type.String({ ...Text, description: "On documents; else that of the metric or item." }),
+      Type.String({ ...Name, description: "On documents; else that of the metric or item." }),
     ),
     // Spec gap: `advance` is one more timing than the file's text names, as the API has it.
     invoice_timing: Type.Optional(
@@ -207,8 +208,7 @@ export const FileCharge = Type.Object(
     ),
     quantity_from: Type.Optional(
       Type.String({
-        pattern: QUANTITY_FROM_PATTERN,
-        "x-must": "be subscription_property.<property_name>",
+        ...QuantityFrom,
         description: "flat_fee: subscription_property.<property_name>",
       }),
     ),
@@ -228,7 +228,7 @@ export type FileCharge = Static<typeof FileCharge>;
 export const FilePlan = Type.Object(
   {
     code: Reference,
-    name: Text,
+    name: Name,
     description: Description,
     interval: OneOf(INTERVALS),
     amount_cents: Type.Optional(Type.Integer({ ...AmountCents, default: 0 })),

@@ -1,12 +1,14 @@
 // Our schemas as standard JSON Schema, for readers that do not know our own formats and keywords:
 // the OpenAPI document, the tools of MCP, and editors of service.yaml.
 
+import { FORMATS } from "./formats.ts";
+
 export type PlainSchema = { readonly [keyword: string]: unknown };
 
 type Choices = {
-  /** What replaces a keyword of ours (`x-…`); nothing by default. */
+  /** Replaces a keyword of ours (`x-…`); by default it is left out. */
   readonly ownKeyword?: (keyword: string, value: unknown) => PlainSchema;
-  /** Converts a schema inside this one; in the same way by default. */
+  /** Converts a schema inside this one; by default as this one. */
   readonly inner?: (schema: PlainSchema) => PlainSchema;
 };
 
@@ -18,15 +20,20 @@ export function standardSchema(schema: object, choices: Choices = {}): PlainSche
     // TypeBox notes its own kinds under names that start with a tilde.
     if (keyword.startsWith("~")) continue;
     if (keyword.startsWith("x-")) Object.assign(standard, ownKeyword(keyword, value));
-    // `currency` is checked against ISO 4217; its pattern says what a reader can check.
-    else if (keyword === "format" && value === "currency") continue;
+    // A reader can check the pattern and length, but not what a list or Unicode decides.
+    else if (keyword === "format" && Object.hasOwn(FORMATS, String(value))) continue;
     else if (keyword === "format" && value === "timestamp") standard.format = "date-time";
     else standard[keyword] = converted(keyword, value, inner);
   }
   return standard;
 }
 
-/** Only these keywords hold schemas: a `default` or an `enum` is data and stays as it is. */
+/** The standard form of a schema as a document of its own, such as editors are given. */
+export function schemaDocument(schema: object): PlainSchema {
+  return { $schema: "https://json-schema.org/draft/2020-12/schema", ...standardSchema(schema) };
+}
+
+/** The value of a keyword. Only these hold schemas: a `default` or an `enum` is data. */
 function converted(
   keyword: string,
   value: unknown,

@@ -3,6 +3,7 @@
 import Type, { type Static } from "typebox";
 import {
   AmountCents,
+  AT_LEAST_ONE,
   CalendarDate,
   Cents,
   Currency,
@@ -128,6 +129,11 @@ export const SubscriptionCreate = Type.Object({
 });
 export type SubscriptionCreate = Static<typeof SubscriptionCreate>;
 
+const Unbilled = OneOf(
+  ["drop"],
+  "With an end: what cannot be billed of periods that have ended, and of this one, is given up.",
+);
+
 export const SubscriptionPatch = Type.Object(
   {
     properties: Type.Optional(FreeObject),
@@ -141,14 +147,16 @@ export const SubscriptionPatch = Type.Object(
       OneOf(CHANGE_TIMES, "When plan_id counts: now (default) or from the next period on."),
     ),
     overrides: Type.Optional(NullableOverrides),
+    unbilled: Type.Optional(Unbilled),
     metadata: Type.Optional(Metadata),
   },
-  { "x-at-least-one": true },
+  AT_LEAST_ONE,
 );
 export type SubscriptionPatch = Static<typeof SubscriptionPatch>;
 
 export const Terminate = Type.Object({
   invoice: Type.Optional(OneOf(["create", "skip"], "skip ends it without a final invoice.")),
+  unbilled: Type.Optional(Unbilled),
 });
 export type Terminate = Static<typeof Terminate>;
 

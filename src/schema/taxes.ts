@@ -1,16 +1,16 @@
 // Taxes: a code, a name and a percentage, named by settings, customers, plans, charges and add-ons.
 
 import Type, { type Static } from "typebox";
-import { Nullable, Reference, Text, Timestamp, Uuid } from "./common.ts";
+import { Name, Nullable, Patterned, Reference, Timestamp, Uuid } from "./common.ts";
 
 export const TAX_CODES_MAX = 5;
 
-/** 0 to 100 with up to four decimals. */
-export const Percent = Type.String({
-  pattern: "^(100(\\.0{1,4})?|\\d{1,2}(\\.\\d{1,4})?)$",
-  "x-must": "be a decimal from 0 to 100 such as 5.5, with at most four digits after the point",
-  description: 'A decimal string from 0 to 100, such as "5.5".',
-});
+/** A percentage of 0 to 100 with up to four decimals. */
+export const Percent = Patterned(
+  "^(100(\\.0{1,4})?|\\d{1,2}(\\.\\d{1,4})?)$",
+  "be a decimal from 0 to 100 such as 5.5, with at most four digits after the point",
+  { description: 'A decimal string from 0 to 100, such as "5.5".' },
+);
 
 /** Which taxes count: null says nothing, an empty list says none. */
 export const TaxCodes = Type.Unsafe<readonly string[] | null>({
@@ -38,7 +38,7 @@ export type Tax = Static<typeof Tax>;
 
 export const TaxUpsert = Type.Object({
   code: Reference,
-  name: Text,
+  name: Name,
   percent: Percent,
   description: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
 });

@@ -27,7 +27,7 @@ export const WebhookCustomer = Type.Object(
   { title: "WebhookCustomer" },
 );
 
-/** What all events about invoices say of one. */
+/** Fields of an invoice that all events about one have. */
 const Bill = {
   id: Uuid,
   number: ofInvoice.number,
@@ -62,6 +62,7 @@ export const WebhookSubscription = Type.Object(
 const {
   customer_id,
   customer_external_id,
+  customer_name,
   subscription_id,
   credit_notes_cents,
   voided_at,
@@ -108,13 +109,22 @@ const request = {
   overdue_invoice: Type.Object({ ...Bill, days_overdue: Type.Integer() }),
 };
 
-const { status, refunded_cents, reference, created_at: recorded_at, ...paid } = Payment.properties;
+/** A payment as events say it: the invoice and the customer stand beside it. */
+const {
+  invoice_number: _number,
+  customer_id: _customer,
+  customer_external_id: _external,
+  customer_name: _name,
+  ...ofPayment
+} = Payment.properties;
+const WebhookPayment = Type.Object(ofPayment, { title: "WebhookPayment" });
+const { status, refunded_cents, reference, created_at: recorded_at, ...paid } = ofPayment;
 
 function payload<P extends TProperties>(when: string, data: P) {
   return { when, data: Type.Object(data) };
 }
 
-/** By event: when it is sent, and what its `data` holds. */
+/** When each event is sent, and what its `data` holds. */
 export const WEBHOOK_PAYLOADS = {
   "invoice.created": payload("An invoice was issued, with all its fees.", {
     invoice: CreatedInvoice,
@@ -197,7 +207,7 @@ export const WEBHOOK_PAYLOADS = {
   }),
   "payment.refunded": payload("A refund was recorded.", {
     refund: Refund,
-    payment: Payment,
+    payment: WebhookPayment,
     invoice: WebhookInvoice,
     customer: WebhookCustomer,
   }),
@@ -211,7 +221,7 @@ export const WEBHOOK_PAYLOADS = {
   ),
 } satisfies Record<WebhookEvent, { readonly when: string; readonly data: object }>;
 
-/** Sent by the test call, to whatever an endpoint is subscribed to. */
+/** The test event, sent by the test call to any endpoint, whatever it is subscribed to. */
 export const TEST_PAYLOAD = payload("`POST /v1/webhooks/{id}/test` was called.", {
   endpoint_id: Uuid,
   url: Type.String(),
@@ -224,7 +234,7 @@ export type Webhook = {
   [E in WebhookEvent]: { readonly event: E; readonly data: Whole<Static<Payloads[E]["data"]>> };
 }[WebhookEvent];
 
-/** As data goes out: nobody changes it, and lists may be read-only. */
+/** Data as it goes out: nobody changes it, and lists may be read-only. */
 type Whole<T> = T extends Date
   ? T
   : T extends readonly (infer Each)[]
@@ -233,13 +243,13 @@ type Whole<T> = T extends Date
       ? { readonly [K in keyof T]: Whole<T[K]> }
       : T;
 
-/** The event in one word: `InvoiceCreatedEvent`. */
+/** The title of an event's schema: `InvoiceCreatedEvent`. */
 export function eventTitle(event: string): string {
   const letters = event.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
   return `${letters}Event`;
 }
 
-/** The body as a whole. */
+/** The whole body of a message. */
 export function envelopeOf(event: WebhookEvent | typeof TEST_EVENT) {
   const { when, data } = event === TEST_EVENT ? TEST_PAYLOAD : WEBHOOK_PAYLOADS[event];
   return Type.Object(

@@ -1,7 +1,16 @@
 // Webhook endpoints, the events they can subscribe to, and the attempts to deliver messages.
 
 import Type, { type Static } from "typebox";
-import { FreeObject, Nullable, OneOf, Timestamp, TimestampInput, Uuid } from "./common.ts";
+import {
+  AT_LEAST_ONE,
+  Flag,
+  FreeObject,
+  Nullable,
+  OneOf,
+  Timestamp,
+  TimestampInput,
+  Uuid,
+} from "./common.ts";
 
 export const WEBHOOK_EVENTS = [
   "invoice.created",
@@ -24,11 +33,24 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** Sent by the test call alone, to one endpoint. */
+/** The event that the test call sends, to one endpoint. */
 export const TEST_EVENT = "webhook.test";
 export const ENDPOINTS_MAX = 50;
 
 const Events = Type.Array(OneOf(WEBHOOK_EVENTS), { minItems: 1, maxItems: 20, uniqueItems: true });
+
+export const WEBHOOK_JOB_KINDS = ["resume", "replay"] as const;
+
+export const WebhookJob = Type.Object(
+  {
+    kind: OneOf(WEBHOOK_JOB_KINDS),
+    since: Nullable(Timestamp),
+    done: Type.Integer(),
+    total: Nullable(Type.Integer()),
+    created_at: Timestamp,
+  },
+  { title: "WebhookJob" },
+);
 
 export const WebhookEndpoint = Type.Object(
   {
@@ -40,6 +62,7 @@ export const WebhookEndpoint = Type.Object(
     }),
     enabled: Type.Integer({ description: "1 when enabled." }),
     disabled_reason: Nullable(Type.String()),
+    jobs: Type.Array(WebhookJob),
     created_at: Timestamp,
   },
   { title: "WebhookEndpoint" },
@@ -49,20 +72,26 @@ export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 export const WebhookCreate = Type.Object({
   url: Type.String({ minLength: 1, maxLength: 2_048, description: "HTTPS URL." }),
   events: Events,
+  if_absent: Type.Optional(Type.Boolean()),
 });
 export type WebhookCreate = Static<typeof WebhookCreate>;
+
+/** The URLs that the service takes: a file is judged by it before anything of it is applied. */
+export const UrlPolicy = Type.Object(
+  {
+    allow_private: Type.Boolean(),
+    allow_loopback: Type.Boolean(),
+    own_host: Type.Optional(Type.String()),
+  },
+  { title: "UrlPolicy" },
+);
 
 export const WebhookPatch = Type.Object(
   {
     events: Type.Optional(Events),
-    enabled: Type.Optional(
-      Type.Unsafe<boolean | 0 | 1>({
-        enum: [true, false, 1, 0],
-        description: "true or 1, false or 0.",
-      }),
-    ),
+    enabled: Type.Optional(Flag),
   },
-  { "x-at-least-one": true },
+  AT_LEAST_ONE,
 );
 export type WebhookPatch = Static<typeof WebhookPatch>;
 
@@ -107,3 +136,8 @@ export const WebhookMessage = Type.Object(
 export type WebhookMessage = Static<typeof WebhookMessage>;
 
 export const Queued = Type.Object({ queued: Type.Integer() });
+
+export const RotateSecret = Type.Object({
+  grace_hours: Type.Optional(Type.Integer({ minimum: 0, maximum: 72 })),
+});
+export type RotateSecret = Static<typeof RotateSecret>;

@@ -1,7 +1,7 @@
 // Measures how much work waits, for the metrics of the workers.
 
 import type { Context } from "../context.ts";
-import { COUNTED_MAX, closeBacklog, webhookBacklog } from "../store/backlog.ts";
+import { COUNTED_MAX, closeBacklog, webhookBacklog } from "../store/work/backlog.ts";
 import { ByNode } from "./by-node.ts";
 import type { Job } from "./loop.ts";
 import {
@@ -19,6 +19,7 @@ export function backlogJob(context: Context): Job {
   const byNode = new ByNode(context, NAME);
   return {
     name: NAME,
+    description: "Measurements of the work that waits, for /metrics.",
     pause_ms: PAUSE_MS,
     async tick() {
       const now = context.clock.now();
@@ -31,8 +32,7 @@ export function backlogJob(context: Context): Job {
         oldest_ended_at === null ? 0 : now.getTime() - oldest_ended_at.getTime(),
       );
       oldestUnclosedPeriodSeconds.set(Math.max(0, ...late_ms) / 1_000);
-      // 0, so that the loop sleeps the full pause.
-      return 0;
+      return { done: 1, more: false };
     },
   };
 }

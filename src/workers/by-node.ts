@@ -4,11 +4,12 @@
 import type { Context } from "../context.ts";
 import { groupBy } from "../domain/group-by.ts";
 import { refuse } from "../errors.ts";
-import type { Queryable } from "../store/db.ts";
-import { isUnavailable } from "../store/failures.ts";
-import type { Part } from "../store/placement.ts";
-import { ALL_PROJECTS, onlyProjects, type ProjectFilter } from "../store/project-filter.ts";
+import type { Part } from "../store/cluster/placement.ts";
+import type { Queryable } from "../store/db/db.ts";
+import { isCutOff, isUnavailable } from "../store/db/failures.ts";
+import { ALL_PROJECTS, onlyProjects, type ProjectFilter } from "../store/db/project-filter.ts";
 import { jobFailures } from "../telemetry.ts";
+import { type TickReport, untilNothing } from "./loop.ts";
 
 /** How long the projects of other nodes wait for one that does not answer. */
 const PATIENCE_MS = 1_000;
@@ -30,7 +31,7 @@ export class ByNode {
   /** Nodes that failed, or did not answer in time: no longer waited for, until they answer. */
   readonly #away = new Set<string>();
   /** Projects that failed when it was last their turn: they come last, in case they fail again. */
-  readonly #failed = new Set<string>();
+  readonly #failing = new Set<string>();
   #apart: NodeJS.Timeout | undefined;
   #stopping = false;
 
@@ -39,7 +40,7 @@ export class ByNode {
     this.#job = job;
   }
 
-  /** What is found by the list, as far as it comes in time. For work there is `handle`. */
+  /** Lists what is found, as far as it comes in time. For work there is `handle`. */
   async list<T>(ask: Ask<T>): Promise<T[]> {
     const whole = await this.#askWhole(ask);
     if (whole !== undefined) return whole;
@@ -50,19 +51,19 @@ export class ByNode {
     return [...found];
   }
 
-  /** Lists projects and does the work of each. Adds up what that returns. */
+  /** Lists projects and does the work of each, which returns how much it did. */
   async handle<P extends OfProject>(
     ask: Ask<P>,
     work: (project: P) => Promise<number>,
-  ): Promise<number> {
+  ): Promise<TickReport> {
     const whole = await this.#askWhole(ask);
     if (whole !== undefined) return this.each(whole, work);
-    const run: Run<P> = { work, skipped: () => {}, done: 0 };
+    const run: Run<P> = { work, skipped: () => {}, done: 0, failed: 0 };
     await this.#atEachNode(ask, (found) => this.#eachInTurn(found, run, false));
-    return run.done;
+    return reportOf(run, this.#away.size);
   }
 
-  /** Undefined when that fails, or takes long, on a cluster: then the nodes are asked apart. */
+  /** Undefined when the list fails, or takes long, on a cluster: the nodes are asked apart then. */
   async #askWhole<T>(ask: Ask<T>): Promise<T[] | undefined> {
     const { db, placement } = this.#context;
     if (placement.nodes === 1) return ask(db, ALL_PROJECTS);
@@ -110,7 +111,7 @@ export class ByNode {
     }
   }
 
-  /** What is not done in time goes on by itself. */
+  /** Waits for works as long as is due. One that is not done by then goes on by itself. */
   async #waitFor(works: readonly Promise<void>[]): Promise<void> {
     try {
       await inTime(Promise.all(works));
@@ -140,19 +141,19 @@ export class ByNode {
   }
 
   /**
-   * Does the work of each project and adds up what it returns. One that fails is logged and counted
-   * and does not stop the others. `skipped` is told of those that were not come to, because their
-   * node is still busy or was found to be away.
+   * Does the work of each project. One that fails is logged and counted and does not stop the
+   * others. `skipped` is told of projects that had no turn, because their node is still busy or was
+   * found to be away.
    */
   async each<P extends OfProject>(
     projects: readonly P[],
     work: (project: P) => Promise<number>,
     skipped: (project: P) => void = () => {},
-  ): Promise<number> {
-    const run: Run<P> = { work, skipped, done: 0 };
+  ): Promise<TickReport> {
+    const run: Run<P> = { work, skipped, done: 0, failed: 0 };
     if (this.#context.placement.nodes === 1) {
       await this.#eachInTurn(projects, run, true);
-      return run.done;
+      return reportOf(run);
     }
     const works = [...(await this.#byNode(projects, skipped))].flatMap(([node, ofNode]) => {
       if (this.#busy.has(node)) {
@@ -164,7 +165,7 @@ export class ByNode {
       return [working];
     });
     await this.#waitFor(works);
-    return run.done;
+    return reportOf(run, this.#busy.size);
   }
 
   async #byNode<P extends OfProject>(projects: readonly P[], skipped: (project: P) => void) {
@@ -189,13 +190,14 @@ export class ByNode {
         }
         const done = await run.work(project);
         run.done += done;
-        this.#failed.delete(project.id);
+        this.#failing.delete(project.id);
       } catch (error) {
-        this.#failed.add(project.id);
-        const isAway = isUnavailable(error);
+        this.#failing.add(project.id);
+        const isAway = isUnavailable(error) && !isCutOff(error);
         if (isAway) for (const rest of inTurn.slice(i + 1)) run.skipped(rest);
         // There is only this server: the whole job failed, which the loop tells and counts.
         if (isAway && alone) throw error;
+        run.failed += 1;
         jobFailures.inc({ job: this.#job });
         const about = { err: error, job: this.#job, project_id: project.id };
         this.#context.log.error(about, "a job failed for a project and will be tried again");
@@ -205,13 +207,13 @@ export class ByNode {
   }
 
   /**
-   * What takes longer than a statement may fails as a server that is away does, and ends the turn.
-   * A project in which that happens each time must not keep those behind it from ever being done.
+   * A wait for a lock that is in vain fails as a server does that is away, and ends the turn. A
+   * project in which that happens each time must not keep those behind it from ever being done.
    */
   #failedLast<P extends OfProject>(projects: readonly P[]): readonly P[] {
-    const last = projects.filter(({ id }) => this.#failed.has(id));
+    const last = projects.filter(({ id }) => this.#failing.has(id));
     if (last.length === 0) return projects;
-    return [...projects.filter(({ id }) => !this.#failed.has(id)), ...last];
+    return [...projects.filter(({ id }) => !this.#failing.has(id)), ...last];
   }
 
   /** At the end of the job: waits for what is under way, and begins nothing more. */
@@ -225,9 +227,15 @@ type Run<P> = {
   readonly work: (project: P) => Promise<number>;
   readonly skipped: (project: P) => void;
   done: number;
+  failed: number;
 };
 
-/** What is not there by then is left to itself, its failure included. */
+/** Nodes that are away, or not done in time, count as parts that failed. */
+function reportOf({ done, failed }: Pick<Run<never>, "done" | "failed">, away = 0): TickReport {
+  return { ...untilNothing(done), failed: failed + away };
+}
+
+/** Work that is not done by then is left to itself, its failure included. */
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -12,16 +12,17 @@ import {
   sign,
   standardSignature,
 } from "../domain/webhooks.ts";
-import { recordDeliveries } from "../operations/record-deliveries.ts";
-import * as deliveries from "../store/deliveries.ts";
-import { decrypt, secretBinding } from "../store/encryption.ts";
-import { isUnavailable } from "../store/failures.ts";
-import type { ProjectId } from "../store/tenants.ts";
-import * as webhooks from "../store/webhooks.ts";
+import type { ProjectId } from "../ids.ts";
+import { scheduler } from "../operations/emit.ts";
+import { disableGone, recordDeliveries } from "../operations/webhooks/record-deliveries.ts";
+import { isPassing } from "../store/db/failures.ts";
+import * as attempts from "../store/feeds/attempts.ts";
+import * as claims from "../store/feeds/claims.ts";
+import { decrypt, secretBinding } from "../store/tenants/encryption.ts";
 import { jobFailures } from "../telemetry.ts";
 import { ByNode } from "./by-node.ts";
 import { type EndpointKey, EndpointWindows } from "./endpoint-windows.ts";
-import type { Job } from "./loop.ts";
+import { addUp, type Job, RESTED, type TickReport } from "./loop.ts";
 import {
   webhookAttemptSeconds,
   webhookAttempts,
@@ -38,15 +39,14 @@ const RESULTS_MAX = 500;
 /** Results that arrive within this time are recorded by one statement per project. */
 const GATHER_MS = 20;
 const SECRETS_REMEMBERED = 1_000;
-const GONE = 410;
 /**
  * A row that waited longer since its claim is released instead of sent: a claim holds for 30 s and
  * an attempt takes up to 10, so another worker might send the same message meanwhile.
  */
 const START_MS_MAX = 15_000;
 
-type ClaimedDelivery = deliveries.Claimed & { readonly claimed_ms: number };
-type ResultToRecord = deliveries.AttemptResult & { readonly project_id: ProjectId };
+type ClaimedDelivery = claims.Claimed & { readonly claimed_ms: number };
+type ResultToRecord = attempts.AttemptResult & { readonly project_id: ProjectId };
 
 /**
  * A delivery goes through these steps:
@@ -70,12 +70,10 @@ export class Deliverer {
   #onIdle: (() => void) | undefined;
   /** Projects that may have due rows. After a claim with more left, one rejoins at the end. */
   readonly #projectsWithWork = new Set<ProjectId>();
-  /** Those of them with new rows, which are claimed for even if no known endpoint wants more. */
+  /** Projects with new rows: claimed for even if no known endpoint wants more. */
   readonly #notified = new Set<ProjectId>();
   #toRecord: ResultToRecord[] = [];
   #toRelease: ClaimedDelivery[] = [];
-  /** Projects in `#projectsWithWork` that the last poll found. */
-  readonly #polled = new Set<ProjectId>();
   #polled_ms = Number.NEGATIVE_INFINITY;
   /** Set by whoever runs the jobs. */
   wakeClaims: () => void = () => {};
@@ -92,12 +90,14 @@ export class Deliverer {
     return {
       claims: {
         name: CLAIMS,
+        description: "Webhooks claimed, to be sent at once.",
         pause_ms: POLL_MS,
         tick: () => this.claimDue(),
         drain: () => this.#claimsByNode.drain(),
       },
       results: {
         name: RESULTS,
+        description: "Results of attempts to deliver written, and webhooks given back unsent.",
         pause_ms: POLL_MS,
         gather_ms: GATHER_MS,
         tick: () => this.recordResults(),
@@ -116,17 +116,18 @@ export class Deliverer {
     this.#notified.add(project);
   }
 
-  /** Claims what there is room for and starts sending it. Returns how many rows were claimed. */
-  async claimDue(): Promise<number> {
-    await this.#poll();
+  /** Claims what there is room for and starts sending it. */
+  async claimDue(): Promise<TickReport> {
+    const polled = await this.#poll();
     const projects = [...this.#projectsWithWork].map((id) => ({ id }));
-    return this.#claimsByNode.each(projects, ({ id }) => this.#claim(id));
+    const claimed = await this.#claimsByNode.each(projects, ({ id }) => this.#claim(id));
+    return addUp([polled, claimed]);
   }
 
   async #claim(project: ProjectId): Promise<number> {
     const db = this.#context.db.forProject(project);
     if (!this.#windows.knows(project)) {
-      this.#windows.remember(project, await deliveries.listLastAttempts(db, project));
+      this.#windows.remember(project, await attempts.listLastAttempts(db, project));
     }
     const limits = this.#windows.claimLimits(project);
     // It stays in the set: the next result frees a place, and wakes this job.
@@ -135,14 +136,9 @@ export class Deliverer {
     // Nothing new, and an earlier claim has filled the windows that wanted more.
     if (!this.#notified.delete(project) && !this.#windows.projectWantsMore(project)) return 0;
     const claimed_ms = monotonicMs();
-    const rows = await deliveries.claim(db, project, limits);
+    const rows = await claims.claim(db, project, limits);
     // The claim was cut at its limit, so more may be due.
     if (rows.length >= limits.total) this.#addWork(project);
-    // The poll finds rows that no claim takes: they are due to endpoints that are switched off.
-    const polled = this.#polled.delete(project);
-    if (rows.length === 0 && polled && this.#windows.isIdle(project)) {
-      await webhooks.pauseDisabled(db, project);
-    }
     const cut = this.#windows.addClaimed(project, withBodies(rows, claimed_ms), limits);
     for (const share of cut) webhookClaimsCut.inc({ share });
     for (const endpoint_id of new Set(rows.map((row) => row.endpoint_id))) {
@@ -152,18 +148,19 @@ export class Deliverer {
   }
 
   /** Finds what no notification announces: retries that are due, and claims that have expired. */
-  async #poll(): Promise<void> {
+  async #poll(): Promise<TickReport> {
     const now_ms = monotonicMs();
-    if (now_ms - this.#polled_ms < POLL_MS) return;
+    if (now_ms - this.#polled_ms < POLL_MS) return RESTED;
     this.#polled_ms = now_ms;
-    await this.#claimsByNode.handle(
-      async (db, filter) => (await deliveries.listDueProjects(db, filter)).map((id) => ({ id })),
+    const { failed = 0 } = await this.#claimsByNode.handle(
+      async (db, filter) => (await claims.listDueProjects(db, filter)).map((id) => ({ id })),
       async ({ id }) => {
         this.#addWork(id);
-        this.#polled.add(id);
         return 1;
       },
     );
+    // To find a project is no work yet.
+    return { done: 0, more: false, failed };
   }
 
   #startNext(key: EndpointKey): void {
@@ -217,20 +214,19 @@ export class Deliverer {
     this.wakeResults();
   }
 
-  #headers(row: deliveries.Claimed): Record<string, string> {
+  #headers(row: claims.Claimed): Record<string, string> {
     const { message_id: id, body, event } = row;
     const secret = this.#decrypt(row, row.secret);
-    const previous =
-      row.previous_secret === null ? undefined : this.#decrypt(row, row.previous_secret);
-    const secrets = previous === undefined ? [secret] : [secret, previous];
+    const former = (row.former_secrets ?? []).map((each) => this.#decrypt(row, each));
+    const secrets = [secret, ...former.toReversed()];
     const timestamp_s = Math.floor(this.#context.clock.now().getTime() / 1000);
     return {
       "content-type": "application/json; charset=utf-8",
       "accept-encoding": "identity",
       "user-agent": "dues-webhooks/1",
       "x-service-event": event,
-      // It has room for one: receivers have the day of the overlap to change over to the new one.
-      "x-service-signature": sign(previous ?? secret, body),
+      // It has room for one: receivers have until the oldest ends to change over to the new one.
+      "x-service-signature": sign(former[0] ?? secret, body),
       "webhook-id": id,
       "webhook-timestamp": String(timestamp_s),
       "webhook-signature": standardSignature(secrets, { id, timestamp_s, body }),
@@ -250,11 +246,10 @@ export class Deliverer {
   }
 
   /** What is recorded of an attempt: delivered by a 2xx, else when it is retried, if at all. */
-  #resultOf(row: deliveries.Claimed, outcome: AttemptOutcome): ResultToRecord {
+  #resultOf(row: claims.Claimed, outcome: AttemptOutcome): ResultToRecord {
     const { http_status, duration_ms, response_excerpt, retry_after } = outcome;
     const delivered = http_status !== null && http_status >= 200 && http_status < 300;
     const retry_no = row.tries + 1;
-    const isLast = retry_no > RETRIES_MAX || http_status === GONE;
     const asked =
       retry_after === null ? 0 : (parseRetryAfter(retry_after, this.#context.clock.now()) ?? 0);
     const scheduled = retryDelayMs(Math.min(retry_no, RETRIES_MAX), Math.random() * 2 - 1);
@@ -262,6 +257,7 @@ export class Deliverer {
       project_id: row.project_id,
       endpoint_id: row.endpoint_id,
       message_id: row.message_id,
+      event: row.event,
       claim: row.claim,
       attempt: row.attempt + 1,
       status: delivered ? "delivered" : "failed",
@@ -269,14 +265,12 @@ export class Deliverer {
       error: delivered ? null : (outcome.error ?? `http_${http_status}`),
       duration_ms,
       response_excerpt,
-      retry_ms: delivered || isLast ? null : Math.max(scheduled, asked),
+      retry_ms: delivered || retry_no > RETRIES_MAX ? null : Math.max(scheduled, asked),
     };
   }
 
-  /**
-   * Records the results that have come in and releases what was not sent. Returns how many of both.
-   */
-  async recordResults(): Promise<number> {
+  /** Records the results that have come in and releases what was not sent. */
+  async recordResults(): Promise<TickReport> {
     for (const [share, taken] of Object.entries(this.#windows.places)) {
       webhookPlaces.set({ share }, taken);
     }
@@ -313,7 +307,7 @@ export class Deliverer {
   async #release(project: ProjectId, rows: readonly ClaimedDelivery[]): Promise<number> {
     if (rows.length === 0) return 0;
     this.#addWork(project);
-    await deliveries.release(this.#context.db.forProject(project), project, rows);
+    await claims.release(this.#context.db.forProject(project), project, rows);
     return rows.length;
   }
 
@@ -322,14 +316,11 @@ export class Deliverer {
    * written in halves, and what is refused alone leaves the queue, or waits for its retry, without
    * a row in the log. Its claim would else run out and it would be sent every 30 seconds.
    */
-  async #recordAll(
-    project: ProjectId,
-    results: readonly deliveries.AttemptResult[],
-  ): Promise<void> {
+  async #recordAll(project: ProjectId, results: readonly attempts.AttemptResult[]): Promise<void> {
     try {
       await this.#record(project, results);
     } catch (error) {
-      if (isUnavailable(error)) throw error;
+      if (isPassing(error)) throw error;
       if (results.length > 1) {
         const half = Math.ceil(results.length / 2);
         await this.#recordAll(project, results.slice(0, half));
@@ -340,18 +331,36 @@ export class Deliverer {
       const about = { err: error, project_id: project, message_id, endpoint_id };
       this.#context.log.error(about, "a webhook's result could not be written to its log");
       jobFailures.inc({ job: RESULTS });
-      await deliveries.moveOn(this.#context.db.forProject(project), project, results);
+      await attempts.moveOn(this.#context.db.forProject(project), project, results);
     }
   }
 
-  #record(project: ProjectId, results: readonly deliveries.AttemptResult[]): Promise<unknown> {
-    const { clock } = this.#context;
+  async #record(project: ProjectId, results: readonly attempts.AttemptResult[]): Promise<void> {
+    const { clock, config } = this.#context;
     const db = this.#context.db.forProject(project);
-    // Deliveries change nothing else, so one statement without a transaction records them. Failures
-    // may disable the endpoint or emit an event.
-    return results.every(({ status }) => status === "delivered")
-      ? deliveries.recordDelivered(db, project, results)
-      : db.tx((tx) => recordDeliveries(tx, project, results, clock.now()));
+    // Deliveries change nothing else, so one statement without a transaction records them.
+    if (results.every(({ status }) => status === "delivered")) {
+      await attempts.recordDelivered(db, project, results);
+      return;
+    }
+    const by = scheduler(config);
+    const gone = await db.tx((tx) => recordDeliveries(tx, project, results, by, clock.now()));
+    for (const endpoint_id of gone) await this.#disable(project, endpoint_id);
+  }
+
+  /** The results are written by then. If this fails, the next message is answered the same. */
+  async #disable(project: ProjectId, endpoint_id: string): Promise<void> {
+    const { clock, config, db, log } = this.#context;
+    const by = scheduler(config);
+    try {
+      await db
+        .forProject(project)
+        .tx((tx) => disableGone(tx, project, endpoint_id, by, clock.now()));
+    } catch (error) {
+      jobFailures.inc({ job: RESULTS });
+      const about = { err: error, project_id: project, endpoint_id };
+      log.error(about, "an endpoint that is gone could not be switched off");
+    }
   }
 
   /** Waits for the attempts in flight and records their results. */
@@ -361,7 +370,7 @@ export class Deliverer {
         this.#onIdle = resolve;
       });
     }
-    while ((await this.recordResults()) > 0);
+    while ((await this.recordResults()).more);
   }
 
   /** For the end of the worker: releases what was not started, and flushes. */
@@ -380,7 +389,7 @@ export class Deliverer {
 
 /** Rows of one message follow one another, and only the first of them carries the body. */
 function withBodies(
-  rows: Awaited<ReturnType<typeof deliveries.claim>>,
+  rows: Awaited<ReturnType<typeof claims.claim>>,
   claimed_ms: number,
 ): ClaimedDelivery[] {
   let body = "";

@@ -1,22 +1,22 @@
 // How many webhooks may be claimed and in flight: in all, per project and per endpoint. Keeps one
 // endpoint that hangs, and one that has many messages, from delaying the others.
 
+import type { ProjectId } from "../ids.ts";
+import type { LastAttempt } from "../store/feeds/attempts.ts";
 import {
   type ClaimLimits,
-  type LastAttempt,
   type Reliability,
   UNPROVEN,
   type Unproven,
-} from "../store/deliveries.ts";
-import type { ProjectId } from "../store/tenants.ts";
+} from "../store/feeds/claims.ts";
 
 /** Rows claimed from the queue by this process, in flight or waiting to be sent. */
 export const CLAIMED_MAX = 1_024;
-/** Of one project, so that two busy projects can share a process. */
+/** Rows of one project, so that two busy projects can share a process. */
 export const PROJECT_MAX = 512;
-/** Of those, to endpoints whose last attempt failed: each may hang until its deadline of 10 s. */
+/** Rows of a project to endpoints whose last attempt failed: each may hang until its deadline. */
 export const FAILING_MAX = 256;
-/** Of those, to endpoints that nothing was delivered to yet, which may hang as well. */
+/** Rows of a project to endpoints that nothing was delivered to yet, which may hang as well. */
 export const NEW_MAX = 256;
 /** To an endpoint that has answered once. Before that it has one attempt at a time. */
 export const WINDOW_FIRST = 4;
@@ -109,7 +109,7 @@ export class EndpointWindows<Row extends EndpointKey> {
     return this.#projects.has(project_id);
   }
 
-  /** How the last attempt to each endpoint ended, from before this process or long ago. */
+  /** How the last attempt to each endpoint ended, by another process or long ago. */
   remember(project_id: ProjectId, last: readonly LastAttempt[]): void {
     this.#findProject(project_id);
     for (const { endpoint_id, status } of last) {

@@ -2,8 +2,8 @@
 
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { heldSince } from "../store/installation.ts";
-import type { Job } from "./loop.ts";
+import { heldSince } from "../store/backup/installation.ts";
+import { type Job, RESTED } from "./loop.ts";
 import { held } from "./prometheus.ts";
 
 const ASK_MS = 1_000;
@@ -23,7 +23,7 @@ export class Hold {
 
   /** The job, which does nothing for as long as the hold lasts. */
   unlessHeld(job: Job): Job {
-    return { ...job, tick: async () => ((await this.#lasts()) ? 0 : job.tick()) };
+    return { ...job, tick: async () => ((await this.#lasts()) ? RESTED : job.tick()) };
   }
 
   /** Once it has ended nobody asks again: a backup is restored only where there is no service. */

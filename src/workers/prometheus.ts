@@ -3,6 +3,7 @@
 
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram } from "prom-client";
+import type { BatchReport } from "../operations/batch-report.ts";
 import { registry } from "../telemetry.ts";
 
 const registers: [] = [];
@@ -12,11 +13,17 @@ export const periodsClosed = new Counter({
   help: "Periods closed by this worker.",
   registers,
 });
-export const invoicesCreated = new Counter({
+const invoicesCreated = new Counter({
   name: "dues_invoices_created_total",
-  help: "Invoices created by this worker: by closes, and for late usage of ended subscriptions.",
+  help: "Invoices created by this worker: by closes, for late usage of ended subscriptions, and top-ups.",
   registers,
 });
+
+/** Counts those that a batch of work has made. */
+export function countInvoices({ facts }: Pick<BatchReport, "facts">): void {
+  invoicesCreated.inc(facts.filter(({ type }) => type === "invoice.created").length);
+}
+
 export const closeBatchSeconds = new Histogram({
   name: "dues_close_batch_seconds",
   help: "Time to close a batch of up to 1,000 periods in one transaction.",
@@ -64,7 +71,7 @@ export const webhookOldestDueSeconds = new Gauge({
 });
 export const subscriptionsSetAside = new Gauge({
   name: "dues_subscriptions_set_aside",
-  help: "Subscriptions whose ended period could not be closed, of all projects.",
+  help: "Subscriptions whose ended period, or late usage, could not be billed, of all projects.",
   registers,
 });
 export const oldestUnclosedPeriodSeconds = new Gauge({
@@ -75,6 +82,11 @@ export const oldestUnclosedPeriodSeconds = new Gauge({
 export const held = new Gauge({
   name: "dues_held",
   help: "1 while the workers wait for dues resume after a restore, else 0.",
+  registers,
+});
+export const clockDiffers = new Gauge({
+  name: "dues_clock_differs",
+  help: "1 while the workers rest because their clock is not the database's, else 0.",
   registers,
 });
 
@@ -93,6 +105,7 @@ const METRICS = [
   subscriptionsSetAside,
   oldestUnclosedPeriodSeconds,
   held,
+  clockDiffers,
   new Gauge({
     name: "dues_worker_heap_used_bytes",
     help: "JavaScript heap in use in the workers' thread.",

@@ -1,4 +1,4 @@
-// The entry point of the workers' thread: see `startWorkerThread`.
+// The entry point of the workers' thread: see start-thread.ts.
 
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
@@ -6,8 +6,9 @@ import { ApiActivity } from "../api-activity.ts";
 import { systemClock } from "../clock.ts";
 import { makeLog } from "../log.ts";
 import { takeSnapshot } from "../telemetry.ts";
-import { startWorkersWithPool, type ThreadData } from "./start.ts";
-import type { ThreadRequest } from "./thread-messages.ts";
+import { startWorkersWithPool } from "./start.ts";
+import type { ThreadData } from "./start-thread.ts";
+import { JOBS_MS, type ThreadReport, type ThreadRequest } from "./thread-messages.ts";
 
 const { config, connection, spread, secret_key, activity } = workerData as ThreadData;
 // On Linux priority is per thread: this one yields to the thread that answers callers.
@@ -19,13 +20,15 @@ const context = {
   secret_key: Buffer.from(secret_key),
   api_activity: new ApiActivity(activity),
 };
-const stop = startWorkersWithPool(context, connection, spread);
+const workers = startWorkersWithPool(context, connection, spread);
+const report = (about: ThreadReport) => parentPort?.postMessage(about);
+setInterval(() => report({ jobs: workers.jobs() }), JOBS_MS);
 
 parentPort?.on("message", async (request: ThreadRequest) => {
   if (request === "metrics") {
-    parentPort?.postMessage(await takeSnapshot());
+    report({ metrics: await takeSnapshot() });
     return;
   }
-  await stop();
+  await workers.stop();
   process.exit(0);
 });

@@ -3,8 +3,8 @@
 
 import type { Dispatcher } from "undici";
 import { monotonicMs } from "../clock.ts";
+import { ATTEMPT_MAX_MS } from "../domain/webhooks.ts";
 
-export const DEADLINE_MS = 10_000;
 const BODY_BYTES_MAX = 16 * 1024;
 const BODY_MS = 250;
 const EXCERPT_CHARS = 1_024;
@@ -52,7 +52,7 @@ export class WebhookAttempt implements Dispatcher.DispatchHandler {
 
   constructor(onEnd: (outcome: AttemptOutcome) => void) {
     this.#onEnd = onEnd;
-    this.#deadline = setTimeout(() => this.#giveUp(), DEADLINE_MS);
+    this.#deadline = setTimeout(() => this.#giveUp(), ATTEMPT_MAX_MS);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

@@ -10,7 +10,9 @@ import {
   classifyAddress,
   permits,
 } from "../domain/addresses.ts";
-import { type AttemptOutcome, DEADLINE_MS, WebhookAttempt } from "./webhook-attempt.ts";
+import { ATTEMPT_MAX_MS } from "../domain/webhooks.ts";
+import { skipContinue } from "./skip-continue.ts";
+import { type AttemptOutcome, WebhookAttempt } from "./webhook-attempt.ts";
 
 const CONNECT_MS = 3_000;
 const DNS_MS = 1_500;
@@ -53,8 +55,8 @@ export class WebhookClient {
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: DEADLINE_MS,
-      bodyTimeout: DEADLINE_MS,
+      headersTimeout: ATTEMPT_MAX_MS,
+      bodyTimeout: ATTEMPT_MAX_MS,
     });
   }
 
@@ -111,6 +113,7 @@ function guardedConnector(policy: AddressPolicy, resolve: Resolve) {
         callback(new BlockedAddress("The connected address is not allowed."), null);
         return;
       }
+      if (error === null) skipContinue(socket);
       callback(...result);
     });
   };

@@ -35,12 +35,11 @@ afterAll(async () => {
 
 async function pagesOf(story: Sandbox): Promise<Record<string, string>> {
   await settings(story, {
-    ...{
-      name: "Northwind Metering",
-      address: "1 Sample Street\nSampletown",
-      logo_color: "#0b6e4f",
-    },
-    ...{ payment_url: "https://pay.example.com/{number}", support_email: "help@northwind.test" },
+    name: "Northwind Metering",
+    address: "1 Sample Street\nSampletown",
+    logo_color: "#0b6e4f",
+    payment_url: "https://pay.example.com/{number}",
+    support_email: "help@northwind.test",
     payment_instructions: "By transfer to\nIBAN GB00 NWND 0000 0000 0000 00\nBIC NWNDGB00",
   });
   const customer = await busyCustomer(story);
@@ -70,7 +69,9 @@ async function busyCustomer(story: Sandbox): Promise<Json> {
   const seats = { ...flatFee({ amount_override_cents: 1_500, seats: true }), name: "Seats" };
   const charges = [{ ...perUnit(calls, "0.025"), name: "API calls, all regions" }];
   const plan = await story.plan({
-    ...{ code: "pro", name: "Professional", amount_cents: 2_900 },
+    code: "pro",
+    name: "Professional",
+    amount_cents: 2_900,
     charges: [...charges, perUnit(idle, "1"), seats],
   });
   const customer = await story.customer({ name: "Blue Harbour Shipping" });

@@ -13,14 +13,25 @@ let base: string;
 let paths: Readonly<Record<string, string>>;
 
 const SELLER = {
-  ...{ name: "Example SARL", address: "1 rue A", city: "Paris", postal_code: "75001" },
-  ...{ region: "Île-de-France", country: "FR", tax_id: "FR00111222333", logo_color: "#4338ca" },
+  name: "Example SARL",
+  address: "1 rue A",
+  city: "Paris",
+  postal_code: "75001",
+  region: "Île-de-France",
+  country: "FR",
+  tax_id: "FR00111222333",
+  logo_color: "#4338ca",
   footer: "Example SARL, capital of 10,000 €, RCS Paris 000 000 000.\nThank you & goodbye.",
   payment_url: "https://pay.test/{number}",
 };
 const BUYER = {
-  ...{ name: "Acme GmbH", email: "billing@acme.test", address: "Hof 2\nHaus 3", city: "Berlin" },
-  ...{ postal_code: "10115", country: "DE", tax_id: "DE123456789" },
+  name: "Acme GmbH",
+  email: "billing@acme.test",
+  address: "Hof 2\nHaus 3",
+  city: "Berlin",
+  postal_code: "10115",
+  country: "DE",
+  tax_id: "DE123456789",
 };
 
 function invoicePath({ customer_id, number }: Json): string {
@@ -62,19 +73,25 @@ function creditPath({ customer_id, number }: Json): string {
 async function others(story: Sandbox) {
   const reverse = await story.customer({ ...BUYER, tax_exemption: "reverse_charge" });
   const rtl = await story.customer({
-    ...{ name: "חשבונות בע״מ", address: "רחוב הרצל 5", city: "תל אביב", country: "IL" },
+    name: "חשבונות בע״מ",
+    address: "רחוב הרצל 5",
+    city: "תל אביב",
+    country: "IL",
   });
   const many = Array.from({ length: 80 }, (_, i) => ({
-    ...{ name: `Line ${i + 1}`, unit_amount_cents: 1000 + i },
+    name: `Line ${i + 1}`,
+    unit_amount_cents: 1000 + i,
     ...(i % 2 === 0 && { tax_codes: ["low"] }),
   }));
   const hebrew = [{ name: "ייעוץ (2 ימים)", unit_amount_cents: 12_345 }];
+  const large = [{ name: "Everything", quantity: "700", unit_amount_cents: 888_888_888_888 }];
   const in_ = (currency: string) => ({ currency });
   return {
     reverse: invoicePath(await oneOff(story, reverse, "10000")),
     rtl: invoicePath(await oneOff(story, rtl, hebrew, { memo: "תודה רבה" })),
     yen: invoicePath(await oneOff(story, reverse, "123456", in_("JPY"))),
     dinar: invoicePath(await oneOff(story, rtl, "1234567", in_("KWD"))),
+    large: invoicePath(await oneOff(story, rtl, large, in_("ISK"))),
     long: invoicePath(await oneOff(story, rtl, many.slice(0, 80))),
   };
 }

@@ -38,13 +38,17 @@ afterAll(async () => {
 async function prepaidCustomer(story: Sandbox): Promise<Json> {
   await tax(story, "vat", "20");
   await settings(story, {
-    ...{ name: "Northwind Metering", logo_color: "#0b6e4f", tax_codes: ["vat"] },
+    name: "Northwind Metering",
+    logo_color: "#0b6e4f",
+    tax_codes: ["vat"],
     payment_url: "https://pay.example.com/{number}",
   });
   const calls = await story.metric("sum", { code: "calls", name: "API calls" });
   const found = await story.customer({ name: "Blue Harbour Shipping" });
   const plan = await story.plan({
-    ...{ code: "pro", name: "Professional", amount_cents: 4_900 },
+    code: "pro",
+    name: "Professional",
+    amount_cents: 4_900,
     charges: [perUnit(calls, "0.025")],
   });
   const subscription = await story.subscribe({ plan, customer: found, external_id: "blue-pro" });

@@ -1,10 +1,10 @@
 // What the program answers when a shell asks what can follow.
 
 import { expect, test } from "vitest";
+import { serviceCommands } from "../../src/cli/commands/service.ts";
 import { complete } from "../../src/cli/complete.ts";
-import type { Io } from "../../src/cli/io.ts";
 import { buildProgram } from "../../src/cli/program.ts";
-import { serviceCommands } from "../../src/cli/service-commands.ts";
+import type { Io } from "../../src/cli/terminal/io.ts";
 
 const io = {} as Io;
 const program = buildProgram(io, serviceCommands(io));

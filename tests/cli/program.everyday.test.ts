@@ -1,8 +1,6 @@
 // A day with the tool: people's names for things go in, tables and JSON come out.
 
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Shell, startShell } from "./support.ts";
 
 let server: Shell;
@@ -142,23 +140,34 @@ test("a change of plan: looked at, scheduled, taken back, made", async () => {
     { up_to: null, amount: "0.5" },
   ];
   await shell.app.post("/v1/metrics", {
-    ...{ code: "tokens", name: "Tokens", aggregation_type: "sum", field_name: "n" },
+    code: "tokens",
+    name: "Tokens",
+    aggregation_type: "sum",
+    field_name: "n",
     dimensions: ["model"],
   });
   const prices = [{ match: { model: "large" }, tiers: [{ up_to: null, amount: "2" }] }];
   const basic = { name: "Basic", interval: "monthly", amount_currency: "USD" };
   await shell.app.post("/v1/plans", {
-    ...{ ...basic, code: "basic", amount_cents: 3100 },
+    ...basic,
+    code: "basic",
+    amount_cents: 3100,
     charges: [
       {
-        ...{ charge_model: "graduated", billable_metric_code: "tokens", name: "AI tokens" },
+        charge_model: "graduated",
+        billable_metric_code: "tokens",
+        name: "AI tokens",
         properties: { tiers, prices },
       },
     ],
   });
   await shell.app.post("/v1/plans", {
-    ...{ ...basic, code: "upfront", name: "Upfront", amount_cents: 6200 },
-    ...{ base_timing: "advance", trial_days: 14 },
+    ...basic,
+    code: "upfront",
+    name: "Upfront",
+    amount_cents: 6200,
+    base_timing: "advance",
+    trial_days: 14,
   });
   expect(await ok("plans", "list")).toMatch(/BASE +TRIAL +CHARGES[\s\S]*62\.00 USD +14 days +0 /);
   expect(await ok("metrics", "list")).toMatch(/DIMENSIONS +ID\n[\s\S]*tokens.* sum +n +model /);
@@ -168,7 +177,9 @@ test("a change of plan: looked at, scheduled, taken back, made", async () => {
   const since = ["--billing-time", "anniversary", "--starts-at", "2026-01-22"];
   await ok("subscriptions", "create", ...on, "--plan", "basic", ...since);
   await shell.app.post("/v1/events", {
-    ...{ transaction_id: "r1", subscription_id: "ext:riser-1", code: "tokens" },
+    transaction_id: "r1",
+    subscription_id: "ext:riser-1",
+    code: "tokens",
     timestamp: "2026-01-25T00:00:00Z",
     properties: { n: 12, model: "large" },
   });
@@ -340,57 +351,4 @@ test("lists page as far as asked: --limit, --all, and a word when there are more
 test("what a record holds cannot move the cursor", async () => {
   await ok("customers", "create", "--external-id", "evil", "--name", "a\u001b[2Jb");
   expect(await ok("customers", "get", "evil")).toContain("a\\x1b[2Jb");
-});
-
-describe("tokens and profiles", () => {
-  test("a token is made, listed and revoked by its prefix", async () => {
-    const made = await json("keys", "create", "--name", "reports", "--scopes", "read");
-    expect(made).toMatchObject({ scopes: ["read"], token: expect.stringMatching(/^dues_/) });
-    expect(await ok("keys", "list")).toContain(made.key_prefix);
-    await ok("keys", "revoke", made.key_prefix);
-    expect(await ok("keys", "list")).not.toContain(made.key_prefix);
-  });
-
-  const bare = { DUES_URL: "", DUES_TOKEN: "", DUES_PROJECT: "" };
-
-  test("login keeps a profile for its owner alone, and the token comes from the input", async () => {
-    const none = await shell.run(["whoami"], { env: bare });
-    expect(none.code).toBe(77);
-    expect(none.err).toContain("dues login");
-    const args = ["login", "--url", `${shell.url}/`, "--project", `main/${slug}`];
-    const login = await shell.run(args, { env: bare, input: `${shell.app.profile.token}\n` });
-    expect(login.code, login.err).toBe(0);
-    const file = join(shell.folder, "config", "dues", "profile.json");
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ base_url: shell.url });
-    expect((await shell.run(["whoami"], { env: bare })).out).toContain(` main/${slug} `);
-    expect((await shell.run(["logout"], { env: bare })).code).toBe(0);
-    expect((await shell.run(["whoami"], { env: bare })).code).toBe(77);
-  });
-
-  test("a kept token is not sent to another address", async () => {
-    await shell.run(["login", "--url", shell.url], { env: bare, input: shell.app.profile.token });
-    shell.requests.splice(0);
-    const ran = await shell.run(["whoami", "--url", "http://127.0.0.1:9"], { env: bare });
-    expect(ran.code).toBe(77);
-    expect(shell.requests).toEqual([]);
-    await shell.run(["logout"], { env: bare });
-  });
-
-  test("the profile that npm start keeps works with no flags at all", async () => {
-    shell.file("dev.json", JSON.stringify({ ...shell.app.profile, base_url: shell.url }));
-    const env = { ...bare, DUES_DATA: shell.folder };
-    const ran = await shell.process(["plans", "list"], { env });
-    expect(ran.code, ran.err).toBe(0);
-    expect(ran.out).toContain("pro");
-    expect((await shell.run(["open", "--print"], { env })).out).toBe(`${shell.url}/docs\n`);
-  });
-
-  test("a token may stand in a file", async () => {
-    const file = shell.file("token.txt", `${shell.app.profile.token}\n`);
-    const ran = await shell.run(["whoami", "--token-file", file, "--url", shell.url], {
-      env: bare,
-    });
-    expect(ran.code, ran.err).toBe(0);
-  });
 });

@@ -2,9 +2,9 @@
 
 import type { Command } from "commander";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { EXIT, type Io } from "../../src/cli/io.ts";
+import { serviceCommands } from "../../src/cli/commands/service.ts";
 import { buildProgram } from "../../src/cli/program.ts";
-import { serviceCommands } from "../../src/cli/service-commands.ts";
+import { EXIT, type Io } from "../../src/cli/terminal/io.ts";
 import { type Shell, startShell } from "./support.ts";
 
 let shell: Shell;

@@ -18,8 +18,12 @@ beforeAll(async () => {
   const metric = { name: HOSTILE, aggregation_type: "sum", field_name: "n" };
   await app.post("/v1/metrics", { code: METRIC, ...metric });
   const { plan } = await app.post("/v1/plans", {
-    ...{ code: "pro", name: HOSTILE, description: HOSTILE, interval: "monthly" },
-    ...{ amount_cents: 100, amount_currency: "USD" },
+    code: "pro",
+    name: HOSTILE,
+    description: HOSTILE,
+    interval: "monthly",
+    amount_cents: 100,
+    amount_currency: "USD",
     charges: [
       { charge_model: "standard", billable_metric_code: METRIC, properties: { amount: "1" } },
     ],

@@ -25,6 +25,8 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "dues-pack-"));
   const options = { cwd: ROOT, encoding: "utf8" } as const;
+  // What npm runs before it packs.
+  execFileSync("npm", ["run", "prepack"], options);
   const packed = execFileSync(
     "npm",
     ["pack", "--json", "--ignore-scripts", "--pack-destination", folder],
@@ -48,10 +50,13 @@ function run(file: string, ...args: string[]): string {
   });
 }
 
-test("it holds neither notes of the compiler nor source maps without their sources", () => {
-  const names = readdirSync(join(folder, "package", "dist"), { recursive: true }) as string[];
-  expect(names).toContain(join("cli", "main.js"));
-  expect(names.filter((name) => /(^|\/)\.|\.map$/.test(name))).toEqual([]);
+test("it holds the licences of what it was built with, and no notes of the build", () => {
+  const names = readdirSync(join(folder, "package"), { recursive: true }) as string[];
+  expect(names).toContain(join("dist", "dues.js"));
+  expect(names).toContain(join("dist", "NOTICES.txt"));
+  expect(
+    names.filter((name) => /(^|\/)\.|^scripts\/(bundle|client)|node_modules/.test(name)),
+  ).toEqual([]);
 });
 
 test("the command runs", () => {

@@ -1,25 +1,17 @@
 // The command line against a real server: as a process of its own, or called as a function.
 
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
-import { fileURLToPath } from "node:url";
-import { guarded } from "../../src/cli/io.ts";
+import { serviceCommands } from "../../src/cli/commands/service.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { serviceCommands } from "../../src/cli/service-commands.ts";
+import { guarded, newRun } from "../../src/cli/terminal/io.ts";
 import { readClientSettings } from "../../src/config.ts";
 import { type App, type Options, startApp } from "../support/app.ts";
+import { type Ran, type Started, startTool } from "../support/tool.ts";
 
-const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-
-export type Ran = { readonly code: number | null; readonly out: string; readonly err: string };
-
-export type Started = {
-  readonly child: ChildProcess;
-  readonly done: Promise<Ran>;
-};
+export type { Ran, Started };
 
 export type Given = {
   readonly env?: Record<string, string>;
@@ -29,8 +21,19 @@ export type Given = {
   /** In process only: as if the output were a terminal. */
   readonly terminal?: boolean;
   /** In process only: may throw, as a network does. */
-  readonly onRequest?: (request: string) => void;
+  readonly onRequest?: (request: string) => void | Promise<void>;
 };
+
+/** POSTs that store nothing. */
+const PREVIEWS =
+  /^POST \/v1\/(invoices\/preview|credit-notes\/preview|customers\/[^/]+\/portal-links)$/;
+
+/** A command that declares that it reads is ended by whoever closes its output. */
+function refuseWrites(args: readonly string[], requests: readonly string[]): void {
+  const writes = requests.filter((each) => !each.startsWith("GET ") && !PREVIEWS.test(each));
+  if (writes.length === 0) return;
+  throw new Error(`dues ${args.join(" ")} declares that it reads, and sent ${writes.join(", ")}`);
+}
 
 /** A server on a port, a folder for files, and the tool in front of them. */
 export class Shell {
@@ -63,24 +66,8 @@ export class Shell {
 
   /** As people run it: a process of its own. */
   start(args: readonly string[], given: Given = {}): Started {
-    const child = spawn(process.execPath, [MAIN, ...args], {
-      cwd: this.folder,
-      env: { PATH: process.env.PATH ?? "", ...this.env, ...given.env },
-      stdio: ["pipe", "pipe", "pipe"],
-    });
-    child.stdin.end(given.input ?? "");
-    let [out, err] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      out += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      err += text;
-    });
-    const done = new Promise<Ran>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", (code) => resolve({ code, out, err }));
-    });
-    return { child, done };
+    const { env, input = "" } = given;
+    return startTool(args, { cwd: this.folder, env: { ...this.env, ...env }, input });
   }
 
   process(args: readonly string[], given: Given = {}): Promise<Ran> {
@@ -110,16 +97,19 @@ export class Shell {
       progress: false,
       terminal: given.terminal === true,
       color: false,
+      run: newRun(),
       fetch: async (input, init) => {
         const request = `${init?.method} ${new URL(String(input)).pathname}`;
-        given.onRequest?.(request);
+        await given.onRequest?.(request);
         this.requests.push(request);
         return fetch(input, init);
       },
       ask: async () => answers.shift() ?? "",
     });
     const server = serviceCommands(io);
+    const before = this.requests.length;
     const code = await runProgram(io, server, args);
+    if (io.run.effect === "reads") refuseWrites(args, this.requests.slice(before));
     return { code, out, err };
   }
 

@@ -1,10 +1,8 @@
 // A real pseudo-terminal for the tool: `script` makes one, and what it shows is read back.
 
 import { spawn, spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { MAIN } from "../support/built.ts";
 import type { Shell } from "./support.ts";
-
-const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
 /** Tests that need a terminal are skipped, and say so, where there is no `script`. */
 export const HAS_SCRIPT = spawnSync("script", ["--version"]).status === 0;

@@ -124,8 +124,18 @@ function loadAtTheEdge(given: object): Client {
   const { Headers, Response, URLSearchParams, AbortSignal, crypto, performance } = globalThis;
   const { TextEncoder, TextDecoder, atob, setTimeout, clearTimeout } = globalThis;
   const realm = createContext({
-    ...{ Headers, Response, URLSearchParams, AbortSignal, crypto, performance },
-    ...{ TextEncoder, TextDecoder, atob, setTimeout, clearTimeout, ...given },
+    Headers,
+    Response,
+    URLSearchParams,
+    AbortSignal,
+    crypto,
+    performance,
+    TextEncoder,
+    TextDecoder,
+    atob,
+    setTimeout,
+    clearTimeout,
+    ...given,
   });
   const loaded = new Map<string, object>();
   const load = (path: string): object => {

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { clientFiles } from "../../scripts/client/generate.ts";
 import type { Context } from "../../src/context.ts";
-import { Bounds } from "../../src/http/limits/bound.ts";
+import { Bounds } from "../../src/http/admission/bound.ts";
 import { routeTable } from "../../src/http/table.ts";
 
 const readiness = { draining: false, schema_version: 0, warnings: [] };

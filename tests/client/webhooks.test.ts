@@ -32,12 +32,25 @@ test("a good delivery gives its message, by either signature and either kind of 
   ).toBeDefined();
 });
 
+test("beside a good secret, one that is empty or no base64 changes nothing", async () => {
+  const plain = { "x-service-signature": sign(secret, body) };
+  const untimed = { now, allow_untimed: true };
+  for (const none of ["", "whsec_", "whsec_!!!"]) {
+    expect(await verifyWebhook(body, standard([secret]), [none, secret], { now })).toBeDefined();
+    expect(await verifyWebhook(body, plain, [secret, none], untimed)).toBeDefined();
+    const forged = { "x-service-signature": sign(none, body) };
+    await expect(verifyWebhook(body, forged, [none, secret], untimed)).rejects.toThrow(/not of/);
+    await expect(verifyWebhook(body, forged, none, untimed)).rejects.toThrow(/No secret/);
+  }
+});
+
 test("while a secret is rotated either of the two is enough", async () => {
   expect(await verifyWebhook(body, standard([other, secret]), secret, { now })).toBeDefined();
   expect(await verifyWebhook(body, standard([secret]), [other, secret], { now })).toBeDefined();
   expect(
     await verifyWebhook(body, { "x-service-signature": sign(secret, body) }, [other, secret], {
-      ...{ now, allow_untimed: true },
+      now,
+      allow_untimed: true,
     }),
   ).toBeDefined();
 });

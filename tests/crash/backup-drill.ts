@@ -1,25 +1,25 @@
 // The drill of a backup: a grown database is backed up under load, the service goes on for a while
 // and is lost with its database, and the backup is restored into another major version.
 
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { growBooks } from "../../bench/books.ts";
 import { furnish, type Stage } from "../../bench/stage.ts";
-import { readSecretKeys } from "../../src/key-file.ts";
-import { checkSecretKey } from "../../src/main.ts";
-import { type Connection, Pool } from "../../src/store/db.ts";
-import { sql } from "../../src/store/sql.ts";
+import { readSecretKey } from "../../src/key-file.ts";
+import { checkSecretKey } from "../../src/service/open-store.ts";
+import { type Connection, Pool } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { type Json, testConfig } from "../support/app.ts";
 import { contentsOf } from "../support/contents.ts";
 import { databaseUrl, emptyDatabase } from "../support/database.ts";
+import { quickFolder } from "../support/folders.ts";
 import { formerBinaries, makeFormerFolder, openFormer } from "../support/former-server.ts";
 import { Caller, type ServiceProcess, startService, until } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
+import { type Ran, runTool } from "../support/tool.ts";
 
-const MAIN = resolve(import.meta.dirname, "../../dist/cli/main.js");
 const SECRET_KEY = "the same key before and after the restore";
 const START = new Date("2026-01-01T00:00:00.000Z");
 /** The project's clock stands still, so that its analytics are the same whenever they are asked. */
@@ -51,7 +51,7 @@ export type Figures = {
 };
 
 /** What the load does not touch, to the last byte. */
-const UNTOUCHED = ["invoices", "fees", "payments", "credits", "subscriptions", "plan_versions"];
+const UNTOUCHED = ["invoices", "fees", "payments", "grants", "subscriptions", "plan_versions"];
 
 export async function drill(size: Size): Promise<Figures> {
   const source = await emptyDatabase();
@@ -95,7 +95,7 @@ class World {
   }
 
   async fill(size: Size): Promise<void> {
-    const key = readSecretKeys(testConfig({ SECRET_KEY }));
+    const key = readSecretKey(testConfig({ SECRET_KEY }));
     await checkSecretKey(this.#stage.db, key, NOW);
     await growBooks(this.#stage, { ...size, start: START, now: NOW, days: DAYS });
   }
@@ -199,7 +199,7 @@ class World {
       this.#closing.push(drop);
       return { connection, into: "the same version" };
     }
-    const folder = mkdtempSync(join(tmpdir(), "dues-drill-former-"));
+    const folder = mkdtempSync(join(quickFolder(), "dues-drill-former-"));
     await makeFormerFolder(folder, binaries);
     const { connection, stop } = await openFormer(folder, binaries);
     this.#closing.push(async () => {
@@ -271,21 +271,8 @@ function sequenceOf(number: string): number {
   return Number(/^INV-2026-(\d+)$/.exec(number)?.[1]);
 }
 
-function runCommand(connection: Connection, args: readonly string[]) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl(connection), SECRET_KEY },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let [out, err] = ["", ""];
-  child.stdout.on("data", (chunk) => {
-    out += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    err += chunk;
-  });
-  return new Promise<{ code: number | null; out: string; err: string }>((done) => {
-    child.on("close", (code) => done({ code, out, err }));
-  });
+function runCommand(connection: Connection, args: readonly string[]): Promise<Ran> {
+  return runTool(args, { env: { DATABASE_URL: databaseUrl(connection), SECRET_KEY } });
 }
 
 /** Reads the log page by page and remembers where it was, as a consumer does. */

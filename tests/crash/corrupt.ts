@@ -1,8 +1,8 @@
 // Breaks the books on purpose, in a transaction that is undone, to see which rules say so.
 
 import { expect } from "vitest";
-import type { Db, Tx } from "../../src/store/db.ts";
-import { sql } from "../../src/store/sql.ts";
+import type { Db, Tx } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { brokenRules } from "../support/invariants.ts";
 
 /** A statement, or what takes several; answers how many rows it touched. */

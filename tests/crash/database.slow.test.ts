@@ -2,13 +2,13 @@
 // there, each thing happens once, and nothing needs a restart.
 
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { startEmbedded } from "../../src/embedded/start.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { migrate } from "../../src/store/migration/migrate.ts";
+import { quickFolder } from "../support/folders.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { type ServiceProcess, until } from "../support/processes.ts";
 import { Fleet, monthsAhead } from "./fleet.ts";
@@ -32,7 +32,7 @@ afterEach(async () => {
 
 /** A server of its own, because all that use it lose their connections. */
 async function openServer(): Promise<Fleet> {
-  const folder = await mkdtemp(join(tmpdir(), "dues-crash-"));
+  const folder = await mkdtemp(join(quickFolder(), "dues-crash-"));
   const embedded = await startEmbedded({ folder, application_name: `crash (${process.pid})` });
   undo.push(
     () => rm(folder, { recursive: true, force: true }),

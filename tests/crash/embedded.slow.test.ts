@@ -2,10 +2,10 @@
 // calls are answered 503 for a moment, and nothing that was acknowledged is lost.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Profile } from "../../src/main.ts";
+import type { Profile } from "../../src/service/profile.ts";
+import { quickFolder } from "../support/folders.ts";
 import { Caller, type ServiceProcess, spawnService, until } from "../support/processes.ts";
 
 const KILLS = 3;
@@ -17,7 +17,7 @@ let service: ServiceProcess;
 let caller: Caller;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "dues-killed-"));
+  folder = mkdtempSync(join(quickFolder(), "dues-killed-"));
   const env = { DATABASE_URL: "", SECRET_KEY: "", DUES_DATA: folder };
   service = await (await spawnService({ connection: {}, role: "all", env })).ready();
   caller = new Caller(JSON.parse(readFileSync(join(folder, "dev.json"), "utf8")) as Profile);

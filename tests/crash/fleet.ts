@@ -1,8 +1,9 @@
 // A live tenant on a database of its own, with processes to be raced and killed on it.
 
-import { initTenant, type Profile } from "../../src/main.ts";
-import { type Connection, Pool } from "../../src/store/db.ts";
-import { sql } from "../../src/store/sql.ts";
+import { initTenant } from "../../src/service/first-tenant.ts";
+import type { Profile } from "../../src/service/profile.ts";
+import { type Connection, Pool } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import type { Json } from "../support/app.ts";
 import { nodesOf, onCluster, testDatabase } from "../support/database.ts";
 import {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { type App, startApp } from "../support/app.ts";
 import { BILLED_RULE, checkInvariants, RULE_NAMES } from "../support/invariants.ts";
 import { MONEY_RULES } from "../support/money-rules.ts";
@@ -69,7 +69,7 @@ const CORRUPTIONS: readonly Corruption[] = [
   [
     "a project's analytics are the sums of the rows they count",
     "an unpaid invoice is counted twice",
-    `insert into analytics_deltas
+    `insert into analytics_deltas (project_id, kind, key, count, cents)
      select project_id, 'due', currency, 1, total_cents from invoices
       where status = 'outstanding' limit 1`,
   ],
@@ -120,7 +120,7 @@ const CORRUPTIONS: readonly Corruption[] = [
     "update subscriptions set levels = null where levels is not null",
   ],
   [
-    "distinct values are counted once per period",
+    "distinct values are counted once per period, on the first day that they were used",
     "a distinct value is counted twice",
     "update usage_days set uniques = uniques + 1 where uniques > 0",
   ],

@@ -4,17 +4,17 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { reachEmbedded } from "../../src/embedded/start.ts";
-import type { Profile } from "../../src/main.ts";
 import { WEBHOOK_EVENTS } from "../../src/schema/webhooks.ts";
-import { Pool } from "../../src/store/db.ts";
-import { sql } from "../../src/store/sql.ts";
+import type { Profile } from "../../src/service/profile.ts";
+import { Pool } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import type { Json } from "../support/app.ts";
 import { signalFamily } from "../support/family.ts";
+import { quickFolder } from "../support/folders.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { Caller, type ServiceProcess, spawnService, until } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
@@ -36,7 +36,7 @@ let service: ServiceProcess;
 let caller: Caller;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "dues-killed-"));
+  folder = mkdtempSync(join(quickFolder(), "dues-killed-"));
   receiver = await Receiver.start();
   await start();
   caller = new Caller(JSON.parse(readFileSync(join(folder, "dev.json"), "utf8")) as Profile);

@@ -115,7 +115,7 @@ const CORRUPTIONS: readonly Corruption[] = [
   [
     "a grant has left what its entries say, and is active while that is something",
     "a grant is used up with money in it",
-    "alter table grants drop constraint grants_check1",
+    "alter table grants drop constraint grants_remaining_check",
     "update grants set status = 'used_up' where status = 'active'",
   ],
   [
@@ -222,6 +222,8 @@ const REFUSED: readonly [what: string, tried: Act][] = [
   ["a party changes", "update parties set body = '{}'"],
   ["a balance falls below 0", "update wallets set balance_cents = -1"],
   ["a grant has more left than it was", "update grants set remaining_cents = amount_cents + 1"],
+  ["a fee is exempt without a reason", "update fees set tax_category = 'E'"],
+  ["a fee has a reason without a category", "update fees set tax_reason = 'Reverse charge'"],
   ["a note pays out too much", "update credit_notes set refunded_cents = refund_cents + 1"],
   ["a payment gives back too much", "update payments set refunded_cents = amount_cents + 1"],
 ];

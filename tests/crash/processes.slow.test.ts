@@ -3,8 +3,8 @@
 
 import { connect } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Pool } from "../../src/store/db.ts";
-import { sql } from "../../src/store/sql.ts";
+import { Pool } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { emptyDatabase, onCluster } from "../support/database.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { type ServiceProcess, spawnService, until } from "../support/processes.ts";
@@ -36,7 +36,7 @@ function tally(values: readonly (number | string | boolean)[]): Record<string, n
 }
 
 test("four workers on the same ended periods bill each once", { timeout: TEST_MS }, async () => {
-  const many = deep ? 2_000 : 600;
+  const many = deep ? 2_000 : 150;
   const rounds = deep ? 20 : 1;
   const [api] = await fleet.start("api");
   await fleet.makeSubscriptions(api, many);
@@ -52,7 +52,7 @@ test("four workers on the same ended periods bill each once", { timeout: TEST_MS
 test("workers killed in the middle of a close lose nothing and bill nothing twice", {
   timeout: TEST_MS,
 }, async () => {
-  const many = deep ? 5_000 : 300;
+  const many = deep ? 5_000 : 150;
   const kills = deep ? 20 : 3;
   const months = 3;
   const [api] = await fleet.start("api");
@@ -71,7 +71,7 @@ test("workers killed in the middle of a close lose nothing and bill nothing twic
 test("a process that does everything leaves in order amid a close, and another goes on", {
   timeout: TEST_MS,
 }, async () => {
-  const many = 300;
+  const many = deep ? 300 : 150;
   const months = 3;
   const [api] = await fleet.start("api");
   await fleet.makeSubscriptions(api, many);
@@ -245,7 +245,7 @@ async function sendAcross(api: ServiceProcess, names: string[], boundary: number
 test("a subscription that cannot be billed is set aside with its reason; the others close", {
   timeout: TEST_MS,
 }, async () => {
-  const many = 500;
+  const many = deep ? 500 : 150;
   const [api] = await fleet.start("api");
   await fleet.makeSubscriptions(api, many);
   await fleet.db.run(sql`

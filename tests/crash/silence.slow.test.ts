@@ -3,13 +3,13 @@
 
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { startEmbedded } from "../../src/embedded/start.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { migrate } from "../../src/store/migration/migrate.ts";
+import { quickFolder } from "../support/folders.ts";
 import { Caller, type ServiceProcess, startService, until } from "../support/processes.ts";
 import { SilentProxy } from "../support/silent-proxy.ts";
 import { Fleet } from "./fleet.ts";
@@ -97,7 +97,7 @@ test("routes that are lost are given up within 10 s", { timeout: TEST_MS }, asyn
 test("a server that stands still: 503 within 5 s, and who repeats is counted once", {
   timeout: TEST_MS,
 }, async () => {
-  const folder = await mkdtemp(join(tmpdir(), "dues-still-"));
+  const folder = await mkdtemp(join(quickFolder(), "dues-still-"));
   const embedded = await startEmbedded({ folder, application_name: `still (${process.pid})` });
   undo.push(
     () => rm(folder, { recursive: true, force: true }),

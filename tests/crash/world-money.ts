@@ -13,8 +13,12 @@ export async function makeAccount(app: App, ids: Record<string, string>): Promis
     ids[`coupon_${code}`] = (await app.post("/v1/coupons", coupon)).coupon.id;
   }
   const { customer } = await app.post("/v1/customers", {
-    ...{ external_id: "c4", name: "Customer c4", email: "c4@example.com", currency: "USD" },
-    ...{ tax_codes: ["vat"], country: "FR" },
+    external_id: "c4",
+    name: "Customer c4",
+    email: "c4@example.com",
+    currency: "USD",
+    tax_codes: ["vat"],
+    country: "FR",
   });
   ids.c4 = customer.id;
   const owned = { external_id: "m1", customer_id: ids.c4, plan_id: ids.pro };
@@ -46,7 +50,9 @@ export async function makeMoney(app: App, ids: Record<string, string>): Promise<
   const lines = [{ fee_id: ids.settled_fee, amount_cents: 900 }];
   ids.note = (await app.post("/v1/credit-notes", { ...credited, lines })).credit_note.id;
   await app.post("/v1/refunds", {
-    ...{ payment_id: ids.settled_payment, credit_note_id: ids.note, amount_cents: 100 },
+    payment_id: ids.settled_payment,
+    credit_note_id: ids.note,
+    amount_cents: 100,
     provider_refund_id: "earlier",
   });
   await grant(app, ids, "lasting", { amount_cents: 700 });
@@ -67,8 +73,12 @@ async function grant(app: App, ids: Record<string, string>, name: string, fields
 
 async function pay(app: App, ids: Record<string, string>, name: string, amount_cents: number) {
   const { payment } = await app.post("/v1/payments", {
-    ...{ invoice_id: ids[`${name}_invoice`], amount_cents, currency: "USD", provider: "bank" },
-    ...{ provider_payment_id: `for ${name}`, allow_overpayment: true },
+    invoice_id: ids[`${name}_invoice`],
+    amount_cents,
+    currency: "USD",
+    provider: "bank",
+    provider_payment_id: `for ${name}`,
+    allow_overpayment: true,
   });
   ids[`${name}_payment`] = payment.id;
 }

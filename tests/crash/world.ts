@@ -1,7 +1,7 @@
 // An organization whose project has a bit of everything: what the crash tests start from. Made
 // through the API.
 
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import type { App, Json } from "../support/app.ts";
 import { makeAccount, makeMoney } from "./world-money.ts";
 
@@ -123,8 +123,13 @@ async function makePriced(app: App, ids: Record<string, string>): Promise<void> 
   const prices = [{ match: { model: "large" }, rate: "0.10" }];
   const seats = { catalog_ref: "seat", quantity_from: "subscription_property.seats" };
   const scale = {
-    ...{ code: "scale", name: "Scale", interval: "monthly", amount_cents: 3_000 },
-    ...{ amount_currency: "USD", minimum_cents: 5_000, base_timing: "advance" },
+    code: "scale",
+    name: "Scale",
+    interval: "monthly",
+    amount_cents: 3_000,
+    amount_currency: "USD",
+    minimum_cents: 5_000,
+    base_timing: "advance",
     charges: [
       { type: "graduated", metric_ref: "calls", tiers },
       { type: "standard", metric_ref: "tokens", rate: "0.02", prices, minimum_cents: 300 },
@@ -185,10 +190,10 @@ async function giveUpOne(app: App): Promise<string> {
              from webhook_queue
             where project_id = ${app.profile.project_id})
       returning project_id, endpoint_id, message_id)
-    insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status, error,
-                                  duration_ms, created_at)
-    select project_id, gen_random_uuid(), endpoint_id, message_id, 1, 'failed', 'timeout', 10000,
-           ${new Date(WORLD_NOW)}
+    insert into webhook_attempts (project_id, id, endpoint_id, message_id, event, attempt,
+                                  status, error, duration_ms, created_at)
+    select project_id, gen_random_uuid(), endpoint_id, message_id, 'payment.succeeded', 1,
+           'failed', 'timeout', 10000, ${new Date(WORLD_NOW)}
       from taken
     returning id`);
   return id;

@@ -6,12 +6,13 @@ import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { initTenant, type Profile } from "../../src/main.ts";
+import { initTenant } from "../../src/service/first-tenant.ts";
+import type { Profile } from "../../src/service/profile.ts";
 import { type Shell, startShell } from "../cli/support.ts";
 import type { Json } from "../support/app.ts";
+import { MAIN } from "../support/built.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const MAIN = join(ROOT, "dist/cli/main.js");
 /** Each command is a process of its own, on a machine that may have other work. */
 const LIMIT_MS = 240_000;
 const text = readFileSync(join(ROOT, "README.md"), "utf8");

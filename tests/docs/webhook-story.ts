@@ -2,7 +2,7 @@
 
 import { vi } from "vitest";
 import { TEST_EVENT, WEBHOOK_EVENTS } from "../../src/schema/webhooks.ts";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import type { App, Json } from "../support/app.ts";
 import { flatFee, type Sandbox, sandbox } from "../support/given.ts";
 
@@ -18,7 +18,9 @@ export async function playEveryEvent(app: App): Promise<Map<string, string>> {
   const story = await sandbox(app, "2026-01-01");
   await story.ok("PUT", "/v1/dunning", { enabled: true, steps: STEPS });
   const customer = await story.customer({
-    ...{ external_id: "acme", name: "Acme Ltd", email: "billing@acme.example" },
+    external_id: "acme",
+    name: "Acme Ltd",
+    email: "billing@acme.example",
   });
   const subscription = await playFirstMonth(story, customer);
   await playMoney(story, customer);
@@ -46,8 +48,11 @@ async function playFirstMonth(story: Sandbox, customer: Json): Promise<Json> {
   ];
   const plan = await story.plan({ code: "pro", name: "Pro", amount_cents: 2900, charges });
   const subscription = await story.subscribe({
-    ...{ plan, customer, external_id: "acme-pro" },
-    ...{ starts_at: "2026-01-05", trial_days: 7 },
+    plan,
+    customer,
+    external_id: "acme-pro",
+    starts_at: "2026-01-05",
+    trial_days: 7,
   });
   await story.travelTo("2026-01-20");
   await story.use(subscription, metric, "400");
@@ -67,8 +72,10 @@ async function playMoney(story: Sandbox, customer: Json): Promise<void> {
   const note = { invoice_id: setup?.id, refund_cents: 2500 };
   const { credit_note } = await story.post("/v1/credit-notes", note);
   await story.post("/v1/refunds", {
-    ...{ payment_id: payments[0].id, credit_note_id: credit_note.id },
-    ...{ amount_cents: 2500, provider_refund_id: "re_2001" },
+    payment_id: payments[0].id,
+    credit_note_id: credit_note.id,
+    amount_cents: 2500,
+    provider_refund_id: "re_2001",
   });
   const wallet = { low_balance_cents: 1000 };
   await story.ok("PUT", `/v1/customers/${customer.id}/wallets/USD`, wallet);

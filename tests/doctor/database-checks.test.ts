@@ -7,6 +7,7 @@ import {
   checkClock,
   checkConnections,
   checkDurability,
+  checkEncoding,
   checkIdAge,
   checkReplication,
   checkSchema,
@@ -68,13 +69,16 @@ test("an older schema is to be migrated, a newer one is an upgrade that is under
 });
 
 test.each([
-  [0, 1, "ok"],
-  [-999, 5, "ok"],
-  [1_100, 200, "ok"],
-  [1_100, 50, "warn"],
-  [-10_100, 50, "fail"],
-])("a clock that is %d ms ahead, give or take %d, is %s", (ahead_ms, unsure_ms, status) => {
-  expect(checkClock({ ahead_ms, unsure_ms }).status).toBe(status);
+  [0, 1, "60", "ok"],
+  [-999, 5, "60", "ok"],
+  [1_100, 200, "60", "ok"],
+  [1_100, 50, "60", "warn"],
+  [-10_100, 50, "60", "fail"],
+  [3_100, 50, "3", "fail"],
+  [3_100, 50, "0", "warn"],
+])("a clock %d ms ahead, give or take %d, of %s s allowed, is %s", (ahead_ms, unsure_ms, s, is) => {
+  const config = readConfig({ CLOCK_SKEW_LIMIT_S: s, BASE_URL: "" });
+  expect(checkClock({ ahead_ms, unsure_ms }, config).status).toBe(is);
 });
 
 describe("connections", () => {
@@ -167,4 +171,9 @@ test.each([
   [200_000, "2 days"],
 ])("%d seconds are %s", (seconds, text) => {
   expect(duration(seconds)).toBe(text);
+});
+
+test("only UTF8 keeps what callers send", () => {
+  expect(checkEncoding("UTF8").status).toBe("ok");
+  expect(checkEncoding("SQL_ASCII")).toMatchObject({ status: "fail" });
 });

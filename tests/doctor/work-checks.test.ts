@@ -1,16 +1,18 @@
 // What the doctor makes of the work that waits, and of the cluster.
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   checkCluster,
+  checkJobs,
   checkPeriods,
   checkSetAside,
   checkWebhooks,
   checkWorkers,
 } from "../../src/doctor/work-checks.ts";
-import type { ClusterStatus } from "../../src/store/cluster-status.ts";
+import type { ClusterStatus } from "../../src/store/cluster/status.ts";
 
 const NOW = new Date("2026-05-15T12:00:00Z");
+const secondsAgo = (seconds: number) => new Date(NOW.getTime() - seconds * 1_000);
 
 test.each([
   [{ api: 2, worker: 1, listening: 1 }, "ok"],
@@ -38,6 +40,47 @@ test("subscriptions that cannot be billed are named with their reasons", () => {
   expect(checkSetAside({ ...none, set_aside: 2, examples })).toMatchObject({
     status: "fail",
     seen: "2 subscription(s) are not billed; acme-pro of live: seats is missing",
+  });
+});
+
+describe("jobs", () => {
+  const address = "http://127.0.0.1:8080";
+  const about = { name: "billing", description: "Periods closed.", pause_ms: 1_000 };
+  const run = { ...about, last_run_at: secondsAgo(2), took_ms: 40, done: 12, failures: 0 };
+  const never = { ...run, name: "sweep", last_run_at: null, took_ms: null, done: null };
+
+  test("are told with what each did when it last ran", () => {
+    expect(checkJobs({ address, jobs: [run, never] }, NOW)).toMatchObject({
+      status: "ok",
+      seen: `${address}: billing 2 s ago, 12 done in 40 ms; sweep has not ended a run yet`,
+    });
+  });
+
+  test.each([
+    [{ last_run_at: secondsAgo(901) }, "ok"],
+    [{ last_run_at: secondsAgo(902) }, "warn"],
+    [{ last_run_at: secondsAgo(1_499), pause_ms: 600_000 }, "ok"],
+    [{ last_run_at: secondsAgo(1_501), pause_ms: 600_000 }, "warn"],
+    [{ last_run_at: secondsAgo(-5) }, "ok"],
+    [{ failures: 1 }, "warn"],
+    [{ failures: 9, done: null }, "warn"],
+    [{ failures: 10 }, "fail"],
+  ])("with %o are %s", (change, status) => {
+    const found = checkJobs({ address, jobs: [{ ...run, ...change }, never] }, NOW);
+    expect(found.status).toBe(status);
+  });
+
+  test("of a run that failed have no figure, and how often in a row", () => {
+    const { seen } = checkJobs({ address, jobs: [{ ...run, done: null, failures: 3 }] }, NOW);
+    expect(seen).toContain("billing 2 s ago, failed after 40 ms, failed 3 time(s) in a row");
+  });
+
+  test("of a service that does not answer are not known, which is no fault", () => {
+    expect(checkJobs({ address, why: "connect ECONNREFUSED" }, NOW)).toMatchObject({
+      status: "skipped",
+      seen: expect.stringContaining(`${address} was asked what its jobs did: connect ECONNREFUSED`),
+    });
+    expect(checkJobs({ address, jobs: [] }, NOW).status).toBe("skipped");
   });
 });
 

@@ -2,7 +2,7 @@
 // made of. What can be followed is the link to pay, where there is one.
 
 import { expect, test } from "vitest";
-import { renderInvoicePdf } from "../../src/pages/invoice/pdf.ts";
+import { renderInvoicePdf } from "../../src/pages/invoice/pdf/render.ts";
 import { documentOf, usage, type Variation } from "./samples.ts";
 
 /** What PDF has for acting by itself or on a click, and for carrying other files. */

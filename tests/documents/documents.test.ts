@@ -107,8 +107,11 @@ describe("for the holder of a token", () => {
     expect(one.body).toBe(two.body);
   });
 
-  test("paper is A4 or letter", async () => {
-    expect((await document({}, "?size=letter")).body).toContain("@page{size:letter");
+  test("paper is A4 or letter, and the PDF that a page leads to is on the same", async () => {
+    const letter = (await document({}, "?size=letter")).body;
+    expect(letter).toContain("@page{size:letter");
+    expect(letter).toContain(`href="/v1/invoices/${invoice.id}/document.pdf?size=letter"`);
+    expect((await document()).body).toContain(`href="/v1/invoices/${invoice.id}/document.pdf"`);
     expect((await document()).body).toContain("@page{size:A4");
     expect((await document({}, "?size=a5")).status).toBe(422);
   });
@@ -135,6 +138,7 @@ describe("for the customer, by link", () => {
     expect(page.body).toContain("b***@blue.test");
     expect(page.body).not.toContain("billing@");
     expect(page.body).toContain(`href="${base}/pdf"`);
+    expect((await read(`${base}?size=letter`)).body).toContain(`href="${base}/pdf?size=letter"`);
     expect(page.body).not.toContain(project.project_id);
     const pdf = await read(`${base}/pdf`);
     expect([pdf.status, pdf.headers["content-type"]]).toEqual([200, "application/pdf"]);

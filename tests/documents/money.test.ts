@@ -4,14 +4,14 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { renderInvoice } from "../../src/pages/invoice/html.ts";
-import { renderInvoicePdf } from "../../src/pages/invoice/pdf.ts";
+import { renderInvoicePdf } from "../../src/pages/invoice/pdf/render.ts";
 import { renderPage } from "../../src/pages/page.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { madeInTheEnd } from "../support/asking-again.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
 import { note, oneOff, paid, refund, settings, vat } from "../support/money.ts";
 import { linesOf, readPdf } from "./pdf-reader.ts";
-import { documentOf, usage, type Variation } from "./samples.ts";
+import { documentOf, PAYMENT, usage, type Variation } from "./samples.ts";
 
 const VAT = { code: "vat", name: "VAT", percent: "20" };
 const LOW = { code: "low", name: "VAT", percent: "5.5" };
@@ -23,10 +23,20 @@ const WORKED: Variation = {
     usage("Seats", { amount_cents: 3600, discount_cents: 360, taxes: [LOW] }),
   ],
   invoice: {
-    ...{ subtotal_cents: 5630, discount_cents: 563, tax_cents: 543, total_cents: 5610 },
-    ...{ credit_applied_cents: 1000, offset_cents: 300, amount_paid_cents: 4500 },
-    ...{ overpaid_cents: 200, written_off_cents: 10, amount_due_cents: 0, status: "succeeded" },
-    ...{ tax_note: "Art. 9", memo: "First line\nSecond line", po_number: "PO-77" },
+    subtotal_cents: 5630,
+    discount_cents: 563,
+    tax_cents: 543,
+    total_cents: 5610,
+    credit_applied_cents: 1000,
+    offset_cents: 300,
+    amount_paid_cents: 4500,
+    overpaid_cents: 200,
+    written_off_cents: 10,
+    amount_due_cents: 0,
+    status: "succeeded",
+    tax_note: "Art. 9",
+    memo: "First line\nSecond line",
+    po_number: "PO-77",
     coupons: [
       { applied_coupon_id: "a", code: "w", name: "Welcome", percent: "10", amount_cents: 563 },
     ],
@@ -35,12 +45,24 @@ const WORKED: Variation = {
       { ...VAT, taxable_cents: 1827, tax_cents: 365 },
     ],
     seller: {
-      ...{ name: "Example", address: "1 rue A", city: "Paris", postal_code: "75001" },
-      ...{ region: "", country: "FR", tax_id: "FR00111222333" },
+      name: "Example",
+      address: "1 rue A",
+      city: "Paris",
+      postal_code: "75001",
+      region: "",
+      country: "FR",
+      tax_id: "FR00111222333",
     },
     buyer: {
-      ...{ name: "Acme", email: "pay@acme.test", external_id: "acme", address: "", region: "IL" },
-      ...{ city: "Springfield", postal_code: "62701", country: "US", tax_id: "US1" },
+      name: "Acme",
+      email: "pay@acme.test",
+      external_id: "acme",
+      address: "",
+      region: "IL",
+      city: "Springfield",
+      postal_code: "62701",
+      country: "US",
+      tax_id: "US1",
       tax_exemption: null,
     },
   },
@@ -81,8 +103,12 @@ describe("what a document says", () => {
   test("what goes below 0 becomes credit with its tax", async () => {
     const fees = [usage("Calls", { amount_cents: -500, discount_cents: -50, taxes: [VAT] })];
     const invoice = {
-      ...{ subtotal_cents: -500, discount_cents: -50, tax_cents: -90, total_cents: 0 },
-      ...{ amount_due_cents: 0, taxes: [{ ...VAT, taxable_cents: -450, tax_cents: -90 }] },
+      subtotal_cents: -500,
+      discount_cents: -50,
+      tax_cents: -90,
+      total_cents: 0,
+      amount_due_cents: 0,
+      taxes: [{ ...VAT, taxable_cents: -450, tax_cents: -90 }],
     };
     const found = linesOf(await pdf({ fees, invoice }));
     const from = found.indexOf("Subtotal | −$5.00");
@@ -103,6 +129,18 @@ describe("what a document says", () => {
     const bytes = await renderInvoicePdf(document, { size: "a4", compress: false });
     expect(bytes.toString("latin1")).toContain(`/URI (${url})`);
     expect(linesOf(bytes)).toContain("Pay $107.63");
+  });
+
+  test("days of payments and notes are told to machines too", async () => {
+    const paid_at = new Date("2025-02-03T23:30:00.000Z");
+    const payments = [{ ...PAYMENT, paid_at }];
+    const notes = [{ number: "CN-2025-0001", issuing_date: "2025-02-04", total_cents: 100 }];
+    const document = documentOf({ ...WORKED, settlement: { payments, notes } });
+    const page = renderPage(renderInvoice(document, "a4", { pdf: "/p.pdf" })).text;
+    expect([...page.matchAll(/<time[^>]*>[^<]*<\/time>/g)].map(([each]) => each)).toEqual([
+      '<time datetime="2025-02-04">4 Feb 2025</time>',
+      '<time datetime="2025-02-03">3 Feb 2025</time>',
+    ]);
   });
 
   test("long words of the caller flow over pages, and nothing leaves the page", async () => {

@@ -47,7 +47,7 @@ export function readAloud(bytes: Buffer): string[] {
   const marked = (page: string, mcid: string): string => {
     const body = objects.get(page) ?? "";
     const content = streamOf(objects.get(refIn(body, "Contents")) ?? "");
-    const block = new RegExp(`/MCID ${mcid}\\n>> BDC\\n([\\s\\S]*?)EMC`).exec(content)?.[1] ?? "";
+    const block = markedBy(content, mcid);
     return drawn(block, fontsOf(body, objects))
       .map(({ text }) => text)
       .join("");
@@ -71,6 +71,19 @@ export function readAloud(bytes: Buffer): string[] {
     return { type, text: texts.join(type === "TR" ? " | " : " "), kids };
   };
   return walk(root).kids;
+}
+
+/** What is marked with a number, up to where that ends: words told beside glyphs end within it. */
+function markedBy(content: string, mcid: string): string {
+  const start = new RegExp(`/MCID ${mcid}\\n>> BDC\\n`).exec(content);
+  if (start === null) return "";
+  const rest = content.slice(start.index + start[0].length);
+  let open = 1;
+  for (const { 0: token, index } of rest.matchAll(/\bBDC\b|\bBMC\b|\bEMC\b/g)) {
+    open += token === "EMC" ? -1 : 1;
+    if (open === 0) return rest.slice(0, index);
+  }
+  return rest;
 }
 
 function objectsOf(text: string): Objects {
@@ -120,15 +133,40 @@ function utf16(hex: string): string {
   return String.fromCharCode(...units.map((unit) => Number.parseInt(unit, 16)));
 }
 
+const TOKEN = /\/Span <<\/ActualText <(\w+)>>> BDC|\/(F\d+) [\d.]+ Tf|(?<!\w)<(\w+)>|\b(EMC)\b/g;
+
+/** What a reader takes each text for: the words told beside glyphs, else the letters of these. */
 function drawn(content: string, fonts: ReadonlyMap<string, Decode>) {
   const pieces: Omit<Piece, "page">[] = [];
   for (const [, block = ""] of content.matchAll(/BT\n([\s\S]*?)ET/g)) {
     const [, x = "0", y = "0"] = /1 0 0 1 ([\d.-]+) ([\d.-]+) Tm/.exec(block) ?? [];
-    const decode = fonts.get(/\/(F\d+)/.exec(block)?.[1] ?? "");
-    const hex = [...block.matchAll(/<(\w+)>/g)].map(([, each = ""]) => each).join("");
-    const glyphs = hex.match(/.{4}/g) ?? [];
-    const text = glyphs.map((glyph) => decode?.get(Number.parseInt(glyph, 16)) ?? "?").join("");
+    let decode: Decode | undefined;
+    let isTold = false;
+    let text = "";
+    for (const [, told, font, glyphs, end] of block.matchAll(TOKEN)) {
+      if (font !== undefined) decode = fonts.get(font);
+      if (end !== undefined) isTold = false;
+      if (glyphs !== undefined && !isTold) text += lettersOf(glyphs, decode);
+      if (told === undefined) continue;
+      text += utf16(told.replace(/^feff/, ""));
+      isTold = true;
+    }
     pieces.push({ x: Number(x), y: Number(y), text });
   }
   return pieces;
+}
+
+function lettersOf(hex: string, decode: Decode | undefined): string {
+  const glyphs = hex.match(/.{4}/g) ?? [];
+  return glyphs.map((glyph) => decode?.get(Number.parseInt(glyph, 16)) ?? "?").join("");
+}
+
+/**
+ * A line as pdftotext gives it: what runs from the right is turned around, but for the numbers and
+ * the words of other scripts in it.
+ */
+export function asRead(line: string): string {
+  if (!/[\p{Script=Hebrew}\p{Script=Arabic}]/u.test(line)) return line;
+  const turned = [...line].reverse().join("");
+  return turned.replace(/[\p{Script=Latin}\p{N}]+/gu, (word) => [...word].reverse().join(""));
 }

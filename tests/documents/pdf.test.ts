@@ -1,7 +1,7 @@
 // The PDF of an invoice, read back: figures in every kind of currency, pages, scripts, states.
 
 import { describe, expect, test } from "vitest";
-import { renderInvoicePdf } from "../../src/pages/invoice/pdf.ts";
+import { renderInvoicePdf } from "../../src/pages/invoice/pdf/render.ts";
 import type { Fee } from "../../src/schema/invoices.ts";
 import { linesOf, readPdf } from "./pdf-reader.ts";
 import { documentOf, usage, type Variation } from "./samples.ts";
@@ -56,32 +56,8 @@ describe("what it says", () => {
     expect(await lines({ fees })).toContain("Calls | 430.5 | $0.000000000125 | $107.63");
   });
 
-  test("what a caller kept under the words of today, before they were, means nothing", async () => {
-    const own = {
-      name: "Mine",
-      free_units: "100",
-      quantity_mode: "prorated",
-      dimensions: { a: "b" },
-    };
-    const fees = [
-      usage("Calls", {
-        properties: { amount: "0.25", charge_model: "standard", precise_amount: "10762.5", ...own },
-      }),
-    ];
-    const properties = { charge_model: "flat_fee", unit_amount_cents: 10_763, ...own };
-    fees.push(usage("", { billable_metric_code: null, units: "1", properties }));
-    const found = await lines({ fees });
-    const from = found.indexOf("Description | Units | Price | Amount");
-    expect(found.slice(from + 1, from + 4)).toEqual([
-      "Calls | 430.5 | $0.25 | $107.63",
-      "Fee | 1 | $107.63 | $107.63",
-      "Total | $215.26",
-    ]);
-    expect(found.join(" ")).not.toContain("Plan");
-  });
-
   test("a part of a period, an adjustment, credit and payments each have their line", async () => {
-    const base = usage("", {
+    const base = usage("Professional", {
       fee_type: "subscription",
       billable_metric_code: null,
       units: "1",

@@ -1,11 +1,11 @@
 // What a document says of every kind of fee, as a page and as a PDF.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readDocument } from "../../src/operations/read-document.ts";
-import { readInvoice } from "../../src/operations/shown-invoice.ts";
-import { renderInvoicePdf } from "../../src/pages/invoice/pdf.ts";
-import * as invoices from "../../src/store/invoices.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { readDocument } from "../../src/operations/invoices/read-document.ts";
+import { readInvoice } from "../../src/operations/invoices/shown.ts";
+import { renderInvoicePdf } from "../../src/pages/invoice/pdf/render.ts";
+import * as invoices from "../../src/store/invoices/invoices.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { discount, note } from "../support/money.ts";
@@ -205,6 +205,40 @@ describe("how an amount comes about", () => {
 });
 
 describe("what a line is called", () => {
+  test("and costs is not said by words of the caller's own, whatever they are called", async () => {
+    const project = await sandbox(app, "2026-01-01");
+    const metric = await project.metric("sum", { name: "Calls", dimensions: ["k"] });
+    const item = await project.item({ name: "Seat", amount_cents: 700 });
+    const own = { unit_amount_cents: 1, dimensions: { x: "y" }, match: { x: "y" } };
+    const charge = (charge_model: string, price: object) => ({
+      charge_model,
+      billable_metric_id: metric.id,
+      properties: { ...price, ...own },
+    });
+    const plan = await project.plan({
+      amount_cents: 0,
+      charges: [
+        charge("standard", { amount: "0.05" }),
+        charge("graduated", { tiers: [{ up_to: null, amount: "0.5" }] }),
+        charge("percentage", { percent: "2.9" }),
+        charge("package", { amount: "5", package_size: "100" }),
+        flatFee({ catalog_item_code: item.code, properties: own }),
+      ],
+    });
+    const subscription = await project.subscribe({ plan });
+    await useOf(project, subscription, metric, { value: "400", of: { k: "z" } });
+    await project.travelTo("2026-02-01");
+    const [invoice] = await project.invoices();
+    const found = await rows(invoice as Json, project);
+    expect(found.filter((row) => row.includes("400 |") || row.startsWith("Seat"))).toEqual([
+      "Calls | 400 | $0.05 | $20.00",
+      "Calls | 400 |  | $200.00",
+      "Calls | 400 | 2.9 % | $11.60",
+      "Calls | 400 |  | $20.00",
+      "Seat | 1 | $7.00 | $7.00",
+    ]);
+  });
+
   test("what it was called when it was issued, whatever is renamed since", async () => {
     const project = await sandbox(app, "2026-01-01");
     const metric = await project.metric("sum", { name: "Calls", dimensions: ["1", "b", "a"] });

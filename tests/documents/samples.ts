@@ -1,6 +1,6 @@
 // Documents made of records, without a service: an invoice of one fee and what may be varied.
 
-import { type DocumentInput, invoiceDocument } from "../../src/domain/documents.ts";
+import { type DocumentInput, invoiceDocument } from "../../src/domain/documents/document.ts";
 import type { Fee, InvoiceWithFees } from "../../src/schema/invoices.ts";
 
 export const ISSUER: DocumentInput["issuer"] = {
@@ -36,8 +36,8 @@ export function usage(name: string, fields: Partial<Fee> = {}): Fee {
     amount_currency: "USD",
     discount_cents: 0,
     taxes: [],
-    properties: { amount: "0.25" },
     ...fields,
+    properties: { name, ...(fields.properties ?? { amount: "0.25" }) },
   };
   return { taxable_cents: fee.amount_cents - fee.discount_cents, ...fee };
 }
@@ -46,7 +46,7 @@ export type Variation = {
   readonly fees?: Fee[];
   readonly invoice?: Partial<InvoiceWithFees>;
   readonly issuer?: Partial<DocumentInput["issuer"]>;
-  readonly customer?: Partial<DocumentInput["customer"]>;
+  readonly customer?: { name?: string; email?: string; reference?: string };
   readonly settlement?: Partial<DocumentInput["settlement"]>;
 };
 
@@ -60,6 +60,7 @@ export function invoiceOf({ fees = [usage("API calls")], invoice }: Variation): 
     invoice_type: "subscription",
     customer_id: "00000000-0000-7000-8000-000000000003",
     customer_external_id: "acme",
+    customer_name: "Acme Ltd",
     subscription_id: null,
     currency: fees[0]?.amount_currency ?? "USD",
     subtotal_cents: total_cents,
@@ -94,26 +95,47 @@ export function invoiceOf({ fees = [usage("API calls")], invoice }: Variation): 
   };
 }
 
+export const PAYMENT = {
+  id: "00000000-0000-7000-8000-000000000009",
+  invoice_id: "00000000-0000-7000-8000-000000000002",
+  amount_cents: 12_000,
+  currency: "USD",
+  provider: "bank",
+  provider_payment_id: "p1",
+  reference: null,
+  status: "succeeded",
+  paid_at: new Date("2025-02-03T00:00:00.000Z"),
+  refunded_cents: 0,
+  created_at: new Date("2025-02-03T00:00:00.000Z"),
+};
+
 export const NAMES: DocumentInput["names"] = {
   plan: { code: "pro", name: "Professional" },
-  metrics: new Map(),
-  catalog: new Map(),
   dimensions: new Map(),
 };
 
+const CUSTOMER = {
+  name: "Blue Harbour Shipping",
+  email: "billing@blue.test",
+  reference: "cus-1029",
+};
+
+/** The invoice keeps the issuer and the customer as they are varied, or what it says itself. */
 export function inputOf(variation: Variation = {}): DocumentInput {
+  const issuer = { ...ISSUER, ...variation.issuer };
+  const { name, address, tax_id } = issuer;
+  const { reference: external_id, ...customer } = { ...CUSTOMER, ...variation.customer };
+  const kept = { seller: { name, address, tax_id }, buyer: { ...customer, external_id } };
   return {
-    issuer: { ...ISSUER, ...variation.issuer },
-    customer: {
-      name: "Blue Harbour Shipping",
-      email: "billing@blue.test",
-      reference: "cus-1029",
-      ...variation.customer,
-    },
-    invoice: invoiceOf(variation),
+    issuer,
+    invoice: { ...invoiceOf(variation), ...kept, ...partiesIn(variation) },
     names: NAMES,
     settlement: { payments: [], refunds: [], notes: [], ...variation.settlement },
   };
+}
+
+function partiesIn({ invoice: { seller, buyer } = {} }: Variation) {
+  return { ...(seller && { seller }), ...(buyer && { buyer }) };
 }
 
 export function documentOf(variation: Variation = {}) {

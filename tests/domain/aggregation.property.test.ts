@@ -2,16 +2,11 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type Aggregation,
-  foldEvents,
-  type UsageDay,
-  type UsageEvent,
-  unitsOf,
-} from "../../src/domain/aggregation.ts";
+import { type UsageDay, unitsOf } from "../../src/domain/aggregation.ts";
 import { utcDate } from "../../src/domain/dates.ts";
 import { compare, decimal, formatDecimal } from "../../src/domain/decimal.ts";
-import { AGGREGATIONS } from "../../src/schema/metrics.ts";
+import { AGGREGATIONS, type AggregationType } from "../../src/schema/metrics.ts";
+import { type CountedUsage, unitsOfEvents } from "../support/usage-oracle.ts";
 
 const aggregation = fc.constantFrom(...AGGREGATIONS);
 /** A month of events: few values and few instants, so that ties and repeats are common. */
@@ -24,13 +19,13 @@ const events = fc
     }),
     { maxLength: 30 },
   )
-  .map((list) => list.map((event, index): UsageEvent => ({ ...event, arrival: BigInt(index) })));
+  .map((list) => list.map((event, index): CountedUsage => ({ ...event, arrival: BigInt(index) })));
 
-const units = (type: Aggregation, list: readonly UsageEvent[]) =>
-  formatDecimal(foldEvents(type, list));
+const units = (type: AggregationType, list: readonly CountedUsage[]) =>
+  formatDecimal(unitsOfEvents(type, list));
 
 /** Keeps days up to date event by event, in order of arrival, as the store does. */
-function rollUp(list: readonly UsageEvent[]): UsageDay[] {
+function rollUp(list: readonly CountedUsage[]): UsageDay[] {
   const days = new Map<string, UsageDay>();
   const seen = new Set<string | null>();
   for (const { at, arrival, quantity, unique_value } of list) {
@@ -94,12 +89,12 @@ describe("usage", () => {
   });
 
   test("that is only counted never falls while events come in", () => {
-    const growing = fc.constantFrom<Aggregation>("count", "count_unique", "max");
+    const growing = fc.constantFrom<AggregationType>("count", "count_unique", "max");
     fc.assert(
       fc.property(growing, events, (type, list) => {
         for (let length = 1; length < list.length; length++) {
-          const before = foldEvents(type, list.slice(0, length));
-          const after = foldEvents(type, list.slice(0, length + 1));
+          const before = unitsOfEvents(type, list.slice(0, length));
+          const after = unitsOfEvents(type, list.slice(0, length + 1));
           expect(compare(after, before)).toBeGreaterThanOrEqual(0);
         }
       }),

@@ -1,17 +1,12 @@
 // What events count, and how they become units.
 
 import { describe, expect, test } from "vitest";
-import {
-  type Aggregation,
-  foldEvents,
-  type UsageDay,
-  type UsageEvent,
-  unitsOf,
-  usageValue,
-} from "../../src/domain/aggregation.ts";
+import { type UsageDay, unitsOf, usageValue } from "../../src/domain/aggregation.ts";
 import { formatDecimal } from "../../src/domain/decimal.ts";
+import type { AggregationType } from "../../src/schema/metrics.ts";
+import { type CountedUsage, unitsOfEvents } from "../support/usage-oracle.ts";
 
-const rule = (aggregation_type: Aggregation, field_name: string | null = "gb") => ({
+const rule = (aggregation_type: AggregationType, field_name: string | null = "gb") => ({
   aggregation_type,
   field_name,
 });
@@ -88,7 +83,7 @@ describe("what one event counts", () => {
   });
 });
 
-const event = (at: string, parts: Partial<UsageEvent> = {}): UsageEvent => ({
+const event = (at: string, parts: Partial<CountedUsage> = {}): CountedUsage => ({
   at: new Date(`2026-01-${at}`),
   arrival: 0n,
   quantity: null,
@@ -107,11 +102,12 @@ const day = (at: string, parts: Partial<UsageDay> = {}): UsageDay => ({
 });
 const quantities = (...values: string[]) =>
   values.map((quantity, index) => event("10T00:00Z", { quantity, arrival: BigInt(index) }));
-const folded = (type: Aggregation, events: UsageEvent[]) => formatDecimal(foldEvents(type, events));
-const units = (type: Aggregation, ...days: UsageDay[]) => formatDecimal(unitsOf(type, days));
+const folded = (type: AggregationType, events: CountedUsage[]) =>
+  formatDecimal(unitsOfEvents(type, events));
+const units = (type: AggregationType, ...days: UsageDay[]) => formatDecimal(unitsOf(type, days));
 
 describe("a period's units from its events", () => {
-  test.each<[Aggregation, string[], string]>([
+  test.each<[AggregationType, string[], string]>([
     ["sum", ["10", "20.5", "0.25"], "30.75"],
     ["sum", ["100", "-30"], "70"],
     ["sum", ["10", "-25"], "-15"],

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { type AmountFee, amountsOf } from "../../src/domain/amounts.ts";
 import type { AppliedCoupon } from "../../src/domain/coupons.ts";
 import { taxLines } from "../../src/domain/taxes.ts";
+import { amountFee } from "../support/amount-fees.ts";
 
 const INVOICE = { currency: "USD", subscription_id: null, own_use: "now" };
 
@@ -16,12 +17,14 @@ const fee = fc
   .record({ amount_cents: fc.integer({ min: -50_000, max: 50_000 }), taxes })
   .map(({ amount_cents, taxes: own }): AmountFee => {
     const isCorrection = amount_cents < 0;
-    return {
-      ...{ amount_cents, taxes: own, fee_type: isCorrection ? "adjustment" : "charge" },
-      ...{ plan_code: "p", metric_code: null, use: isCorrection ? "before" : "now" },
+    return amountFee({
+      amount_cents,
+      taxes: own,
+      fee_type: isCorrection ? "adjustment" : "charge",
+      plan_code: "p",
+      use: isCorrection ? "before" : "now",
       corrected_period_end: isCorrection ? new Date("2026-02-01") : null,
-      ...{ gives_back_base: false, line: new Map() },
-    };
+    });
   });
 const coupon = fc
   .record({
@@ -32,11 +35,18 @@ const coupon = fc
   })
   .map(
     (terms): AppliedCoupon => ({
-      ...{ id: "", code: "c", name: "C", percent: terms.percent },
+      id: "",
+      code: "c",
+      name: "C",
+      percent: terms.percent,
       amount_cents: terms.percent === null ? terms.amount_cents : null,
-      ...{ currency: terms.percent === null ? "USD" : null, times: terms.times },
-      ...{ plan_codes: null, metric_codes: null, subscription_id: null },
-      ...{ applied_at: new Date("2026-01-01"), ended_at: null },
+      currency: terms.percent === null ? "USD" : null,
+      times: terms.times,
+      plan_codes: null,
+      metric_codes: null,
+      subscription_id: null,
+      applied_at: new Date("2026-01-01"),
+      ended_at: null,
       uses: new Map(terms.used ? [["before", 100]] : []),
       taken: new Map(terms.used ? [["before", 100]] : []),
     }),

@@ -7,6 +7,7 @@ import {
   flatFeePrice,
   PRICE_PROPERTIES,
   usagePrice,
+  wordsOnFees,
 } from "../../src/domain/charge-properties.ts";
 import { Refusal } from "../../src/errors.ts";
 
@@ -55,6 +56,13 @@ test("every property but its own is refused on a flat fee", () => {
   for (const name of foreign) {
     expect(refusedField(() => flatFeePrice({ type: "flat_fee", [name]: "1" }, ""))).toBe(name);
   }
+});
+
+test("a fee has all words of the caller's own that cannot be taken for those of a combination", () => {
+  const alone = { match: "none", dimensions: "3 x 4 cm", note: "a" };
+  expect(wordsOnFees(alone)).toEqual(alone);
+  const both = { match: { x: "y" }, dimensions: { x: "y" }, note: "a" };
+  expect(wordsOnFees(both)).toEqual({ dimensions: { x: "y" }, note: "a" });
 });
 
 describe("prices that mean the same", () => {

@@ -1,14 +1,9 @@
 // The end of a period decided: what changes of plan, trials, advances and late levels come to.
 
 import { describe, expect, test } from "vitest";
-import {
-  type Closing,
-  closePeriod,
-  type LatePeriod,
-  openNext,
-  skipPeriod,
-  supplement,
-} from "../../src/domain/closing.ts";
+import { type Closing, closePeriod, skipPeriod } from "../../src/domain/closing.ts";
+import { type LatePeriod, supplement } from "../../src/domain/late-periods.ts";
+import { openNext } from "../../src/domain/opening.ts";
 import type { DatedVersion } from "../../src/domain/price-lists.ts";
 import type { PlanVersion } from "../../src/domain/pricing.ts";
 import type { MetricUsage } from "../../src/domain/usage-fees.ts";
@@ -31,8 +26,16 @@ function closing(versions: readonly DatedVersion[], parts: Parts = {}): Closing 
   const { subscription, ...rest } = parts;
   return {
     subscription: {
-      ...{ plan_id: "old", plan_version: 1, override_no: null, anchor_date: null, levels: null },
-      ...{ properties: {}, in_trial: false, ends_at: null, scheduled_plan_id: null, advance: null },
+      plan_id: "old",
+      plan_version: 1,
+      override_no: null,
+      anchor_date: null,
+      levels: null,
+      properties: {},
+      in_trial: false,
+      ends_at: null,
+      scheduled_plan_id: null,
+      advance: null,
       current_period_start: at("01-01"),
       current_period_next: at("02-01"),
       period_no: 3,
@@ -45,7 +48,7 @@ function closing(versions: readonly DatedVersion[], parts: Parts = {}): Closing 
     suspensions: [],
     quantities: { former: [], present: {} },
     late: [],
-    base_invoice: { number: "INV-1", taxes: [], left: null },
+    base_invoice: { number: "INV-1", taxes: [], exemption: null, left: null },
     net_payment_days: 14,
     now: at("02-01"),
     ...rest,
@@ -146,9 +149,21 @@ describe("levels", () => {
   const millis = (when: Date) => BigInt(when.getTime());
   const late = (period_no: number, month: string, until: string, parts: Partial<LatePeriod> = {}) =>
     ({
-      ...{ plan_id: "old", plan_version: 1, override_no: null, anchor_date: null, levels: null },
-      ...{ period_no, starts_at: at(month), ends_at: at(until), is_trial: false, billable: true },
-      ...{ billed: {}, taxes: null, usage: [], invoice: undefined, ...parts },
+      plan_id: "old",
+      plan_version: 1,
+      override_no: null,
+      anchor_date: null,
+      levels: null,
+      period_no,
+      starts_at: at(month),
+      ends_at: at(until),
+      is_trial: false,
+      billable: true,
+      billed: {},
+      taxes: null,
+      usage: [],
+      invoice: undefined,
+      ...parts,
     }) satisfies LatePeriod;
   const march = {
     subscription: { current_period_start: at("03-01"), current_period_next: at("04-01") },

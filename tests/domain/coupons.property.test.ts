@@ -22,8 +22,15 @@ const terms = fc.oneof(
 
 function coupon(id: string, of: { percent: string | null; amount_cents: number | null }) {
   return (times: number | null, taken: number, is_ended: boolean): AppliedCoupon => ({
-    ...{ id, code: id, name: id, ...of, times, currency: of.percent === null ? "USD" : null },
-    ...{ plan_codes: null, metric_codes: null, subscription_id: null },
+    id,
+    code: id,
+    name: id,
+    ...of,
+    times,
+    currency: of.percent === null ? "USD" : null,
+    plan_codes: null,
+    metric_codes: null,
+    subscription_id: null,
     applied_at: new Date("2026-01-01"),
     ended_at: is_ended ? new Date("2026-02-10") : null,
     uses: new Map(taken > 0 ? [["before", taken]] : []),
@@ -54,8 +61,13 @@ const line = fc
 
 function fee(fields: Partial<DiscountableFee> & { amount_cents: number }): DiscountableFee {
   return {
-    ...{ fee_type: "charge", plan_code: "p", metric_code: null, use: "now" },
-    ...{ corrected_period_end: null, gives_back_base: false, line: new Map() },
+    fee_type: "charge",
+    plan_code: "p",
+    metric_code: null,
+    use: "now",
+    corrected_period_end: null,
+    gives_back_base: false,
+    line: new Map(),
     ...fields,
   };
 }
@@ -71,8 +83,12 @@ const fees = fc.array(
     .map(({ amount_cents, is_correction, gives_back_base, line: of }) =>
       is_correction
         ? fee({
-            ...{ amount_cents, fee_type: "adjustment", use: "before", line: of },
-            ...{ corrected_period_end: ENDED, gives_back_base },
+            amount_cents,
+            fee_type: "adjustment",
+            use: "before",
+            line: of,
+            corrected_period_end: ENDED,
+            gives_back_base,
           })
         : fee({ amount_cents: Math.abs(amount_cents) }),
     ),
@@ -135,7 +151,9 @@ test("what falls to 0 has given all back, in however many steps", () => {
           const amount = -Math.ceil(left_cents * share);
           if (amount === 0) continue;
           const correction = fee({
-            ...{ amount_cents: amount, fee_type: "adjustment", use: "before" },
+            amount_cents: amount,
+            fee_type: "adjustment",
+            use: "before",
             corrected_period_end: ENDED,
             line: new Map([["0", { taken_cents, left_cents }]]),
           });

@@ -2,11 +2,11 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { foldEvents } from "../../src/domain/aggregation.ts";
 import { DAY_MS, utcDate } from "../../src/domain/dates.ts";
 import { type CountedEvent, type DaySum, daySums } from "../../src/domain/day-sums.ts";
 import { add, decimal, formatDecimal, integer, multiply, ZERO } from "../../src/domain/decimal.ts";
 import { groupBy } from "../../src/domain/group-by.ts";
+import { unitsOfEvents } from "../support/usage-oracle.ts";
 
 const START = Date.parse("2026-02-27T22:00:00.000Z");
 
@@ -54,7 +54,7 @@ function folded(group: readonly CountedEvent[]) {
   const last = group.toSorted((a, b) => +a.at - +b.at || a.arrival - b.arrival).at(-1);
   if (last === undefined) throw new Error("A group is empty.");
   const by = (type: "sum" | "max") =>
-    last.quantity === null ? null : formatDecimal(foldEvents(type, all));
+    last.quantity === null ? null : formatDecimal(unitsOfEvents(type, all));
   const moments = group.map(({ at, quantity: units }) =>
     multiply(decimal(units ?? "0"), integer(at.getTime() % DAY_MS)),
   );

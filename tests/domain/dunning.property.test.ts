@@ -7,6 +7,7 @@ import { nextStep, type Step } from "../../src/domain/dunning.ts";
 import { DUNNING_EVENTS } from "../../src/schema/dunning.ts";
 
 const DUE = "2026-03-15";
+const DATES = { due_date: DUE, reopened_on: null, enabled_on: null };
 
 const steps = fc
   .tuple(
@@ -28,7 +29,7 @@ test("whatever the days it runs on, each step comes once, in order, never early,
       const sentOn: string[] = [];
       for (const today of days.map((day) => addDays(DUE, day))) {
         const last_sent_on = sentOn.at(-1) ?? null;
-        const next = nextStep({ steps: list, sent, due_date: DUE, last_sent_on, today });
+        const next = nextStep({ ...DATES, steps: list, sent, last_sent_on, today });
         expect(next === undefined).toBe(sent.length === list.length);
         if (next === undefined || next.on > today) continue;
         expect(next.on).toBe(today);
@@ -47,7 +48,7 @@ test("the day told ahead is the day it fires when the job runs every day", () =>
   fc.assert(
     fc.property(steps, fc.integer({ min: -10, max: 60 }), (list, start) => {
       const today = addDays(DUE, start);
-      const invoice = { steps: list, sent: [], due_date: DUE, last_sent_on: null };
+      const invoice = { ...DATES, steps: list, sent: [], last_sent_on: null };
       const told = nextStep({ ...invoice, today });
       for (let day = today; told !== undefined && day < told.on; day = addDays(day, 1)) {
         expect(nextStep({ ...invoice, today: day })).toEqual(told);

@@ -4,7 +4,11 @@ import { describe, expect, test } from "vitest";
 import { takeGrants, type UsableGrant } from "../../src/domain/grants.ts";
 
 const grant = (id: string, parts: Partial<UsableGrant> = {}): UsableGrant => ({
-  ...{ id, kind: "free", remaining_cents: 100, priority: 50, expires_at: null },
+  id,
+  kind: "free",
+  remaining_cents: 100,
+  priority: 50,
+  expires_at: null,
   ...parts,
 });
 const taken = (amount: number, grants: readonly UsableGrant[]) =>

@@ -31,6 +31,7 @@ describe("an invoice", () => {
       currency: "USD",
       period_start: "2026-01-15",
       period_end: "2026-01-31",
+      issued_at: new Date("2026-02-01T00:00:00.000Z"),
       issuing_date: "2026-02-01",
       due_date: "2026-02-15",
       part: null,

@@ -20,8 +20,13 @@ const dated = (version: number, day: string, plan_id = "plan"): DatedVersion => 
 const versions = [dated(3, "20"), dated(2, "10"), dated(1, "05"), dated(1, "01", "other")];
 
 const override = (override_no: number, day: string, more: Partial<Override> = {}): Override => ({
-  ...{ override_no, plan_id: "plan", effective_at: at(day) },
-  ...{ amount_cents: null, minimum_cents: null, charges: null, ...more },
+  override_no,
+  plan_id: "plan",
+  effective_at: at(day),
+  amount_cents: null,
+  minimum_cents: null,
+  charges: null,
+  ...more,
 });
 const overrides = [
   override(4, "15", { plan_id: "other", amount_cents: 0 }),

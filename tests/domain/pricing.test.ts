@@ -5,12 +5,11 @@ import { formatDecimal, integer } from "../../src/domain/decimal.ts";
 import { AmountOutOfRange } from "../../src/domain/money.ts";
 import { firstPeriod, type Interval, type Suspension } from "../../src/domain/periods.ts";
 import {
-  BadQuantity,
   normalisedMonthly,
   type PlanVersion,
-  quantityOf,
   recurringPerPeriod,
 } from "../../src/domain/pricing.ts";
+import { BadQuantity } from "../../src/domain/quantities.ts";
 import {
   arrearsFees,
   baseFee,
@@ -243,15 +242,6 @@ describe("flat fees", () => {
   test("without a price are an error, never a silent 0", () => {
     const version = planVersion({ charges: [flatCharge(1, { unit_cents: null })] });
     expect(() => marchOf(version)).toThrow(/flat fee flat has no price/);
-  });
-
-  test("take no quantity from what every object has, or from nowhere", () => {
-    const named = (quantity_from: string) => flatCharge(1, { quantity_from });
-    expect(() => quantityOf(named("subscription_property.constructor"), {})).toThrow(BadQuantity);
-    expect(() => quantityOf(named("subscription_property."), { "": 1 })).toThrow(BadQuantity);
-    expect(() => quantityOf(named("customer.seats"), { seats: 1 })).toThrow(BadQuantity);
-    const dotted = quantityOf(named("subscription_property.a.b"), { "a.b": 2 });
-    expect(formatDecimal(dotted)).toBe("2");
   });
 });
 

@@ -1,18 +1,21 @@
-// Quantities over time: the sum over days of what each ended with, and the highest of a moment.
+// Quantities: how one is read, and over time the sum over days of what each ended with, and the
+// highest of a moment.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY_MS } from "../../src/domain/dates.ts";
-import { type Decimal, decimal, formatDecimal } from "../../src/domain/decimal.ts";
-import { averageQuantity, highestQuantity, type Quantities } from "../../src/domain/quantities.ts";
+import { formatDecimal } from "../../src/domain/decimal.ts";
+import {
+  BadQuantity,
+  highestQuantity,
+  type Quantities,
+  quantityOf,
+  sumOverDays,
+} from "../../src/domain/quantities.ts";
 
 const at = (day: number, hour = 0) => new Date(Date.UTC(2026, 0, day, hour));
 const JANUARY = { start: at(1), end: at(32) };
-
-function read(properties: Readonly<Record<string, unknown>>): Decimal {
-  if (typeof properties.seats !== "number") throw new Error("seats is missing");
-  return decimal(String(properties.seats));
-}
+const SEATS = "subscription_property.seats";
 
 /** `[3, until], …, 5`: what was in force until when, and what is now. */
 function seats(...steps: readonly (readonly [unknown, Date])[]) {
@@ -23,9 +26,23 @@ function seats(...steps: readonly (readonly [unknown, Date])[]) {
 }
 
 const sum = (quantities: Quantities, span = JANUARY) =>
-  formatDecimal(averageQuantity(quantities, { ...span, suspensions: [] }, read));
+  formatDecimal(sumOverDays(quantities, { ...span, suspensions: [] }, SEATS));
 const most = (quantities: Quantities, span = JANUARY) =>
-  formatDecimal(highestQuantity(quantities, span, read));
+  formatDecimal(highestQuantity(quantities, span, SEATS));
+
+describe("a quantity", () => {
+  test("is not taken from what every object has, or from nowhere", () => {
+    expect(() => quantityOf("subscription_property.constructor", {})).toThrow(BadQuantity);
+    expect(() => quantityOf("subscription_property.", { "": 1 })).toThrow(BadQuantity);
+    expect(() => quantityOf("customer.seats", { seats: 1 })).toThrow(BadQuantity);
+  });
+
+  test("may come from a property with a point in its name, and is 1 without a source", () => {
+    const dotted = quantityOf("subscription_property.a.b", { "a.b": 2 });
+    expect(formatDecimal(dotted)).toBe("2");
+    expect(formatDecimal(quantityOf(null, {}))).toBe("1");
+  });
+});
 
 describe("the sum over the days", () => {
   test.each([
@@ -49,12 +66,19 @@ describe("the sum over the days", () => {
 
   test("suspended days do not count", () => {
     const suspensions = [{ from: at(2), to: at(12) }];
-    const found = averageQuantity(seats()(2), { ...JANUARY, suspensions }, read);
+    const found = sumOverDays(seats()(2), { ...JANUARY, suspensions }, SEATS);
     expect(formatDecimal(found)).toBe("42");
   });
 
-  test("the present one must be readable", () => {
-    expect(() => sum(seats([3, at(10)])("x"))).toThrow("seats is missing");
+  test("the present one must be readable where its days count", () => {
+    expect(() => sum(seats([3, at(10)])("x"))).toThrow('it is "x"');
+    expect(sum(seats([3, at(32)])("x"))).toBe(`${3 * 31}`);
+  });
+
+  test("what lasted no time is no next one that can be read", () => {
+    const quantities = seats(["x", at(10)], [9, at(10)])(5);
+    expect(sum(quantities)).toBe(`${5 * 31}`);
+    expect(most(quantities)).toBe("5");
   });
 
   test("adds up when the period is cut at a midnight", () => {

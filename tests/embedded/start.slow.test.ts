@@ -4,7 +4,6 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -17,15 +16,14 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { build } from "vite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { EmbeddedError, startEmbedded } from "../../src/embedded/start.ts";
+import { type BuiltFile, buildFile } from "../support/built.ts";
+import { quickFolder } from "../support/folders.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SOON = { timeout: 20_000, interval: 50 };
 const SETTINGS = { fsync: "off", shared_buffers: "16MB" };
 const ROUNDS = process.env.DUES_DEEP ? 20 : 5;
@@ -61,7 +59,7 @@ type Told = {
   name?: string;
 };
 
-let program: string;
+let program: BuiltFile;
 let folder: string;
 let ready: string;
 const children: Child[] = [];
@@ -71,7 +69,7 @@ class Child {
   readonly #lines: AsyncIterator<string>;
 
   constructor(how: "serve" | "init", data = folder) {
-    this.#process = spawn(process.execPath, [join(program, "child.js"), how, data], {
+    this.#process = spawn(process.execPath, [join(program.folder, "child.js"), how, data], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     this.#lines = createInterface(this.#process.stdout)[Symbol.asyncIterator]();
@@ -100,16 +98,8 @@ class Child {
 }
 
 beforeAll(async () => {
-  // Node runs no TypeScript by itself, and dist/ may be older than the source under test.
-  mkdirSync(join(ROOT, "dist"), { recursive: true });
-  program = mkdtempSync(join(ROOT, "dist", ".embedded-test-"));
-  await build({
-    root: ROOT,
-    configFile: false,
-    logLevel: "silent",
-    build: { ssr: "src/embedded/start.ts", outDir: program, target: "node20", minify: false },
-  });
-  writeFileSync(join(program, "child.js"), PROGRAM);
+  program = await buildFile("src/embedded/start.ts");
+  writeFileSync(join(program.folder, "child.js"), PROGRAM);
   ready = freshFolder();
   await (
     await startEmbedded({ folder: ready, application_name: "the tests", settings: SETTINGS })
@@ -127,11 +117,11 @@ afterEach(async () => {
 
 afterAll(() => {
   removeFolder(ready);
-  rmSync(program, { recursive: true, force: true });
+  program.remove();
 });
 
 function freshFolder(): string {
-  return mkdtempSync(join(tmpdir(), "dues-embedded-test-"));
+  return mkdtempSync(join(quickFolder(), "dues-embedded-test-"));
 }
 
 /** Under root the data may be elsewhere, behind a link. */

@@ -3,13 +3,13 @@
 
 import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { Bounds } from "../../src/http/admission/bound.ts";
 import { EventQueue } from "../../src/http/event-queue.ts";
-import { Bounds } from "../../src/http/limits/bound.ts";
-import { UsageMemory } from "../../src/operations/usage-memory.ts";
-import type { Db } from "../../src/store/db.ts";
-import { ONE_NODE } from "../../src/store/placement.ts";
-import type { Sql } from "../../src/store/sql.ts";
-import { getSettings, type ProjectSettings } from "../../src/store/tenants.ts";
+import { UsageMemory } from "../../src/operations/usage/memory.ts";
+import { ONE_NODE, type Placement } from "../../src/store/cluster/placement.ts";
+import type { Db } from "../../src/store/db/db.ts";
+import type { Sql } from "../../src/store/db/sql.ts";
+import { getSettings, type ProjectSettings } from "../../src/store/tenants/tenants.ts";
 import { type App, startApp } from "../support/app.ts";
 import { fakePlacement } from "../support/fake-placement.ts";
 import { makeMetric, makePlan, makeSubscription } from "../support/records.ts";
@@ -30,7 +30,6 @@ afterAll(() => app.close());
 function halfHanging(): Db {
   const never = () => new Promise<never>(() => {});
   const hangs: Db = {
-    portal_auto_invalidate: false,
     many: never,
     maybeOne: never,
     one: never,
@@ -45,6 +44,10 @@ function halfHanging(): Db {
   return Object.assign(Object.create(db), {
     forProject: (project: string) => (project.startsWith("hangs") ? hangs : db),
   });
+}
+
+function queueOn(db: Db, placement: Placement, memory = new UsageMemory()): EventQueue {
+  return new EventQueue({ ...app.context, db, placement }, memory, new Bounds());
 }
 
 const NOW = new Date("2026-03-01T00:00:00.000Z");
@@ -64,7 +67,7 @@ async function timed(work: Promise<unknown>): Promise<number> {
 }
 
 test("events of a write that hangs, and those behind it, are answered within 5 s", async () => {
-  const queue = new EventQueue(halfHanging(), ONE_NODE, new UsageMemory(), new Bounds());
+  const queue = queueOn(halfHanging(), ONE_NODE);
   const projects = Array.from({ length: 8 }, (_, n) => `hangs-${n}`);
   const asked = projects.flatMap((project) =>
     ["1", "2"].map((n) =>
@@ -75,7 +78,7 @@ test("events of a write that hangs, and those behind it, are answered within 5 s
 });
 
 test("a node that hangs leaves writers to the others", async () => {
-  const queue = new EventQueue(halfHanging(), fakePlacement(2), new UsageMemory(), new Bounds());
+  const queue = queueOn(halfHanging(), fakePlacement(2));
   const hanging = Array.from({ length: 6 }, (_, n) =>
     expect(queue.push(of(`hangs-${n}`), event("1"), NOW)).rejects.toMatchObject(AWAY),
   );
@@ -108,18 +111,17 @@ describe("when a write takes long", () => {
       const named = { subscription_id: subscription.id, code: metric.code, properties: {} };
       return queue.push(settings, { transaction_id, ...named }, app.context.clock.now());
     };
-    queue = new EventQueue(app.context.db, ONE_NODE, memory, new Bounds());
+    queue = queueOn(app.context.db, ONE_NODE, memory);
     await send();
   });
   beforeEach(() => {
     writes = [];
-    queue = new EventQueue(slow(), fakePlacement(2), memory, new Bounds());
+    queue = queueOn(slow(), fakePlacement(2), memory);
   });
 
   function slow(): Db {
     const { db } = app.context;
     const slowed: Db = {
-      portal_auto_invalidate: false,
       many: (query) => db.many(query),
       maybeOne: (query) => db.maybeOne(query),
       one: (query) => db.one(query),
@@ -161,7 +163,7 @@ describe("when a write takes long", () => {
   });
 
   test("on one PostgreSQL those who waited are written while the others send", async () => {
-    queue = new EventQueue(slow(), ONE_NODE, memory, new Bounds());
+    queue = queueOn(slow(), ONE_NODE, memory);
     await inTwoHalves();
     expect(Math.max(...writes)).toBeLessThan(8);
   });

@@ -3,8 +3,8 @@
 
 import { afterAll, expect, test } from "vitest";
 import type { Context } from "../../src/context.ts";
-import { httpServer } from "../../src/main.ts";
-import { Pool } from "../../src/store/db.ts";
+import { apiServer } from "../../src/service/api-server.ts";
+import { Pool } from "../../src/store/db/db.ts";
 import { type Answer, App, startApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";
 import { jittery } from "../support/jittery.ts";
@@ -43,7 +43,7 @@ afterAll(async () => {
 /** Another process of the same service, on the same database. */
 function appWith(change: Partial<Context>): App {
   const context = { ...app.context, ...change };
-  const server = httpServer(context, { draining: false, schema_version: 0, warnings: [] }, "all");
+  const server = apiServer(context, { draining: false, schema_version: 0, warnings: [] });
   const { connection, profile } = app;
   return new App({ server, context, connection, profile, close: async () => {} });
 }

@@ -1,13 +1,13 @@
 // Running a route: what a handler can rely on, whatever the way in.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Gate } from "../../src/http/auth.ts";
-import { Bounds } from "../../src/http/limits/bound.ts";
+import { Bounds } from "../../src/http/admission/bound.ts";
+import { Gate } from "../../src/http/request/auth.ts";
 import { type Route, type RouteRequest, read, write } from "../../src/http/route.ts";
 import { portalRefusal } from "../../src/http/routes/portal.ts";
 import { routeRunner } from "../../src/http/run-route.ts";
-import { unavailable } from "../../src/store/failures.ts";
-import { sql } from "../../src/store/sql.ts";
+import { unavailable } from "../../src/store/db/failures.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { type App, startApp } from "../support/app.ts";
 import { jittery } from "../support/jittery.ts";
 import { code } from "../support/records.ts";
@@ -99,7 +99,7 @@ test("when too many wait for the database, a write is refused before its body is
   const db = { ...jittery(app.context.db, 0), admit: full };
   const context = { ...app.context, db };
   const run = routeRunner(context, new Gate(context), new Bounds());
-  const route = write({ ...shape, handle: async () => ({ done: true }) });
+  const route = write({ ...shape, handle: async () => null });
   let isRead = false;
   const readBody = async () => {
     isRead = true;
@@ -114,7 +114,10 @@ test("people get a page for whatever goes wrong, and our own failure says nothin
   const wrong = [unavailable("The database is away.", undefined), new Error("a secret")];
   const answers = wrong.map(async (error) => {
     const route = read({
-      ...{ ...shape, method: "GET", scope: "public", project: "none" },
+      ...shape,
+      method: "GET",
+      scope: "public",
+      project: "none",
       refusalPage: portalRefusal,
       handle: () => Promise.reject(error),
     });

@@ -2,9 +2,9 @@
 
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { Pool } from "../../src/store/db.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
-import { CUTOFF_LOCK, lockUsage } from "../../src/store/usage-locks.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { Pool } from "../../src/store/db/db.ts";
+import { CUTOFF_LOCK, lockUsage } from "../../src/store/usage/locks.ts";
 import { type App, startApp } from "../support/app.ts";
 import { code, makeCustomer, makeMetric, makePlan, makeSubscription } from "../support/records.ts";
 

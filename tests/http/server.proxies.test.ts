@@ -1,7 +1,7 @@
 // The caller's address behind proxies: what the last trusted one saw, not what a caller says.
 
 import { afterEach, expect, test } from "vitest";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { type App, startApp } from "../support/app.ts";
 
 let app: App;

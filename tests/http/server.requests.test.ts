@@ -151,7 +151,7 @@ const REQUESTS: Readonly<Record<string, () => Sent>> = {
     body: good(),
     headers: { "x-project-id": app.profile.project_id.toUpperCase() },
   }),
-  "an idempotency key": () => ({ body: good(), headers: { "idempotency-key": "k" } }),
+  "an idempotency key": () => ({ body: good(), headers: { "idempotency-key": code("k") } }),
   "another method": () => ({ method: "PUT", body: good() }),
   "the method of a list": () => ({ method: "GET" }),
 };

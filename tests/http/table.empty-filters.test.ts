@@ -3,7 +3,7 @@
 
 import type { TSchema } from "typebox";
 import { afterAll, expect, test } from "vitest";
-import { Bounds } from "../../src/http/limits/bound.ts";
+import { Bounds } from "../../src/http/admission/bound.ts";
 import { routeTable } from "../../src/http/table.ts";
 import { type Json, startApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";
@@ -40,6 +40,8 @@ async function addWhatIsLeft(own: Client): Promise<void> {
   await makeItem(own);
   await own.post("/v1/taxes", { code: "vat", name: "VAT", percent: "20" });
   await own.post("/v1/coupons", { code: "tenth", name: "Tenth", percent: "10" });
+  const url = "https://hooks.example.com/left";
+  await own.post("/v1/webhooks", { url, events: ["invoice.created"] });
 }
 
 test("an empty filter is never the same as none", async () => {

@@ -3,7 +3,7 @@
 
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, expect, test } from "vitest";
-import { Bounds } from "../../src/http/limits/bound.ts";
+import { Bounds } from "../../src/http/admission/bound.ts";
 import { routeTable } from "../../src/http/table.ts";
 import { startApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";

@@ -37,7 +37,9 @@ test("credit notes, by id and by number, are those of HTTP", async () => {
     const result = await call(story, "get_credit_note", args);
     expect(result.structuredContent).toEqual(await story.get(url));
     expect(result.structuredContent.credit_note).toMatchObject({
-      ...{ number: "CN-2026-0001", total_cents: 120, offset_cents: 120 },
+      number: "CN-2026-0001",
+      total_cents: 120,
+      offset_cents: 120,
       lines: [{ fee_id: invoice.fees[0].id, amount_cents: 100 }],
     });
   }
@@ -65,8 +67,13 @@ test("a wallet is read by the customer's id or external id", async () => {
 test("invoices have the figures of money", async () => {
   const { story, invoice } = await told();
   const figures = {
-    ...{ subtotal_cents: 1000, discount_cents: 100, tax_cents: 180, total_cents: 1080 },
-    ...{ credit_applied_cents: 100, offset_cents: 120, amount_due_cents: 860 },
+    subtotal_cents: 1000,
+    discount_cents: 100,
+    tax_cents: 180,
+    total_cents: 1080,
+    credit_applied_cents: 100,
+    offset_cents: 120,
+    amount_due_cents: 860,
   };
   const found = await call(story, "get_invoice", { number: invoice.number });
   expect(found.structuredContent.invoice).toMatchObject({

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type App, startApp } from "../support/app.ts";
-import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
+import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { startService, until } from "../support/processes.ts";
 import { makeCustomer, makePlan, makeSubscription } from "../support/records.ts";
 
@@ -43,6 +43,49 @@ test("subscriptions, usage, invoices and payments drop it; others' changes do no
   expect(await cacheOf(bystander.id)).toBe("hit");
   await drops("a plan's name", () => project.patch(`/v1/plans/${plan.id}`, { name: "New" }));
   await drops("the end of a period", () => project.travelTo("2025-02-01"));
+});
+
+test("a view that time alone changes is kept for ten minutes of the project's clock", async () => {
+  const story = await sandbox(app, "2025-01-01");
+  const metric = await story.metric("weighted_sum", { weighted_by: "hour" });
+  const plan = await story.plan({ charges: [perUnit(metric, "0.01")] });
+  const customer = await story.customer();
+  const subscription = await story.subscribe({ plan, customer });
+  const still = await story.customer();
+  await story.subscribe({ amount_cents: 100, customer: still });
+  await story.use(subscription, metric, "10");
+  const view = async (id: string) => {
+    const { headers, body } = await app.call("GET", `/v1/portal/${id}`);
+    return [headers["x-portal-cache"], body.subscriptions[0].usage[0]?.units];
+  };
+  await story.travelTo("2025-01-02T00:00");
+  await view(still.id);
+  expect(await view(customer.id)).toEqual(["miss", "240"]);
+  await story.travelTo("2025-01-02T00:09");
+  expect(await view(customer.id)).toEqual(["hit", "240"]);
+  await story.travelTo("2025-01-12T00:00");
+  expect(await view(customer.id)).toEqual(["miss", "2640"]);
+  expect(await view(still.id)).toEqual(["hit", undefined]);
+});
+
+test("a call that changes a customer's things and bills it holds its view only at the end", async () => {
+  const charges = [flatFee({ amount_override_cents: 100, seats: true })];
+  const plan = await project.plan({ charges });
+  const customer = await project.customer();
+  const properties = { seats: 1 };
+  const subscription = await project.subscribe({ plan, customer, properties });
+  await cacheOf(customer.id);
+  const line = { name: "Work", unit_amount_cents: 10 };
+  const answers = await Promise.all([
+    project.call("PATCH", `/v1/subscriptions/${subscription.id}`, {
+      properties: { seats: 2 },
+      status: "terminated",
+    }),
+    project.call("POST", "/v1/invoices", { customer_id: customer.id, lines: [line] }),
+    project.call("PATCH", `/v1/plans/${plan.id}`, { name: "Other" }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 201, 200]);
+  expect(await cacheOf(customer.id)).toBe("miss");
 });
 
 test("the workers' own thread drops it as well", async () => {

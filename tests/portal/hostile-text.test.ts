@@ -50,8 +50,13 @@ function attribute([, name = "", value = ""]: RegExpMatchArray): [string, string
 async function pagesOf(text: string): Promise<Map<string, string>> {
   const project = await sandbox(app, "2025-01-10");
   await settings(project, {
-    ...{ name: text, address: `${text}\n${text}`, city: text, tax_id: text, footer: text },
-    ...{ payment_instructions: text, payment_url: "https://pay.test/{number}" },
+    name: text,
+    address: `${text}\n${text}`,
+    city: text,
+    tax_id: text,
+    footer: text,
+    payment_instructions: text,
+    payment_url: "https://pay.test/{number}",
   });
   await vat(project, "20");
   await project.post("/v1/taxes", { code: "vat", name: text, percent: "20" });

@@ -2,10 +2,10 @@
 // a view, and what a customer without any of it costs and sees.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readPortal } from "../../src/operations/read-portal.ts";
-import type { Queryable } from "../../src/store/db.ts";
-import { sql } from "../../src/store/sql.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { readPortal } from "../../src/operations/portal/read.ts";
+import type { Queryable } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import {

@@ -124,6 +124,39 @@ describe("the next invoice", () => {
     expect(text).toContain("API calls 1,234 used $61.70");
   });
 
+  test("gives a coupon that is good once to the subscription that the close comes to first", async () => {
+    const project = await sandbox(app, "2026-01-10");
+    const customer = await project.customer();
+    await discount(project, customer, { percent: "50", times: 1 });
+    for (const amount_cents of [10_000, 4_000, 2_000]) {
+      const plan = await project.plan({ amount_cents, base_timing: "advance" });
+      await project.subscribe({ plan, customer, trial_days: 22 });
+    }
+    const text = await textOf(customer);
+    const told = [...text.matchAll(/Next invoice, on 1 Feb 2026 about \$([\d.]+)/g)];
+    await project.travelTo("2026-02-01");
+    const made = await project.invoices();
+    // Cards stand newest first.
+    const totals = made.map(({ total_cents }) => total_cents).reverse();
+    expect(told.map(([, amount]) => Math.round(Number(amount) * 100))).toEqual(totals);
+  });
+
+  test("gives it to the subscription that ends earlier on that day, though it is newer", async () => {
+    const project = await sandbox(app, "2026-01-10");
+    const customer = await project.customer();
+    await discount(project, customer, { percent: "50", times: 1 });
+    const yearly = await project.plan({ amount_cents: 36_500, interval: "yearly" });
+    await project.subscribe({ plan: yearly, customer, ends_at: "2026-02-01T10:00:00Z" });
+    await project.subscribe({ amount_cents: 31_000, customer });
+    const text = await textOf(customer);
+    const told = [...text.matchAll(/Next invoice, on 1 Feb 2026 about \$([\d.]+)/g)];
+    await project.travelTo("2026-02-02");
+    const totals = (await project.invoices()).map(({ total_cents }) => total_cents);
+    expect(told.map(([, amount]) => Math.round(Number(amount) * 100)).sort()).toEqual(
+      totals.sort(),
+    );
+  });
+
   test("is not told where no invoice can be made, or none will be", async () => {
     const project = await sandbox(app, "2026-01-10");
     const customer = await project.customer();

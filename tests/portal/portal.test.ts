@@ -2,7 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { httpServer, initTenant } from "../../src/main.ts";
+import { apiServer } from "../../src/service/api-server.ts";
+import { initTenant } from "../../src/service/first-tenant.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
@@ -117,6 +118,9 @@ describe("what it shows", () => {
         outstanding_cents: shown.amount_due_cents,
         overdue_cents: 0,
         currency: "USD",
+        by_currency: [
+          { currency: "USD", outstanding_cents: shown.amount_due_cents, overdue_cents: 0 },
+        ],
       },
       generated_at: "2025-02-03T00:00:00.000Z",
     });
@@ -125,6 +129,36 @@ describe("what it shows", () => {
     expect(text).not.toContain(app.profile.organization_id);
     expect(text).not.toContain("secret-reference");
     expect(text).not.toContain("billing@");
+  });
+
+  test("what is due in other currencies than the customer's stands beside it", async () => {
+    const project = await sandbox(app, "2025-01-01");
+    const customer = await project.customer({ currency: "EUR" });
+    await project.apply(await project.addOn({ amount_cents: 1_000, currency: "USD" }), customer);
+    const { totals } = (await portal(customer.id)).body;
+    expect(totals).toEqual({
+      outstanding_cents: 0,
+      overdue_cents: 0,
+      currency: "EUR",
+      by_currency: [{ currency: "USD", outstanding_cents: 1_000, overdue_cents: 0 }],
+    });
+  });
+
+  test("a note beside a payment is the owner's: strangers see what the provider calls it", async () => {
+    const project = await sandbox(app, "2025-01-01");
+    const customer = await project.customer();
+    const lines = [{ name: "Setup", unit_amount_cents: 1_000 }];
+    await project.post("/v1/invoices", { customer_id: customer.id, lines });
+    const [invoice] = await project.invoices();
+    const reference = "dispute threatened, do not ship";
+    await project.pay(invoice, 100, { provider_payment_id: "BANK-1", reference });
+    const path = `/portal/${customer.id}/invoices/${invoice.number}`;
+    const page = await app.call("GET", path, undefined, STRANGER);
+    expect(page.body).toContain("BANK-1");
+    expect(page.body).not.toContain("dispute");
+    const own = await project.call("GET", `/v1/invoices/${invoice.id}/document`);
+    expect(own.body).toContain(reference);
+    expect(JSON.stringify((await portal(customer.id)).body)).not.toContain("dispute");
   });
 
   test("what is overdue is told apart, and a void invoice is not due", async () => {
@@ -138,7 +172,8 @@ describe("what it shows", () => {
     const last = (await project.invoices()).at(-1);
     await project.post(`/v1/invoices/${last.id}/void`);
     const { body } = await portal(customer.id);
-    expect(body.totals).toEqual({ outstanding_cents: 1_000, overdue_cents: 500, currency: "USD" });
+    const due = { outstanding_cents: 1_000, overdue_cents: 500, currency: "USD" };
+    expect(body.totals).toEqual({ ...due, by_currency: [due] });
     expect(body.invoices.map((each: Json) => each.status)).toEqual([
       "voided",
       "outstanding",
@@ -242,7 +277,7 @@ describe("how long it is kept", () => {
     const project = await sandbox(app, "2025-01-10");
     const { id } = await project.customer();
     const readiness = { draining: false, schema_version: 0, warnings: [] };
-    const second = httpServer(app.context, readiness, "all");
+    const second = apiServer(app.context, readiness);
     const read = async () => {
       const answer = await second.fastify.inject({ method: "GET", url: `/v1/portal/${id}` });
       return answer.headers["x-portal-cache"];

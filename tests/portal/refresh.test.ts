@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { monotonicMs } from "../../src/clock.ts";
 import type { HttpServer } from "../../src/http/server.ts";
-import { httpServer } from "../../src/main.ts";
+import { apiServer } from "../../src/service/api-server.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { shownBound } from "../support/bounds.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
@@ -24,7 +24,7 @@ let server: HttpServer;
 beforeEach(() => {
   watched = new Watched(app.context.db);
   const readiness = { draining: false, schema_version: 0, warnings: [] };
-  server = httpServer({ ...app.context, db: watched.db }, readiness, "all");
+  server = apiServer({ ...app.context, db: watched.db }, readiness);
   return () => server.fastify.close();
 });
 

@@ -1,6 +1,6 @@
 // A database whose snapshots are watched: each is one computation of a portal view.
 
-import type { Db } from "../../src/store/db.ts";
+import type { Db } from "../../src/store/db/db.ts";
 
 /** Counts computations, and holds each after it has read and before it is kept. */
 export class Watched {

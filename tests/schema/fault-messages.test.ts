@@ -2,9 +2,14 @@
 
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { messageFor } from "../../src/cli/fault-messages.ts";
+import { messageFor } from "../../src/cli/service-file/checking/messages.ts";
 import { Email, PageQuery, Uuid } from "../../src/schema/common.ts";
-import { faultMessage, fieldName, pointerSteps } from "../../src/schema/fault-messages.ts";
+import {
+  faultMessage,
+  fieldName,
+  pointerSteps,
+  yearFault,
+} from "../../src/schema/fault-messages.ts";
 
 test.each([
   ["maxLength", { limit: 3 }, "must have at most 3 characters"],
@@ -68,11 +73,21 @@ test("no pattern is shown to whoever did not meet it", async () => {
 });
 
 test.each([
-  [PageQuery.limit, "must be a whole number from 1 to 1000"],
+  [PageQuery.limit, "must be a whole number of 1 or more"],
   [Email, "must be an e-mail address"],
   [Uuid, "must be a UUID"],
 ])("%j is told in words", (schema, message) => {
   const { pattern } = schema as object as { pattern: string };
   const fault = { keyword: "pattern", params: { pattern }, parentSchema: schema };
   expect(faultMessage(fault)).toBe(message);
+});
+
+test.each([
+  ["1026-07-27T15:29:09Z", "is too early: timestamps are taken from 2000-01-01T00:00:00Z on"],
+  ["2201-01-01T00:00:00Z", "is too late: timestamps are taken until 2200-12-31T23:59:59.999Z"],
+  ["2026-07-27", undefined],
+  ["2026-07-27T15:29:09Z", undefined],
+  [5, undefined],
+])("of the year of %s it is told what is wrong, and from when on", (data, wanted) => {
+  expect(yearFault(data)).toBe(wanted);
 });

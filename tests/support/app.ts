@@ -6,16 +6,20 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import type { Context } from "../../src/context.ts";
 import type { HttpServer } from "../../src/http/server.ts";
-import { readSecretKeys } from "../../src/key-file.ts";
-import { httpServer, initTenant, type Profile, testContext } from "../../src/main.ts";
-import { limitByNode } from "../../src/store/cluster-db.ts";
-import { type Connection, Pool } from "../../src/store/db.ts";
-import { schemaVersion } from "../../src/store/migrate.ts";
-import { Pipeline } from "../../src/store/pipeline.ts";
-import { ONE_NODE } from "../../src/store/placement.ts";
+import { readSecretKey } from "../../src/key-file.ts";
+import { apiServer } from "../../src/service/api-server.ts";
+import { initTenant } from "../../src/service/first-tenant.ts";
+import type { Profile } from "../../src/service/profile.ts";
+import { limitByNode } from "../../src/store/cluster/cluster-db.ts";
+import { ONE_NODE } from "../../src/store/cluster/placement.ts";
+import { type Connection, Pool } from "../../src/store/db/db.ts";
+import { Pipeline } from "../../src/store/db/pipeline.ts";
+import { schemaVersion } from "../../src/store/migration/migrate.ts";
 import { billingJob } from "../../src/workers/billing.ts";
+import { testContext } from "./context.ts";
 import { onCluster, testDatabase } from "./database.ts";
 import { expectDeclared } from "./declared-errors.ts";
+import { runToEnd } from "./run-job.ts";
 
 export type Body = Record<string, unknown>;
 /** Answers are checked by tests, not by the compiler. */
@@ -111,14 +115,8 @@ export class App {
   }
 
   /** Runs what the workers would; returns how much there was. */
-  async runWorkers(): Promise<number> {
-    const job = billingJob(this.context);
-    let total = 0;
-    for (;;) {
-      const done = await job.tick();
-      if (done === 0) return total;
-      total += done;
-    }
+  runWorkers(): Promise<number> {
+    return runToEnd(billingJob(this.context));
   }
 
   close(): Promise<void> {
@@ -139,12 +137,11 @@ export async function startApp(options: Options = {}): Promise<App> {
   const clock = options.clock ?? systemClock;
   const pool = new Pool(connection, {
     max: config.pool_max,
-    portal_auto_invalidate: config.portal_auto_invalidate,
     statement_timeout_ms: 20_000,
     lock_timeout_ms: 5_000,
     application_name: "dues test",
   });
-  const secret_key = config.secret_key === undefined ? randomBytes(32) : readSecretKeys(config)[0];
+  const secret_key = config.secret_key === undefined ? randomBytes(32) : readSecretKey(config);
   const pipeline = () =>
     new Pipeline(connection, {
       max: 2,
@@ -157,7 +154,7 @@ export async function startApp(options: Options = {}): Promise<App> {
   // As on one node, a tick ends with its work: by node, what takes over a second goes on alone.
   const context = testContext({ config, ...access, placement: ONE_NODE, clock, secret_key });
   const readiness = { draining: false, schema_version: await schemaVersion(), warnings: [] };
-  const server = httpServer(context, readiness, "all");
+  const server = apiServer(context, readiness);
   await server.fastify.ready();
   const slugs = { org: "acme", workspace: "main", project: "test" };
   const mode = options.mode ?? "sandbox";

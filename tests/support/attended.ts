@@ -1,8 +1,8 @@
 // A database that waits for somebody ahead of each of its statements, so that a test can say what
 // happens at that moment.
 
-import type { Db, Queryable } from "../../src/store/db.ts";
-import type { Sql } from "../../src/store/sql.ts";
+import type { Db, Queryable } from "../../src/store/db/db.ts";
+import type { Sql } from "../../src/store/db/sql.ts";
 
 /** Told what the statement says, or COMMIT. */
 export type Before = (text: string) => Promise<unknown>;
@@ -13,7 +13,6 @@ export const COMMIT = "commit";
 export function attended(db: Db, before: Before, ofTransaction: () => Before = () => before): Db {
   const waiting: Db = {
     ...queries(db, before),
-    portal_auto_invalidate: db.portal_auto_invalidate,
     tx: (work) =>
       db.tx(async (tx) => {
         const own = ofTransaction();

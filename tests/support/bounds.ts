@@ -1,7 +1,7 @@
 // What the metrics show of a bound.
 
 import { Registry } from "prom-client";
-import type { Bounds } from "../../src/http/limits/bound.ts";
+import type { Bounds } from "../../src/http/admission/bound.ts";
 
 export type Shown = { readonly level: number | undefined; readonly refusals: number | undefined };
 

@@ -3,9 +3,9 @@
 
 import pg from "pg";
 import { inject } from "vitest";
-import { distribute } from "../../src/store/cluster.ts";
-import type { Connection } from "../../src/store/db.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { distribute } from "../../src/store/cluster/distribute.ts";
+import type { Connection } from "../../src/store/db/db.ts";
+import { migrate } from "../../src/store/migration/migrate.ts";
 import { admin, everywhere, newDatabase, onDatabase } from "./database.ts";
 
 /** Few: each test file copies all of them. Four are enough for two on each of two workers. */

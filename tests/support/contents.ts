@@ -1,7 +1,7 @@
 // Everything that a database holds, table by table, to be compared with another one.
 
 import type pg from "pg";
-import type { Connection } from "../../src/store/db.ts";
+import type { Connection } from "../../src/store/db/db.ts";
 import { onClient } from "./database.ts";
 
 /** Written by a restore itself: when migrations were applied, the hold, where the log goes on. */

@@ -2,9 +2,10 @@
 // records deliveries without sending, and emits payments without the billing that they come from.
 
 import { addressPolicy } from "../../src/domain/addresses.ts";
-import { emit, SCHEDULER } from "../../src/operations/emit.ts";
-import * as deliveries from "../../src/store/deliveries.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { emit, scheduler } from "../../src/operations/emit.ts";
+import * as attempts from "../../src/store/feeds/attempts.ts";
+import * as claims from "../../src/store/feeds/claims.ts";
 import { Deliverer } from "../../src/workers/deliver-webhooks.ts";
 import { WebhookClient } from "../../src/workers/webhook-client.ts";
 import type { App, Json } from "./app.ts";
@@ -27,7 +28,7 @@ export class Courier {
     let total = 0;
     for (;;) {
       this.#deliverer.notify(project);
-      const claimed = await this.#deliverer.claimDue();
+      const { done: claimed } = await this.#deliverer.claimDue();
       if (claimed === 0) return total;
       total += claimed;
       await this.#deliverer.flush();
@@ -45,12 +46,39 @@ const LIMITS = { total: 10, each: 10, shares: { new: 10, failing: 10 }, endpoint
 export async function recordAsDelivered(app: App, project: string): Promise<void> {
   const id = project as ProjectId;
   const db = app.context.db.forProject(id);
-  const claimed = await deliveries.claim(db, id, LIMITS);
-  const results = claimed.map(({ endpoint_id, message_id, claim, attempt }) => ({
-    ...{ endpoint_id, message_id, claim, attempt: attempt + 1, status: "delivered" as const },
-    ...{ http_status: 200, error: null, duration_ms: 1, response_excerpt: "", retry_ms: null },
-  }));
-  await deliveries.recordDelivered(db, id, results);
+  const claimed = await claims.claim(db, id, LIMITS);
+  await attempts.recordDelivered(
+    db,
+    id,
+    claimed.map((row) => delivered(row)),
+  );
+}
+
+/** The result of an attempt that its receiver took. */
+export function delivered(
+  {
+    endpoint_id,
+    message_id,
+    event,
+    claim,
+    attempt,
+  }: Pick<claims.Claimed, "endpoint_id" | "message_id" | "event" | "claim" | "attempt">,
+  told: Partial<attempts.AttemptResult> = {},
+): attempts.AttemptResult {
+  return {
+    endpoint_id,
+    message_id,
+    event,
+    claim,
+    attempt: attempt + 1,
+    status: "delivered",
+    http_status: 200,
+    error: null,
+    duration_ms: 1,
+    response_excerpt: "",
+    retry_ms: null,
+    ...told,
+  };
 }
 
 /** Emits so many payments, numbered from `first`, in one transaction. */
@@ -70,7 +98,8 @@ export async function emitPayments(
   const undone = new Error("rolled back");
   try {
     await app.context.db.tx(async (tx) => {
-      await emit(tx, project as ProjectId, facts, SCHEDULER, app.context.clock.now());
+      const { clock, config } = app.context;
+      await emit(tx, project as ProjectId, facts, scheduler(config), clock.now());
       if (fate === "roll back") throw undone;
     });
   } catch (error) {

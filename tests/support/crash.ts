@@ -2,8 +2,8 @@
 // transaction, or the commit succeeds and its answer is lost.
 
 import { UnknownOutcome } from "../../src/errors.ts";
-import type { Db, Queryable, Tx } from "../../src/store/db.ts";
-import { type Sql, sql } from "../../src/store/sql.ts";
+import type { Db, Queryable, Tx } from "../../src/store/db/db.ts";
+import { type Sql, sql } from "../../src/store/db/sql.ts";
 
 /** `lost`: the commit of that number is on disk, and the caller hears that the database is away. */
 export type When = "before" | "after" | "lost";
@@ -13,7 +13,6 @@ const END: Sql = sql`select pg_terminate_backend(pg_backend_pid())`;
 
 /** Counts statements and commits of transactions since the last `arm`, and dies where told. */
 export class MortalDb implements Db {
-  readonly portal_auto_invalidate: boolean;
   readonly #db: Db;
   #death: Death | undefined;
   #statements = 0;
@@ -21,7 +20,6 @@ export class MortalDb implements Db {
   #died = false;
 
   constructor(db: Db) {
-    this.portal_auto_invalidate = db.portal_auto_invalidate;
     this.#db = db;
   }
 

@@ -2,7 +2,7 @@
 // suite shows whether the lists of errors in src/http/routes are complete.
 
 import type { Context } from "../../src/context.ts";
-import { Bounds } from "../../src/http/limits/bound.ts";
+import { Bounds } from "../../src/http/admission/bound.ts";
 import { errorsOf } from "../../src/http/openapi/errors.ts";
 import type { Route } from "../../src/http/route.ts";
 import { routeTable } from "../../src/http/table.ts";

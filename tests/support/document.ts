@@ -1,7 +1,7 @@
 // The OpenAPI document of all routes, as the service answers it.
 
 import type { Context } from "../../src/context.ts";
-import { Bounds } from "../../src/http/limits/bound.ts";
+import { Bounds } from "../../src/http/admission/bound.ts";
 import { openApi } from "../../src/http/openapi/document.ts";
 import { routeTable } from "../../src/http/table.ts";
 import type { OpenApiDocument, Operation, SchemaObject } from "../../src/schema/openapi.ts";

@@ -1,8 +1,8 @@
 // Projects on nodes of a cluster that is not there, for tests on plain PostgreSQL.
 
 import { groupBy } from "../../src/domain/group-by.ts";
-import type { Placement } from "../../src/store/placement.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import type { Placement } from "../../src/store/cluster/placement.ts";
 
 /** A project lives on the node that its id begins with: "a-1" on "a". */
 export function fakePlacement(

@@ -2,15 +2,15 @@
 // template.
 
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startEmbedded } from "../../src/embedded/start.ts";
-import type { Connection } from "../../src/store/db.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import type { Connection } from "../../src/store/db/db.ts";
+import { migrate } from "../../src/store/migration/migrate.ts";
 import { makeTemplate } from "./cluster.ts";
 import { dropDatabase, everywhere, onDatabase } from "./database.ts";
+import { quickFolder } from "./folders.ts";
 
 // A test run is thrown away, so it need not survive a power cut; crash tests kill processes only.
 const SETTINGS = {
@@ -18,6 +18,8 @@ const SETTINGS = {
   synchronous_commit: "off",
   full_page_writes: "off",
   max_connections: "300",
+  // Every database that is made or dropped looks through all of it.
+  shared_buffers: "256MB",
 };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -31,10 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("server", server);
   project.provide("workers", workers);
   project.provide("template", template);
-  return async () => {
-    await Promise.all(servers.map((each) => dropAll(each, template)));
-    await stop();
-  };
+  return () => stop(template);
 }
 
 /** The template, and what was copied for test files that failed before they could drop it. */
@@ -56,20 +55,25 @@ type Servers = {
   readonly server: Connection;
   /** The other nodes when the run is on a cluster. */
   readonly workers: Connection[];
-  stop(): Promise<void>;
+  /** Leaves nothing of the run behind. */
+  stop(template: string): Promise<void>;
 };
 
+/** Servers that were there before the run, and stay. */
+function lent(server: Connection, workers: Connection[] = []): Servers {
+  const drop = (template: string) =>
+    Promise.all([server, ...workers].map((each) => dropAll(each, template)));
+  return { server, workers, stop: async (template) => void (await drop(template)) };
+}
+
 async function openServers(): Promise<Servers> {
-  const nothing = async () => {};
   const { DUES_CLUSTER, CLUSTER_URL = "", CLUSTER_WORKERS = "", TEST_DATABASE_URL } = process.env;
   if (DUES_CLUSTER === "1") {
     const workers = CLUSTER_WORKERS.split(",").map((url) => ({ connectionString: url.trim() }));
-    return { server: { connectionString: CLUSTER_URL }, workers, stop: nothing };
+    return lent({ connectionString: CLUSTER_URL }, workers);
   }
-  if (TEST_DATABASE_URL !== undefined) {
-    return { server: { connectionString: TEST_DATABASE_URL }, workers: [], stop: nothing };
-  }
-  const folder = await mkdtemp(join(tmpdir(), "dues-test-"));
+  if (TEST_DATABASE_URL !== undefined) return lent({ connectionString: TEST_DATABASE_URL });
+  const folder = await mkdtemp(join(quickFolder(), "dues-test-"));
   const application_name = `tests (${process.pid})`;
   const embedded = await startEmbedded({ folder, application_name, settings: SETTINGS });
   return {

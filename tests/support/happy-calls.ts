@@ -107,6 +107,7 @@ async function* billing(api: Client, sold: { customer_id: string; metric: Json }
   yield await called(api, "GET /v1/subscriptions/:id/usage", `${path}/usage`);
   const preview = { subscription_id, at: "period_end" };
   yield await called(api, "POST /v1/invoices/preview", "/v1/invoices/preview", preview);
+  yield await called(api, "POST /v1/subscriptions/:id/catch-up", `${path}/catch-up`);
   yield await called(api, "POST /v1/subscriptions/:id/suspend", `${path}/suspend`);
   yield await called(api, "POST /v1/subscriptions/:id/terminate", `${path}/terminate`);
 }

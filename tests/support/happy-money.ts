@@ -62,7 +62,10 @@ async function* invoices(api: Client, customer_id: string) {
   const path = `/v1/invoices/${invoice_id}`;
   yield await called(api, "PATCH /v1/invoices/:id", path, { memo: "Thanks" });
   const { payment } = await api.post("/v1/payments", {
-    ...{ invoice_id, amount_cents: 900, currency: "USD", provider: "bank" },
+    invoice_id,
+    amount_cents: 900,
+    currency: "USD",
+    provider: "bank",
     provider_payment_id: code("paid"),
   });
   yield await called(api, "POST /v1/invoices/:id/write-off", `${path}/write-off`);

@@ -1,8 +1,8 @@
 // What must hold in the database whatever happened: each rule lists the rows that break it. Read
 // from one snapshot, over all projects.
 
-import type { Db, Queryable } from "../../src/store/db.ts";
-import { type Sql, sql } from "../../src/store/sql.ts";
+import type { Db, Queryable } from "../../src/store/db/db.ts";
+import { type Sql, sql } from "../../src/store/db/sql.ts";
 import { MONEY_RULES } from "./money-rules.ts";
 import { BILLED_RULE, misbilledUsage, type Rule, USAGE_RULES } from "./usage-invariants.ts";
 
@@ -79,7 +79,7 @@ const RULES: readonly Rule[] = [
         union all
         select project_id, 'due', currency, count(*),
                sum(total_cents - credit_applied_cents - offset_cents - amount_paid_cents
-                   + overpaid_cents)
+                   + overpaid_cents - written_off_cents)
           from invoices where status in ('outstanding', 'overdue') group by project_id, currency
         union all
         select project_id, 'paid', (paid_at at time zone 'UTC')::date || ' ' || currency,

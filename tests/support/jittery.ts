@@ -2,7 +2,7 @@
 // once in a thousand runs is interleaved here all the time.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { Db } from "../../src/store/db.ts";
+import type { Db } from "../../src/store/db/db.ts";
 import { attended, type Before } from "./attended.ts";
 
 /** Each by itself, as statements on several connections are. */

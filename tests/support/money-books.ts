@@ -47,7 +47,12 @@ export async function readMoney(story: Sandbox): Promise<Money> {
   }
   return {
     today: (await story.now()).slice(0, 10),
-    ...{ listed, invoices, notes, grants, applied, wallets },
+    listed,
+    invoices,
+    notes,
+    grants,
+    applied,
+    wallets,
     payments: await all(story, "/v1/payments", "payments"),
     refunds: await all(story, "/v1/refunds", "refunds"),
     coupons: await all(story, "/v1/coupons", "coupons"),

@@ -81,8 +81,8 @@ function feeFaults({ number }: Json, fee: Json): string[] {
 function stateFaults(invoice: Json, today: string): string[] {
   const { number, voided_at, amount_due_cents, written_off_cents, due_date } = invoice;
   const dated = today > due_date ? "overdue" : "outstanding";
-  const open = amount_due_cents === 0 ? "succeeded" : dated;
-  const living = written_off_cents > 0 ? "uncollectible" : open;
+  const settled = written_off_cents > 0 ? "uncollectible" : "succeeded";
+  const living = amount_due_cents === 0 ? settled : dated;
   const status = voided_at === null ? living : "voided";
   const unpaid = invoice.amount_paid_cents > 0 ? "partially_paid" : "pending";
   const payment_status = status === "succeeded" ? "succeeded" : unpaid;

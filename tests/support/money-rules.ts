@@ -1,8 +1,8 @@
 // What must hold in the database about money, whatever happened: the invariants of taxes, coupons,
 // credit notes, grants and refunds. Read over all projects, as the rest of the rules are.
 
-import { raw } from "../../src/store/rows.ts";
-import { type Sql, sql } from "../../src/store/sql.ts";
+import { raw } from "../../src/store/db/rows.ts";
+import { type Sql, sql } from "../../src/store/db/sql.ts";
 import type { Rule } from "./usage-invariants.ts";
 
 /** What the tax lines of invoices say, one row for each. */
@@ -74,7 +74,8 @@ const INVOICE_RULES: readonly Rule[] = [
        where (status = 'voided') <> (voided_at is not null)
           or (status = 'voided' and written_off_cents <> 0)
           or (status <> 'voided'
-              and (due < 0 or (status = 'uncollectible') <> (written_off_cents > 0)
+              and (due < 0
+                   or (status = 'uncollectible') <> (due = 0 and written_off_cents > 0)
                    or (status = 'succeeded') <> (due = 0 and written_off_cents = 0)))
           or (status = 'succeeded') <> (payment_status = 'succeeded')
           or (status <> 'succeeded'

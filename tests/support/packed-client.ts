@@ -11,8 +11,12 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** What a strict project asks of the types it uses. */
 const STRICT = {
-  ...{ strict: true, skipLibCheck: false, noUncheckedIndexedAccess: true },
-  ...{ exactOptionalPropertyTypes: true, target: "es2022", lib: ["es2022", "dom"] },
+  strict: true,
+  skipLibCheck: false,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  target: "es2022",
+  lib: ["es2022", "dom"],
 };
 
 export class ClientProject {

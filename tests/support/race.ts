@@ -4,17 +4,18 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../../src/clock.ts";
 import type { Context } from "../../src/context.ts";
-import { httpServer } from "../../src/main.ts";
-import { type Db, Pool } from "../../src/store/db.ts";
-import { type Ended, withEndedPeriods } from "../../src/store/projects-with-work.ts";
-import { sql } from "../../src/store/sql.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
-import { raiseCutoff } from "../../src/store/usage-locks.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { apiServer } from "../../src/service/api-server.ts";
+import { type Db, Pool } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { raiseCutoff } from "../../src/store/usage/locks.ts";
+import { type Ended, withEndedPeriods } from "../../src/store/work/projects-with-work.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { type Answer, App, type Body, type Json, startApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { checkInvariants } from "./invariants.ts";
 import { jittery } from "./jittery.ts";
+import { runToEnd } from "./run-job.ts";
 
 const JITTER_MS_MAX = 3;
 /** About as long as a close of a few subscriptions takes with that jitter. */
@@ -54,6 +55,10 @@ export class RaceCourse {
     return new RaceCourse(await startApp());
   }
 
+  get db(): Db {
+    return this.#pool;
+  }
+
   /** The books must be sound, whatever was raced on them. */
   async close(): Promise<string[]> {
     const broken = await checkInvariants(this.#app.context.db);
@@ -83,7 +88,7 @@ export class RaceCourse {
 
   #appWith(change: Partial<Context>): App {
     const context = { ...this.#app.context, ...change };
-    const server = httpServer(context, { draining: false, schema_version: 0, warnings: [] }, "all");
+    const server = apiServer(context, { draining: false, schema_version: 0, warnings: [] });
     const { connection, profile } = this.#app;
     return new App({ server, context, connection, profile, close: async () => {} });
   }
@@ -97,8 +102,7 @@ export class RaceCourse {
   /** One worker does all that is due. */
   async workOn(attend: (db: Db) => Db): Promise<void> {
     const db = attend(this.#pool);
-    const job = billingJob({ ...this.#app.context, db, clock: this.#workers });
-    while ((await job.tick()) > 0);
+    await runToEnd(billingJob({ ...this.#app.context, db, clock: this.#workers }));
   }
 
   async raiseCutoff({ project }: Client, until: string): Promise<void> {

@@ -3,7 +3,7 @@
 
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import type { Connection } from "../../src/store/db.ts";
+import type { Connection } from "../../src/store/db/db.ts";
 
 export class SilentProxy {
   readonly connection: Connection;

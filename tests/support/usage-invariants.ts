@@ -5,8 +5,8 @@ import { decimal, isNegative, ZERO } from "../../src/domain/decimal.ts";
 import { fraction, roundFraction, shifted } from "../../src/domain/fraction.ts";
 import { exponentOf } from "../../src/domain/money.ts";
 import type { PricedCharge } from "../../src/domain/pricing.ts";
-import type { Queryable } from "../../src/store/db.ts";
-import { type Sql, sql } from "../../src/store/sql.ts";
+import type { Queryable } from "../../src/store/db/db.ts";
+import { type Sql, sql } from "../../src/store/db/sql.ts";
 
 /** `broken` lists the rows that break it. */
 export type Rule = { readonly name: string; readonly broken: Sql };
@@ -106,28 +106,32 @@ export const USAGE_RULES: readonly Rule[] = [
        where r.level is distinct from k.level and l.n is null`,
   },
   {
-    name: "distinct values are counted once per period",
+    name: "distinct values are counted once per period, on the first day that they were used",
     broken: sql`
       with raw as (
-        select project_id, subscription_id, period_no, metric_id,
-               count(distinct unique_value) as n
+        select project_id, subscription_id, period_no, metric_id, unique_value,
+               min((at at time zone 'UTC')::date) as day
           from usage_events
          where unbillable is null and unique_value is not null
-         group by 1, 2, 3, 4),
+         group by 1, 2, 3, 4, 5),
+      counted as (
+        select project_id, subscription_id, period_no, metric_id, day, count(*) as n
+          from raw
+         group by 1, 2, 3, 4, 5),
       days as (
-        select project_id, subscription_id, period_no, metric_id, sum(uniques) as n
+        select project_id, subscription_id, period_no, metric_id, day, uniques as n
           from usage_days
-         group by 1, 2, 3, 4
-        having sum(uniques) <> 0),
-      kept as (
-        select project_id, subscription_id, period_no, metric_id, count(*) as n
-          from usage_uniques
-         group by 1, 2, 3, 4)
-      select project_id, subscription_id, period_no, metric_id, raw.n, days.n as days, kept.n as kept
-        from raw
-        full join days using (project_id, subscription_id, period_no, metric_id)
-        full join kept using (project_id, subscription_id, period_no, metric_id)
-       where raw.n is distinct from days.n or raw.n is distinct from kept.n`,
+         where uniques <> 0)
+      select project_id, subscription_id, period_no, metric_id, day, null::uuid as unique_value
+        from counted c
+        full join days d using (project_id, subscription_id, period_no, metric_id, day)
+       where c.n is distinct from d.n
+       union all
+      select project_id, subscription_id, period_no, metric_id, day, unique_value
+        from raw r
+        full join usage_uniques u
+             using (project_id, subscription_id, period_no, metric_id, unique_value, day)
+       where r.project_id is null or u.project_id is null`,
   },
   {
     name: "an invoice line for usage, with its corrections, says what the period's books say",

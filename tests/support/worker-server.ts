@@ -4,12 +4,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chown, mkdtemp, open, rm, stat } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Connection } from "../../src/store/db.ts";
+import type { Connection } from "../../src/store/db/db.ts";
 import { admin, onClient } from "./database.ts";
 import { signalFamily } from "./family.ts";
+import { quickFolder } from "./folders.ts";
 import { until } from "./processes.ts";
 
 const run = promisify(execFile);
@@ -52,7 +52,7 @@ export class WorkerServer {
     const kind = await kindOf(coordinator);
     const data = await stat(kind.data).catch(() => undefined);
     if (data === undefined) return undefined;
-    const folder = await mkdtemp(join(tmpdir(), "dues-worker-"));
+    const folder = await mkdtemp(join(quickFolder(), "dues-worker-"));
     // PostgreSQL does not run as root: there it runs as the coordinator's user.
     const owner = process.getuid?.() === 0 ? { uid: data.uid, gid: data.gid } : undefined;
     if (owner !== undefined) await chown(folder, owner.uid, owner.gid);

@@ -44,8 +44,13 @@ const BANS: readonly Ban[] = [
   },
   {
     what: (node) => node.type === "MemberExpression" && nameOf(node.object) === "console",
-    allowed: (path) => !inSource(path) || /^src\/(cli\/|main\.ts)/.test(path),
+    allowed: (path) => !inSource(path) || /^src\/cli\//.test(path),
     instead: "console: context.log, so that an operator gets JSON lines.",
+  },
+  {
+    what: isPlace,
+    allowed: (path) => !inSource(path) || path === "src/built.ts",
+    instead: "import.meta: a build moves the file; built.ts says where what is beside it is.",
   },
   {
     what: isBarePause,
@@ -55,6 +60,16 @@ const BANS: readonly Ban[] = [
       "happen for a while, or a state is held, the time is a constant that says so.",
   },
 ];
+
+/** `import.meta.dirname` and `new URL(x, import.meta.url)`; packages are found from anywhere. */
+function isPlace(node: Node): boolean {
+  const isMeta = ({ type, object, property }: Node, name: RegExp) =>
+    type === "MemberExpression" &&
+    (object as Node).type === "MetaProperty" &&
+    name.test(nameOf(property));
+  if (node.type !== "NewExpression") return isMeta(node, /^(dirname|filename)$/);
+  return (node.arguments as readonly Node[]).some((each) => isMeta(each, /^url$/));
+}
 
 /** `pause(500)` and `setTimeout(resolve, 500)`: a time without a name. */
 function isBarePause(node: Node): boolean {

@@ -4,20 +4,20 @@ import { posix } from "node:path";
 import { type Fault, fault, type Node, type Source, walk } from "./files.ts";
 
 /** Files of the root that both http and workers may use. */
-const OF_BOTH = ["all-read", "api-activity", "clock", "config", "context", "telemetry"];
+const OF_BOTH = ["all-read", "api-activity", "built", "clock", "config", "context", "telemetry"];
 
 /** What stands left of a folder. `errors` and `ids` may be used by all. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   schema: [],
   domain: ["schema"],
-  store: ["domain", "schema"],
+  store: ["domain", "schema", "built"],
   operations: ["store", "domain", "schema"],
   pages: ["domain", "schema"],
   http: ["operations", "pages", "store", "domain", "schema", ...OF_BOTH, "version"],
   workers: ["operations", "store", "domain", "schema", ...OF_BOTH, "log"],
   client: ["clock"],
-  cli: ["client", "domain", "schema", "clock", "config", "version"],
-  doctor: ["store", "config", "key-file"],
+  cli: ["client", "domain", "schema", "built", "clock", "config", "version"],
+  doctor: ["store", "schema", "config", "key-file", "version"],
   embedded: [],
   errors: [],
   ids: ["clock"],
@@ -28,18 +28,19 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   log: ["config"],
   "all-read": [],
   telemetry: [],
-  version: [],
+  built: [],
+  version: ["built"],
   context: ["api-activity", "clock", "config", "store"],
-  // Wires an operator's work on a whole database, with what `main` opens.
-  backups: ["main", "store", "embedded", "config", "key-file"],
 };
 
 const BY_ALL = ["errors", "ids"];
 
 /** The commands that are the service itself and not its client. */
-const SERVER_COMMANDS =
-  /^src\/cli\/(main|(server|cluster|backup|organization)-commands|doctor-command)\.ts$/;
-const OF_THE_SERVICE = ["main", "backups", "key-file"];
+const SERVER_COMMANDS = /^src\/cli\/commands\/(server|cluster|backup|organizations|doctor)\.ts$/;
+
+/** Wires everything together, so it may import everything but what calls it. */
+const SERVICE = "service";
+const CALLS_THE_SERVICE = ["cli", "client"];
 
 export type Import = {
   readonly from: string;
@@ -80,19 +81,43 @@ export function targetOf(source: Source, from: string): string | undefined {
   return from.startsWith(".") ? posix.join(posix.dirname(source.path), from) : undefined;
 }
 
+function usableBy(folder: string): readonly string[] {
+  if (folder !== SERVICE) return FOLDERS[folder] ?? [];
+  return Object.keys(FOLDERS).filter((each) => !CALLS_THE_SERVICE.includes(each));
+}
+
 export function lawFaults(source: Source): Fault[] {
   const folder = folderOf(source.path);
-  if (folder === undefined || folder === "main") return [];
-  const allowed = [folder, ...BY_ALL, ...(FOLDERS[folder] ?? [])];
+  if (folder === undefined) return [];
+  const allowed = [folder, ...BY_ALL, ...usableBy(folder)];
   return importsOf(source).flatMap(({ from, at }) => {
     const target = targetOf(source, from);
     const wanted = target === undefined ? undefined : folderOf(target);
     if (wanted === undefined || allowed.includes(wanted)) return [];
-    if (SERVER_COMMANDS.test(source.path) && OF_THE_SERVICE.includes(wanted)) return [];
+    if (SERVER_COMMANDS.test(source.path) && wanted === SERVICE) return [];
     const may = allowed.slice(1).join(", ");
     return [
       fault(source, at, `${folder} may import ${may}; ${from} is ${wanted}. Move one of them.`),
     ];
+  });
+}
+
+/** What of the file system changes nothing. */
+const READS = [
+  ...["accessSync", "closeSync", "constants", "createReadStream", "existsSync", "fstatSync"],
+  ...["openSync", "readFileSync", "readSync", "realpathSync", "statSync"],
+];
+
+const CLI_WRITER = "src/cli/terminal/files.ts";
+
+/** Commands write files whole or line by line, through one file that does both well. */
+export function fileWriteFaults(source: Source): Fault[] {
+  if (folderOf(source.path) !== "cli" || source.path === CLI_WRITER) return [];
+  return importsOf(source).flatMap(({ from, at, names = ["all of it"] }) => {
+    if (!/^(node:)?fs(\/promises)?$/.test(from)) return [];
+    const writes = names.filter((name) => !READS.includes(name));
+    if (writes.length === 0) return [];
+    return [fault(source, at, `${writes.join(", ")}: writeWhole or Journal of ${CLI_WRITER}.`)];
   });
 }
 
@@ -136,20 +161,54 @@ export function cycleFaults(sources: readonly Source[]): Fault[] {
       importsOf(source).flatMap(({ from }) => targetOf(source, from) ?? []),
     ]),
   );
+  return ringsOf(edges).map((ring) => `${ring.join(" -> ")}: break the ring.`);
+}
+
+function ringsOf(edges: ReadonlyMap<string, readonly string[]>): string[][] {
   const done = new Set<string>();
-  const faults: Fault[] = [];
-  const visit = (path: string, trail: readonly string[]): void => {
-    const start = trail.indexOf(path);
+  const rings: string[][] = [];
+  const visit = (place: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(place);
     if (start >= 0) {
-      faults.push(`${[...trail.slice(start), path].join(" -> ")}: break the ring.`);
+      rings.push([...trail.slice(start), place]);
       return;
     }
-    if (done.has(path)) return;
-    for (const next of edges.get(path) ?? []) visit(next, [...trail, path]);
-    done.add(path);
+    if (done.has(place)) return;
+    for (const next of edges.get(place) ?? []) visit(next, [...trail, place]);
+    done.add(place);
   };
-  for (const path of edges.keys()) visit(path, []);
-  return faults;
+  for (const place of edges.keys()) visit(place, []);
+  return rings;
+}
+
+/** `src/store/money/ledger.ts` is in the room `store/money`; what is a layer's own is in none. */
+export function roomOf(path: string): string | undefined {
+  const [, layer, room] = /^src\/([\w-]+)\/([\w-]+)\//.exec(path) ?? [];
+  return layer && room && `${layer}/${room}`;
+}
+
+/** Rooms of a layer that import one another, be it by way of others; each ring told once. */
+export function roomFaults(sources: readonly Source[]): Fault[] {
+  const arrows = new Map<string, Map<string, string>>();
+  for (const source of sources) {
+    const room = roomOf(source.path);
+    if (room === undefined) continue;
+    for (const { from } of importsOf(source)) {
+      const target = targetOf(source, from) ?? "";
+      const other = roomOf(target);
+      if (other === undefined || other === room || folderOf(target) !== folderOf(source.path)) {
+        continue;
+      }
+      const known = arrows.get(room) ?? new Map<string, string>();
+      arrows.set(room, known.set(other, `${source.path} imports ${target}`));
+    }
+  }
+  return ringsOf(new Map([...arrows].map(([room, others]) => [room, [...others.keys()]]))).map(
+    (ring) => {
+      const steps = ring.slice(1).map((room, i) => arrows.get(ring[i] ?? "")?.get(room));
+      return `${ring.join(" -> ")}: ${steps.join("; ")}. Move what both need to the lower one.`;
+    },
+  );
 }
 
 /** Files of src that nothing imports, entry points excepted. */

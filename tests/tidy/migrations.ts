@@ -130,15 +130,11 @@ function indexFaults(migration: Migration, text: string, owned: ReadonlySet<stri
   });
 }
 
-/** Those that had landed before there was this rule. */
-const BEFORE_RULE = 15;
 const INDEX = /create (?:unique )?index (if not exists )?(\w+)\s+on (\w+)/gi;
 
 /** An index that may be there already can be built beforehand, while everybody writes. */
 export function lateIndexFaults(migrations: readonly Migration[]): Fault[] {
   return migrations.flatMap((migration) => {
-    const [, number] = /(\d{4})[^/]*$/.exec(migration.path) ?? [];
-    if (Number(number) <= BEFORE_RULE) return [];
     const text = plain(migration.text);
     const made = new Set([...text.matchAll(/create table (\w+)/gi)].map(([, name]) => name));
     return [...text.matchAll(INDEX)].flatMap(({ 1: may, 2: name, 3: table = "", index }) => {

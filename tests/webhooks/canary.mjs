@@ -1,5 +1,6 @@
 // Runs inside a network namespace of its own: canaries on addresses that webhooks must never reach,
-// a name server that lies, and the real client. Prints what happened as JSON.
+// a name server that lies, and the real client, whose address it is given. Prints what happened as
+// JSON.
 //
 // The namespace has these addresses on its loopback device: see guard.test.ts.
 
@@ -7,7 +8,7 @@ import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { createServer } from "node:net";
 
-const { WebhookClient, resolveAddresses } = await import("../../dist/workers/webhook-client.js");
+const { WebhookClient, resolveAddresses } = await import(process.argv[2]);
 
 const PORT = 8443;
 const FORBIDDEN = [

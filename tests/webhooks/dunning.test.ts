@@ -3,10 +3,13 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { markOverdue } from "../../src/operations/mark-overdue.ts";
-import { sql } from "../../src/store/sql.ts";
-import { getSettingsById, type ProjectId } from "../../src/store/tenants.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { scheduler } from "../../src/operations/emit.ts";
+import { markOverdue } from "../../src/operations/issuing/mark-overdue.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { getSettingsById } from "../../src/store/tenants/tenants.ts";
 import { billingJob } from "../../src/workers/billing.ts";
+import { addUp } from "../../src/workers/loop.ts";
 import { startWorkers } from "../../src/workers/start.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { flatFee, instant, Sandbox, sandbox } from "../support/given.ts";
@@ -54,7 +57,7 @@ describe("an unpaid invoice, heard of by webhook", () => {
 
   beforeAll(async () => {
     app = await startApp();
-    stop = startWorkers(app.context, app.connection);
+    ({ stop } = startWorkers(app.context, app.connection));
   });
   afterAll(async () => {
     await stop();
@@ -96,15 +99,17 @@ describe("an unpaid invoice, heard of by webhook", () => {
   test("tells the state of things when the step is sent", async () => {
     await go("2026-03-18", 1);
     await story.suspend(subscription);
-    await go("2026-03-29", 3);
+    // Reminder 2, and no request to suspend what is suspended.
+    await go("2026-04-14", 3);
     const [first, , third] = receiver.received;
+    expect(third?.body.event).toBe(TERMINATE);
     expect(first?.body.data).toMatchObject({
       invoice: { id: invoice.id, number: invoice.number, status: "overdue", total_cents: 9900 },
       days_overdue: 3,
     });
     expect(third?.body.data).toMatchObject({
       subscription: { id: subscription.id, status: "suspended" },
-      overdue_invoice: { id: invoice.id, number: invoice.number, days_overdue: 14 },
+      overdue_invoice: { id: invoice.id, number: invoice.number, days_overdue: 30 },
     });
   });
 
@@ -155,13 +160,13 @@ describe("an unpaid invoice, heard of by webhook", () => {
     await dunning(story, { enabled: false, steps });
     await story.travelTo("2026-05-01");
     await dunning(story, { enabled: true, steps: STEPS });
-    await go("2026-05-02", 4);
+    await go("2026-05-31", 4);
     expect(heard(receiver)).toEqual([
       [R1, "2026-03-18", 3],
       [R2, "2026-03-21", 6],
-      // On again after both had been due: one a day, in order.
-      [SUSPEND, "2026-05-01", 47],
-      [TERMINATE, "2026-05-02", 48],
+      // Their days are counted from the one on which it is on again.
+      [SUSPEND, "2026-05-15", 61],
+      [TERMINATE, "2026-05-31", 77],
     ]);
   });
 
@@ -185,13 +190,15 @@ describe("an unpaid invoice, heard of by webhook", () => {
 
 test("switched on while an invoice becomes overdue, it has its reminder", async () => {
   const app = await startApp();
-  const { db } = app.context;
+  const { db, config } = app.context;
+  const by = scheduler(config);
   const story = await sandbox(app, "2026-03-01");
   await owe(story);
   const settings = await getSettingsById(db, story.project_id as ProjectId);
   let put: Promise<unknown> | undefined;
   await db.tx(async (tx) => {
-    expect(await markOverdue(tx, settings, new Date("2026-03-20T00:00:00Z"))).toHaveLength(1);
+    const marked = await markOverdue(tx, settings, by, new Date("2026-03-20T00:00:00Z"));
+    expect(marked.done).toBe(1);
     put = dunning(story);
     await Promise.race([put, pause(WAIT_MS)]);
   });
@@ -208,7 +215,9 @@ test("paid in part before it is marked overdue, it is marked and reminded of", a
   const { invoice } = await owe(story);
   // The clock moves without doing what is due, as a live project's does.
   await app.context.db.run(sql`
-    update projects set frozen_at = '2026-03-20T00:00:00Z' where id = ${story.project_id}`);
+    update project_clocks
+       set frozen_at = '2026-03-20T00:00:00Z'
+     where project_id = ${story.project_id}`);
   await story.pay(invoice, 100);
   await app.runWorkers();
   expect((await story.invoice(invoice.id)).status).toBe("overdue");
@@ -230,8 +239,8 @@ describe("three workers at once", () => {
     }
     const jobs = Array.from({ length: 3 }, () => billingJob(app.context));
     const work = async () => {
-      for (let done = 1; done > 0; ) {
-        done = (await Promise.all(jobs.map((job) => job.tick()))).reduce((a, b) => a + b);
+      for (let more = true; more; ) {
+        more = addUp(await Promise.all(jobs.map((job) => job.tick()))).more;
       }
     };
     // Nobody works from March to the middle of May; then a day at a time.

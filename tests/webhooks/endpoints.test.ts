@@ -1,19 +1,14 @@
 // Endpoints and their secrets: limits, rotation, removal, and what is on disk.
 
 import { createHmac } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decrypt, secretBinding } from "../../src/store/encryption.ts";
-import { sql } from "../../src/store/sql.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
-import { pauseDisabled } from "../../src/store/webhooks.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { decrypt, secretBinding } from "../../src/store/tenants/encryption.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { newProject } from "../support/client.ts";
 import { Courier, emitPayments, register } from "../support/courier.ts";
 import { Receiver } from "../support/receiver.ts";
-
-/** Who waits for a lock is not done by then, and all others are. */
-const WAIT_MS = 400;
 
 let app: App;
 let receiver: Receiver;
@@ -37,6 +32,34 @@ function standard(secret: string, { headers, raw }: Receiver["received"][number]
   const content = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${raw}`;
   return `v1,${createHmac("sha256", key).update(content).digest("base64")}`;
 }
+
+describe("if_absent", () => {
+  const events = ["payment.succeeded"];
+  const ask = (url: string) => app.call("POST", "/v1/webhooks", { url, events, if_absent: true });
+
+  test("makes an endpoint once by URL, also for many who ask at one time", async () => {
+    const url = receiver.url("/once");
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(url)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(7).fill(200), 201]);
+    const ids = new Set(answers.map(({ body }) => body.webhook_endpoint.id));
+    expect(ids.size).toBe(1);
+    const secrets = answers.map(({ status, body }) => [status, body.webhook_endpoint.secret]);
+    for (const [status, secret] of secrets) expect(secret.includes("…")).toBe(status === 200);
+    const again = await ask(url.replace("http:", "HTTP:"));
+    expect([again.status, ids.has(again.body.webhook_endpoint.id)]).toEqual([200, true]);
+    await app.ok("DELETE", `/v1/webhooks/${[...ids][0]}`);
+    const anew = await ask(url);
+    expect(anew.status).toBe(201);
+    await app.ok("DELETE", `/v1/webhooks/${anew.body.webhook_endpoint.id}`);
+  });
+
+  test("is not asked for: a URL is taken any number of times", async () => {
+    const url = receiver.url("/often");
+    const made = [await register(app, url), await register(app, url)];
+    expect(new Set(made.map(({ id }) => id)).size).toBe(2);
+    for (const { id } of made) await app.ok("DELETE", `/v1/webhooks/${id}`);
+  });
+});
 
 describe("a secret", () => {
   test("is shown when it is made and masked ever after", async () => {
@@ -128,11 +151,11 @@ describe("a secret", () => {
     expect(during.headers["x-service-signature"]).toBe(plain(made.secret, during));
     await rows(sql`
       update webhook_endpoints
-         set previous_secret_until =
-               (previous_secret_until at time zone 'UTC' - interval '24 hours') at time zone 'UTC'
+         set former_until =
+               array[(former_until[1] at time zone 'UTC' - interval '24 hours') at time zone 'UTC']
        where id = ${made.id}`);
     const [left] = await rows(sql`
-      select extract(epoch from previous_secret_until - statement_timestamp())::float8 as seconds
+      select extract(epoch from former_until[1] - statement_timestamp())::float8 as seconds
         from webhook_endpoints
        where id = ${made.id}`);
     expect(left.seconds).toBeLessThanOrEqual(0);
@@ -141,6 +164,75 @@ describe("a secret", () => {
     expect(after.headers["webhook-signature"]).toBe(standard(rotated.secret, after));
     expect(after.headers["x-service-signature"]).toBe(plain(rotated.secret, after));
     await app.ok("DELETE", `/v1/webhooks/${made.id}`);
+  });
+});
+
+describe("rotated again and again", () => {
+  const standard = (secret: string, { headers, raw }: { headers: Json; raw: Buffer }) => {
+    const key = Buffer.from(secret.slice("whsec_".length), "base64");
+    const mac = createHmac("sha256", key);
+    mac.update(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${raw}`);
+    return `v1,${mac.digest("base64")}`;
+  };
+  const plain = (secret: string, raw: Buffer) =>
+    createHmac("sha256", secret).update(raw).digest("hex");
+
+  async function rotate(id: string, body?: object): Promise<string> {
+    return (await app.post(`/v1/webhooks/${id}/rotate-secret`, body)).webhook_endpoint.secret;
+  }
+
+  async function sent(): Promise<(typeof receiver.received)[number]> {
+    await emitPayments(app, 1, 1);
+    await courier.deliver();
+    const got = receiver.received.at(-1);
+    if (got?.path !== "/again") throw new Error("Nothing came in.");
+    return got;
+  }
+
+  test("each secret signs until its own time is over", async () => {
+    const { id, secret: first } = await register(app, receiver.url("/again"));
+    const second = await rotate(id);
+    const third = await rotate(id, { grace_hours: 72 });
+    const all = await sent();
+    const told = [third, second, first].map((secret) => standard(secret, all));
+    expect(all.headers["webhook-signature"]).toBe(told.join(" "));
+    expect(all.headers["x-service-signature"]).toBe(plain(first, all.raw));
+    // A day later.
+    await rows(sql`
+      update webhook_endpoints
+         set former_until = array(
+               select u - interval '24 hours'
+                 from unnest(former_until) with ordinality as f (u, n)
+                order by n)
+       where id = ${id}`);
+    const later = await sent();
+    const left = [third, second].map((secret) => standard(secret, later));
+    expect(later.headers["webhook-signature"]).toBe(left.join(" "));
+    expect(later.headers["x-service-signature"]).toBe(plain(second, later.raw));
+    await app.ok("DELETE", `/v1/webhooks/${id}`);
+  });
+
+  test("with grace_hours 0 the new secret alone signs from now on", async () => {
+    const { id } = await register(app, receiver.url("/again"));
+    await rotate(id);
+    const last = await rotate(id, { grace_hours: 0 });
+    const got = await sent();
+    expect(got.headers["webhook-signature"]).toBe(standard(last, got));
+    expect(got.headers["x-service-signature"]).toBe(plain(last, got.raw));
+    for (const grace_hours of [-1, 73, 1.5]) {
+      const refused = await app.call("POST", `/v1/webhooks/${id}/rotate-secret`, { grace_hours });
+      expect(refused.status).toBe(422);
+    }
+    await app.ok("DELETE", `/v1/webhooks/${id}`);
+  });
+
+  test("no more than ten of them at once", async () => {
+    const { id } = await register(app, receiver.url("/again"));
+    for (let i = 0; i < 10; i++) await rotate(id);
+    const refused = await app.call("POST", `/v1/webhooks/${id}/rotate-secret`);
+    expect([refused.status, refused.body.error.code]).toEqual([422, "limit_exceeded"]);
+    await rotate(id, { grace_hours: 0 });
+    await app.ok("DELETE", `/v1/webhooks/${id}`);
   });
 });
 
@@ -199,28 +291,13 @@ describe("an endpoint", () => {
     expect((await project.call("POST", "/v1/webhooks", body(52))).status).toBe(201);
   });
 
-  test("that is enabled while what waits for it is being paused gets it", async () => {
-    const { id } = await register(app, receiver.url("/paused"));
-    const project = app.profile.project_id as ProjectId;
-    const waiting = () =>
-      rows(sql`
-        select due_at = 'infinity' as is_paused
-          from webhook_queue
-         where project_id = ${project} and endpoint_id = ${id}`);
-    // As where a message was written while its endpoint was being disabled: it is due all the same.
+  test("that is enabled again gets what was written while it was being disabled", async () => {
+    const { id } = await register(app, receiver.url("/slipped"));
     await emitPayments(app, 1, 1);
-    await app.context.db.run(sql`
-      update webhook_endpoints
-         set enabled = false
-       where project_id = ${project} and id = ${id}`);
-    let enabled: Promise<unknown> | undefined;
-    await app.context.db.tx(async (tx) => {
-      await pauseDisabled(tx, project);
-      enabled = app.patch(`/v1/webhooks/${id}`, { enabled: 1 });
-      await Promise.race([enabled, pause(WAIT_MS)]);
-    });
-    await enabled;
-    expect(await waiting()).toEqual([{ is_paused: false }]);
+    await app.patch(`/v1/webhooks/${id}`, { enabled: 0 });
+    expect(await courier.deliver()).toBe(0);
+    await app.patch(`/v1/webhooks/${id}`, { enabled: 1 });
+    expect(await courier.deliver()).toBe(1);
     await app.ok("DELETE", `/v1/webhooks/${id}`);
   });
 

@@ -178,7 +178,7 @@ beforeAll(async () => {
   const apart = [...OF_CHANGES, ...OF_CREDIT];
   const others = WEBHOOK_EVENTS.filter((event) => !apart.includes(event));
   secret = (await register(app, receiver.url(), others)).secret;
-  stop = startWorkers(app.context, app.connection);
+  ({ stop } = startWorkers(app.context, app.connection));
   story = new Sandbox(app, app.profile.project_id);
   await story.ok("PUT", "/v1/dunning", { enabled: true, steps: STEPS });
   const charges = [flatFee({ amount_override_cents: 9900, invoice_timing: "immediate" })];
@@ -229,7 +229,9 @@ async function playCredit(): Promise<string> {
   const note = { invoice_id: invoice.id, refund_cents: 1000 };
   const { credit_note } = await other.post("/v1/credit-notes", note);
   await other.post("/v1/refunds", {
-    ...{ payment_id: payments[0].id, amount_cents: 1000, provider_refund_id: "r1" },
+    payment_id: payments[0].id,
+    amount_cents: 1000,
+    provider_refund_id: "r1",
     credit_note_id: credit_note.id,
   });
   await other.ok("PUT", `/v1/customers/${customer.id}/wallets/USD`, { low_balance_cents: 1 });

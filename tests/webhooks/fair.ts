@@ -4,7 +4,7 @@
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { startWorkers } from "../../src/workers/start.ts";
 import { type App, startApp } from "../support/app.ts";
 import { emitPayments, register } from "../support/courier.ts";
@@ -28,7 +28,7 @@ export async function fairRun(terms: Terms): Promise<{ alone_ms: number; beside_
   await new Promise<void>((resolve) => hanging.listen(0, "127.0.0.1", resolve));
   for (let i = 0; i < terms.healthy; i++) await register(app, receiver.url(`/${i}`));
   const hung = await hangBeside(app, hanging, terms.waiting);
-  const stop = startWorkers(app.context, app.connection);
+  const { stop } = startWorkers(app.context, app.connection);
   const alone: number[] = [];
   const beside: number[] = [];
   try {

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import type { Json } from "../support/app.ts";
 import { emitPayments, register } from "../support/courier.ts";
 import { HostileReceivers } from "../support/hostile-receivers.ts";

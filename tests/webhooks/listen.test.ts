@@ -4,13 +4,13 @@
 import { PassThrough, Readable } from "node:stream";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Io } from "../../src/cli/io.ts";
-import { listen } from "../../src/cli/webhooks-listen.ts";
+import { listen } from "../../src/cli/commands/webhooks-listen.ts";
+import { type Io, newRun } from "../../src/cli/terminal/io.ts";
 import { Dues } from "../../src/client/dues.ts";
 import { verifyWebhook } from "../../src/client/webhooks.ts";
 import { readClientSettings } from "../../src/config.ts";
-import { emit, SCHEDULER } from "../../src/operations/emit.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { emit, scheduler } from "../../src/operations/emit.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { newProject } from "../support/client.ts";
 import { emitPayments } from "../support/courier.ts";
@@ -53,6 +53,7 @@ async function start(terms: {
     progress: false,
     terminal: false,
     color: false,
+    run: newRun(),
     ask: () => Promise.reject(new Error("Nobody is there.")),
   };
   const abort = new AbortController();
@@ -138,8 +139,9 @@ describe("dues webhooks listen", () => {
     const { said, stop } = await start({ events: ["payment.succeeded"] });
     const webhook = { event: "invoice.created" as const, data: { invoice: {} } };
     const fact = factOf("invoice.created", project, webhook);
-    const now = app.context.clock.now();
-    await app.context.db.tx((tx) => emit(tx, project as ProjectId, [fact], SCHEDULER, now));
+    const { db, clock, config } = app.context;
+    const by = scheduler(config);
+    await db.tx((tx) => emit(tx, project as ProjectId, [fact], by, clock.now()));
     await emitPayments(app, 1, 1, "commit", project);
     await until(() => said.out.includes("payment.succeeded"));
     await stop();
@@ -166,12 +168,12 @@ describe("the feed of messages", () => {
   });
 
   test("misses nothing that is committed late", async () => {
-    const { db, clock } = app.context;
+    const { db, clock, config } = app.context;
     const webhook = { event: "payment.succeeded" as const, data: { no: 1 } };
     const late = factOf("payment.recorded", project, webhook);
     let before: Json;
     await db.tx(async (tx) => {
-      await emit(tx, project as ProjectId, [late], SCHEDULER, clock.now());
+      await emit(tx, project as ProjectId, [late], scheduler(config), clock.now());
       await emitPayments(app, 2, 1, "commit", project);
       before = await feed();
     });

@@ -1,7 +1,7 @@
 // Two workers side by side and nobody dies: each message arrives once.
 
 import { expect } from "vitest";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { startWorkers } from "../../src/workers/start.ts";
 import { startApp } from "../support/app.ts";
 import { emitPayments, register } from "../support/courier.ts";
@@ -17,7 +17,7 @@ export async function steadyRun(messages: number): Promise<void> {
   const receiver = await Receiver.start();
   const paths = ["/a", "/b"];
   for (const path of paths) await register(app, receiver.url(path));
-  const stops = Array.from({ length: WORKERS }, () => startWorkers(app.context, app.connection));
+  const workers = Array.from({ length: WORKERS }, () => startWorkers(app.context, app.connection));
   for (let emitted = 0; emitted < messages; emitted += BATCH)
     await emitPayments(app, emitted, BATCH);
   await receiver.until(messages * paths.length, DONE_MS);
@@ -26,7 +26,7 @@ export async function steadyRun(messages: number): Promise<void> {
       select count(*) from webhook_queue`);
     return left.count === 0;
   });
-  for (const stop of stops) await stop();
+  for (const { stop } of workers) await stop();
   expect(receiver.received).toHaveLength(messages * paths.length);
   for (const path of paths) {
     const got = receiver.received.filter((one) => one.path === path);

@@ -2,7 +2,7 @@
 // commit and its webhook.
 
 import { expect, test } from "vitest";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { emitPayments } from "../support/courier.ts";
 import { Sandbox } from "../support/given.ts";
 import { startService, until } from "../support/processes.ts";

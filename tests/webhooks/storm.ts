@@ -1,7 +1,7 @@
 // Worker processes that are killed while they deliver, and what must hold afterwards.
 
 import { expect } from "vitest";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { emitPayments, register } from "../support/courier.ts";
 import { type ServiceProcess, startService, until } from "../support/processes.ts";

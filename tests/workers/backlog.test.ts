@@ -2,8 +2,8 @@
 // subscriptions that were set aside.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { COUNTED_MAX, closeBacklog, webhookBacklog } from "../../src/store/backlog.ts";
-import { sql } from "../../src/store/sql.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { COUNTED_MAX, closeBacklog, webhookBacklog } from "../../src/store/work/backlog.ts";
 import { backlogJob } from "../../src/workers/backlog.ts";
 import * as metrics from "../../src/workers/prometheus.ts";
 import { type App, type Json, startApp } from "../support/app.ts";

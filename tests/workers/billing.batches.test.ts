@@ -2,12 +2,13 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiActivity } from "../../src/api-activity.ts";
-import { BATCH_MAX } from "../../src/operations/close-periods.ts";
-import type { Db, Tx } from "../../src/store/db.ts";
-import { sql } from "../../src/store/sql.ts";
+import { BATCH_MAX } from "../../src/operations/closing/close.ts";
+import type { Db, Tx } from "../../src/store/db/db.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { billingJob } from "../../src/workers/billing.ts";
 import { type App, startApp } from "../support/app.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
+import { runToEnd } from "../support/run-job.ts";
 
 let app: App;
 beforeAll(async () => {
@@ -32,7 +33,9 @@ async function ended(count: number): Promise<Sandbox> {
      cross join generate_series(2, ${count}::integer) as n
      where project_id = ${project.project_id}`);
   await db.run(sql`
-    update projects set frozen_at = '2025-02-01T00:00:00Z' where id = ${project.project_id}`);
+    update project_clocks
+       set frozen_at = '2025-02-01T00:00:00Z'
+     where project_id = ${project.project_id}`);
   return project;
 }
 
@@ -55,8 +58,7 @@ async function closeAll(): Promise<number> {
   });
   // Nobody is being answered.
   const api_activity = new ApiActivity();
-  const job = billingJob({ ...app.context, db: watched, api_activity });
-  while ((await job.tick()) > 0);
+  await runToEnd(billingJob({ ...app.context, db: watched, api_activity }));
   return most;
 }
 

@@ -1,7 +1,10 @@
 // A subscription whose period cannot be closed is told once per reason, however it was found.
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { sql } from "../../src/store/sql.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { onlyProjects } from "../../src/store/db/project-filter.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { closeBacklog } from "../../src/store/work/backlog.ts";
 import { type App, startApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
@@ -29,9 +32,9 @@ afterAll(() => app.close());
 /** The clock moves without closing, as a live project's does; then the worker comes, twice. */
 async function closeTwice(): Promise<void> {
   await app.context.db.run(sql`
-    update projects
+    update project_clocks
        set frozen_at = '2025-02-01T00:00:00Z'
-     where id = ${project.project_id}`);
+     where project_id = ${project.project_id}`);
   for (let i = 0; i < 2; i++) {
     await app.context.db.run(sql`
       update subscriptions
@@ -163,6 +166,7 @@ test("late usage that cannot be invoiced holds up no other's, and is tried again
   expect(await told(a.id)).toHaveLength(1);
   expect(await told(a.id, FAILED)).toHaveLength(1);
   expect((await project.subscription(a.id)).billing_error).toMatch("beyond");
+  expect(await asideHere()).toBe(1);
 
   await project.use(a, metric, "-17999999999999", "2025-01-07");
   await project.travelTo("2025-01-13");
@@ -171,4 +175,16 @@ test("late usage that cannot be invoiced holds up no other's, and is tried again
     [a.id, 100],
   ]);
   expect((await project.subscription(a.id)).billing_error).toBeNull();
+  expect(await asideHere()).toBe(0);
 });
+
+/** As the metrics and the doctor count them. */
+async function asideHere(): Promise<number> {
+  const { db, clock } = app.context;
+  const found = await closeBacklog(
+    db,
+    clock.now(),
+    onlyProjects([project.project_id as ProjectId]),
+  );
+  return found.set_aside;
+}

@@ -5,10 +5,10 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { refuse } from "../../src/errors.ts";
 import { makeLog } from "../../src/log.ts";
-import type { Queryable } from "../../src/store/db.ts";
-import { ONE_NODE, type Placement } from "../../src/store/placement.ts";
-import type { ProjectFilter } from "../../src/store/project-filter.ts";
-import { sql } from "../../src/store/sql.ts";
+import { ONE_NODE, type Placement } from "../../src/store/cluster/placement.ts";
+import type { Queryable } from "../../src/store/db/db.ts";
+import type { ProjectFilter } from "../../src/store/db/project-filter.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { jobFailures } from "../../src/telemetry.ts";
 import { ByNode } from "../../src/workers/by-node.ts";
 import { type App, startApp, testConfig } from "../support/app.ts";
@@ -140,7 +140,8 @@ describe("lists and their work", () => {
     const done: string[] = [];
     const ask = async () => ofProjects(PROJECTS);
     const work = async ({ id }: { id: string }) => done.push(id) * 0 + 1;
-    expect(await byNode(ONE_NODE).handle(ask, work)).toBe(4);
+    const report = await byNode(ONE_NODE).handle(ask, work);
+    expect(report).toEqual({ done: 4, more: true, failed: 0 });
     expect(done).toEqual(PROJECTS);
   });
 
@@ -151,7 +152,7 @@ describe("lists and their work", () => {
     for (let n = 0; n < 2; n++) {
       const done: string[] = [];
       const work = async ({ id }: { id: string }) => done.push(id) * 0 + 1;
-      expect(await nodes.handle(asked, work)).toBe(2);
+      expect(await nodes.handle(asked, work)).toEqual({ done: 2, more: true, failed: 1 });
       expect(done).toEqual(["b-1", "b-2"]);
     }
   });
@@ -180,12 +181,12 @@ describe("lists and their work", () => {
 describe("each project", () => {
   test("one that fails is counted and does not stop the others", async () => {
     const done: string[] = [];
-    const total = await byNode(ONE_NODE).each(ofProjects(PROJECTS), async ({ id }) => {
+    const report = await byNode(ONE_NODE).each(ofProjects(PROJECTS), async ({ id }) => {
       if (id === "a-2") throw new Error("a bug");
       done.push(id);
       return 1;
     });
-    expect(total).toBe(3);
+    expect(report).toEqual({ done: 3, more: true, failed: 1 });
     expect(done).toEqual(["a-1", "b-1", "b-2"]);
     expect(await failuresNow()).toBe(failures + 1);
   });
@@ -223,7 +224,7 @@ describe("each project", () => {
   test("a node that is away costs one attempt, and the others are handled", async () => {
     const done: string[] = [];
     const skipped: string[] = [];
-    const total = await byNode().each(
+    const report = await byNode().each(
       ofProjects(PROJECTS),
       async ({ id }) => {
         done.push(id);
@@ -232,7 +233,7 @@ describe("each project", () => {
       },
       ({ id }) => skipped.push(id),
     );
-    expect(total).toBe(2);
+    expect(report).toEqual({ done: 2, more: true, failed: 1 });
     expect(done.sort()).toEqual(["a-1", "b-1", "b-2"]);
     expect(skipped).toEqual(["a-2"]);
     expect(await failuresNow()).toBe(failures + 1);
@@ -257,15 +258,15 @@ describe("each project", () => {
         ({ id }) => skipped.push(id),
       );
     const first = await timed(round());
-    expect(first.result).toBe(2);
+    expect(first.result).toEqual({ done: 2, more: true, failed: 1 });
     expect(first.took_ms).toBeLessThan(PATIENCE_MS + SOON_MS);
     const second = await timed(round());
-    expect(second.result).toBe(2);
+    expect(second.result).toEqual({ done: 2, more: true, failed: 1 });
     expect(second.took_ms).toBeLessThan(SOON_MS);
     expect(skipped).toEqual(["a-1", "a-2"]);
     goOn();
     await expect.poll(() => done.filter((id) => id.startsWith("a"))).toEqual(["a-1", "a-2"]);
-    expect(await round()).toBe(4);
+    expect(await round()).toEqual({ done: 4, more: true, failed: 0 });
   });
 
   test("the end waits for what is under way and begins nothing more", async () => {

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { addressPolicy } from "../../src/domain/addresses.ts";
-import * as deliveries from "../../src/store/deliveries.ts";
-import { sql } from "../../src/store/sql.ts";
-import type { ProjectId } from "../../src/store/tenants.ts";
+import type { ProjectId } from "../../src/ids.ts";
+import { sql } from "../../src/store/db/sql.ts";
+import { listLastAttempts } from "../../src/store/feeds/attempts.ts";
 import { Deliverer } from "../../src/workers/deliver-webhooks.ts";
 import { NEW_MAX, WINDOW_MAX } from "../../src/workers/endpoint-windows.ts";
 import { startWorkers } from "../../src/workers/start.ts";
@@ -111,7 +111,7 @@ describe("receivers that hang", () => {
     const projects = await Promise.all(hosts.map((_, i) => newProject(`many-${i}`)));
     await registerIn(projects[7] ?? "", healthy.url("/ok"));
     await registerIn(projects[0] ?? "", healthy.url("/ok"));
-    const stop = startWorkers(app.context, app.connection);
+    const { stop } = startWorkers(app.context, app.connection);
     try {
       // The healthy ones are known by what they have answered before.
       for (const [no, project] of [projects[0], projects[7]].entries()) {
@@ -146,7 +146,7 @@ describe("receivers that hang", () => {
       for (let path = 0; path < 45; path++) await registerIn(project, host.url(`/hang/${path}`));
     }
     await registerIn(projects[2] ?? "", host.url("/ok"));
-    const stop = startWorkers(app.context, app.connection);
+    const { stop } = startWorkers(app.context, app.connection);
     try {
       for (const project of projects.slice(0, 2)) {
         await emitPayments(app, 1, 5, "commit", project);
@@ -203,7 +203,7 @@ describe("a delivery that", () => {
     vi.spyOn(performance, "now").mockImplementation(() => now() + 16_000);
     // One answer frees one place; what waits for it was claimed too long ago and is claimed anew.
     receiver.release(1);
-    await vi.waitFor(async () => expect(await deliverer.recordResults()).toBeGreaterThan(0));
+    await vi.waitFor(async () => expect((await deliverer.recordResults()).done).toBeGreaterThan(0));
     await deliverer.claimDue();
     await receiver.until(120 + WINDOW_MAX + 1, 5_000);
     receiver.release();
@@ -219,10 +219,10 @@ describe("a delivery that", () => {
     const [spoilt] = await rows(sql`
       select message_id from webhook_queue where endpoint_id = ${endpoint.id} limit 1`);
     await rows(sql`
-      insert into webhook_attempts (project_id, id, endpoint_id, message_id, attempt, status,
-                                    duration_ms, created_at)
+      insert into webhook_attempts (project_id, id, endpoint_id, message_id, event, attempt,
+                                    status, duration_ms, created_at)
       values (${app.profile.project_id}, ${crypto.randomUUID()}, ${endpoint.id},
-              ${spoilt.message_id}, 1, 'failed', 0, statement_timestamp())`);
+              ${spoilt.message_id}, 'payment.succeeded', 1, 'failed', 0, statement_timestamp())`);
     await courier.deliver();
     const delivered = (await attempts()).filter(({ status }) => status === "delivered");
     expect(delivered).toHaveLength(4);
@@ -244,8 +244,7 @@ describe("a delivery that", () => {
   });
 
   test("was the last to an endpoint tells the next process what it is", async () => {
-    const last = () =>
-      deliveries.listLastAttempts(app.context.db, app.profile.project_id as ProjectId);
+    const last = () => listLastAttempts(app.context.db, app.profile.project_id as ProjectId);
     const ours = async () => (await last()).filter((one) => one.endpoint_id === endpoint.id);
     expect(await ours()).toEqual([]);
     await emitPayments(app, 1, 1);

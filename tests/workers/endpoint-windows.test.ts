@@ -2,7 +2,7 @@
 // leaves room for others.
 
 import { describe, expect, test } from "vitest";
-import type { ProjectId } from "../../src/store/tenants.ts";
+import type { ProjectId } from "../../src/ids.ts";
 import {
   CLAIMED_MAX,
   type EndpointKey,

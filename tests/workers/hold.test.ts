@@ -2,11 +2,11 @@
 
 import pino from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Bounds } from "../../src/http/limits/bound.ts";
+import { Bounds } from "../../src/http/admission/bound.ts";
 import { healthRoutes } from "../../src/http/routes/system.ts";
 import { buildServer } from "../../src/http/server.ts";
-import { checkSecretKey } from "../../src/main.ts";
-import { sql } from "../../src/store/sql.ts";
+import { checkSecretKey } from "../../src/service/open-store.ts";
+import { sql } from "../../src/store/db/sql.ts";
 import { Hold } from "../../src/workers/hold.ts";
 import { startWorkers } from "../../src/workers/start.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
@@ -22,7 +22,7 @@ let customer: Json;
 
 beforeEach(async () => {
   app = await startApp({ at: AT, env: { WEBHOOK_ALLOW_PRIVATE: "1" } });
-  await checkSecretKey(app.context.db, [app.context.secret_key], new Date(AT));
+  await checkSecretKey(app.context.db, app.context.secret_key, new Date(AT));
   receiver = await Receiver.start();
   const hook = { url: `http://127.0.0.1:${receiver.port}/`, events: ["invoice.created"] };
   await app.post("/v1/webhooks", hook);
@@ -60,10 +60,11 @@ describe("while it is held", () => {
     const { status, body } = await app.call("GET", "/readyz");
     expect([status, body.status, body.warnings]).toEqual([200, "held", [warning]]);
     const own = { draining: false, schema_version: 1, warnings: ["mind the gap"] };
-    const fault = "the disk is full";
+    const faults = [{ node: "10.0.0.2:5432", why: "the disk is full" }];
+    const fault = "Node 10.0.0.2:5432: the disk is full";
     const { fastify } = buildServer(
       app.context,
-      healthRoutes({ ...own, writeFault: () => fault }),
+      healthRoutes({ ...own, writeFaults: () => faults }),
       new Bounds(),
     );
     const asked = async () => (await fastify.inject({ url: "/readyz" })).json();
@@ -120,12 +121,14 @@ test("workers close nothing and send nothing, and go on once it ends", async () 
        set current_period_start = '2025-12-01', current_period_next = '2026-01-01'
      where external_id = 's'`);
   const looks = looksAtHold();
-  const stop = startWorkers(app.context, app.connection);
+  const { stop } = startWorkers(app.context, app.connection);
   try {
     const own = new Hold({ db: app.context.db, log: pino({ level: "silent" }) });
     let ticks = 0;
-    const job = own.unlessHeld({ name: "any", pause_ms: 1, tick: async () => ++ticks });
-    expect(await job.tick()).toBe(0);
+    const tick = async () => ({ done: ++ticks, more: false });
+    const any = { name: "any", description: "Nothing.", pause_ms: 1, tick };
+    const job = own.unlessHeld(any);
+    expect((await job.tick()).done).toBe(0);
     // Each job looks when it starts, and then one of them once a second: by then all had turns.
     const first = looks();
     await until(() => looks() >= first + 3, 15_000);
@@ -137,10 +140,10 @@ test("workers close nothing and send nothing, and go on once it ends", async () 
       15_000,
     );
     expect(await count("invoices")).toBe(1);
-    expect(await job.tick()).toBe(1);
+    expect((await job.tick()).done).toBe(1);
     // It has ended once and for all: nobody asks the database again.
     await hold(new Date(AT));
-    expect(await job.tick()).toBe(2);
+    expect((await job.tick()).done).toBe(2);
   } finally {
     await stop();
   }

@@ -2,6 +2,7 @@
 // own, and nothing where there are none.
 
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { JobRun } from "../../src/schema/jobs.ts";
 import { Fleet, monthsAhead } from "../crash/fleet.ts";
 import { Exposition } from "../support/exposition.ts";
 import { type ServiceProcess, startService, until } from "../support/processes.ts";
@@ -89,6 +90,18 @@ test.each(["all", "worker"] as const)(
     for (const job of JOBS) {
       expect(metrics.value("dues_job_failures_total", { job }), job).toBe(0);
     }
+    const ran_at = metrics.value("dues_job_last_run_timestamp_seconds", { job: "billing" });
+    expect(ran_at).toBeGreaterThan(0);
+    const readJobs = async () =>
+      ((await fleet.caller.ok(service, "GET", "/readyz")) as { jobs: JobRun[] }).jobs;
+    // The workers' thread tells of its jobs once a second.
+    await until(async () =>
+      (await readJobs()).some((job) => job.name === "billing" && job.last_run_at !== null),
+    );
+    const jobs = await readJobs();
+    const names = jobs.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining([...JOBS, "last_used"]));
+    expect(jobs.filter(({ failures }) => failures > 0)).toEqual([]);
     // The API's loop runs beside them, in the main thread.
     expect(metrics.value("dues_job_failures_total", { job: "last_used" })).toBe(0);
     expect(metrics.value("dues_worker_heap_used_bytes")).toBeGreaterThan(1_000_000);
@@ -123,5 +136,6 @@ test("with the role api, nothing is said of workers", { timeout: TEST_MS }, asyn
     "dues_http_request_seconds",
     "dues_http_requests_total",
     "dues_job_failures_total",
+    "dues_job_last_run_timestamp_seconds",
   ]);
 });

@@ -1,10 +1,10 @@
 // The days of the demo: a year that begins on a fixed day, so that its figures are the same
 // whenever it is run.
 
+import { DAY_MS } from "../../domain/dates.ts";
 import type { Day } from "./usage.ts";
 
 const START = "2025-01-01";
-const DAY_MS = 24 * 3_600 * 1_000;
 
 /** The first instant of a day of the month `month`, counted from the demo's first. */
 export function dayOf(month: number, day: number): Date {

@@ -1,8 +1,8 @@
 // What the demo says at its end: the figures, and what to look at and to try.
 
 import type { Dues } from "../../client/dues.ts";
-import { money, plural, wrapped } from "../output.ts";
-import { plainTable } from "../table.ts";
+import { money, plural, wrapped } from "../terminal/output.ts";
+import { plainTable } from "../terminal/table.ts";
 import { COMPANY } from "./company.ts";
 import type { Figures, Sums } from "./figures.ts";
 import type { Subscriber } from "./subscribers.ts";

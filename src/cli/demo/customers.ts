@@ -5,7 +5,7 @@ import type { CreateCustomerBody } from "../../client/types.ts";
 
 type Party = Omit<CreateCustomerBody, "external_id" | "name" | "currency">;
 
-/** As written on an envelope: external id, name, currency, country, city, and how it is taxed. */
+/** What stands on an envelope, and how the customer is taxed. */
 type Address = readonly [
   id: string,
   name: string,
@@ -80,7 +80,11 @@ export const CUSTOMERS_MAX = ADDRESSES.length;
 
 export function customerBodies(count: number): CreateCustomerBody[] {
   return ADDRESSES.slice(0, count).map(([external_id, name, currency, country, city, party]) => ({
-    ...{ external_id, name, currency, country, city },
+    external_id,
+    name,
+    currency,
+    country,
+    city,
     email: `billing@${external_id}.example`,
     ...party,
   }));

@@ -4,10 +4,11 @@ import { type Command, Option } from "commander";
 import type { Dues } from "../../client/dues.ts";
 import type { Project } from "../../client/types.ts";
 import { monotonicMs } from "../../clock.ts";
-import { needProject, remote, wholeNumber, withConnection } from "../command.ts";
-import { AlreadyReported, CliError, type Io, printJson } from "../io.ts";
-import type { Connection, ConnectionFlags } from "../profile.ts";
-import { visible } from "../visible.ts";
+import { needProject, remote, wholeNumber, withConnection } from "../connection/command.ts";
+import type { Connection, ConnectionFlags } from "../connection/profile.ts";
+import { AlreadyReported, CliError, type Io, printJson } from "../terminal/io.ts";
+import { Progress } from "../terminal/progress.ts";
+import { visible } from "../terminal/visible.ts";
 
 type Flags = ConnectionFlags & {
   readonly seed: number;
@@ -20,7 +21,7 @@ const CUSTOMERS = 50;
 const MONTHS = 12;
 
 export function demoCommand(io: Io): Command {
-  return remote("demo", "Fill an empty sandbox with an AI company's year of bills.", [
+  return remote("demo", "writes", "Fill an empty sandbox with an AI company's year of bills.", [
     ["dues demo", "50 customers, their usage, invoices and payments, in half a minute"],
     ["dues demo --seed 7", "another company; the same seed gives the same figures"],
     ["dues projects create demo --sandbox", "an empty project, for dues demo --project demo"],
@@ -32,7 +33,7 @@ export function demoCommand(io: Io): Command {
     .action(withConnection<Flags>(io, (connection, flags) => runDemo(io, connection, flags)));
 }
 
-/** For the tests, which need less of it. */
+/** A flag for the tests, which need a smaller demo. */
 function hidden(flags: string, parser: (text: string) => number, fallback: number): Option {
   return new Option(flags).argParser(parser).default(fallback).hideHelp();
 }
@@ -42,25 +43,26 @@ async function runDemo(io: Io, connection: Connection, flags: Flags): Promise<vo
   const project = await emptySandbox(io, dues, needProject(connection));
   const started = monotonicMs();
   // Loaded on demand: no other command needs a company.
-  const [{ liveYear }, { figuresOf }, { demoText, linksOf }, { Bar }] = await Promise.all([
+  const [{ liveYear }, { figuresOf }, { demoText, linksOf }] = await Promise.all([
     import("./year.ts"),
     import("./figures.ts"),
     import("./closing-words.ts"),
-    import("./bar.ts"),
   ]);
-  const bar = new Bar(io);
+  const progress = new Progress(io, monotonicMs);
+  const show = (part: number, text: string) =>
+    progress.show(part, () => `${text} (${Math.floor(part * 100)} %)`);
   try {
-    const { subscribers, events } = await liveYear(dues, flags, (now) => bar.show(now));
-    bar.show({ part: 1, text: "the figures" });
+    const { subscribers, events } = await liveYear(dues, project.id, flags, show);
+    show(1, "the figures");
     const figures = await figuresOf(dues, events);
     const links = await linksOf(dues, profile.base_url, subscribers);
-    bar.end();
+    progress.end();
     if (flags.json) return printJson(io, { seed: flags.seed, figures, links });
     const spent_s = Math.round((monotonicMs() - started) / 1000);
     const named = flags.project === undefined ? "" : ` --project ${project.slug}`;
     io.out(demoText({ figures, links, spent_s, named }));
   } catch (error) {
-    bar.end();
+    progress.end();
     const text = error instanceof Error ? error.message : String(error);
     return refuse(io, dues, project, `The demo stopped half way: ${text}`);
   }
@@ -94,7 +96,7 @@ async function whatIsThere(dues: Dues): Promise<string[]> {
   return lists.filter(([, rows]) => rows.length > 0).map(([name]) => name);
 }
 
-/** Says what is wrong, and how to get a project in which it is not. */
+/** Says what is wrong, and how to make a project that a demo can go into. */
 async function refuse(io: Io, dues: Dues, project: Project, text: string): Promise<never> {
   const { projects } = await dues.listProjects({});
   const taken = new Set(projects.map(({ slug }) => slug));

@@ -8,7 +8,7 @@ import type { Subscriber } from "./subscribers.ts";
 const AT_ONCE = 6;
 const PAGE = 500;
 
-/** Works on several at once; those of one customer come one after the other. */
+/** Works on several customers at once, and on the invoices of each one after the other. */
 async function byCustomer(
   invoices: readonly Invoice[],
   work: (invoice: Invoice) => Promise<void>,
@@ -26,7 +26,7 @@ async function byCustomer(
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-/** Oldest first. */
+/** Invoices with something due, the oldest first. */
 async function unpaid(dues: Dues, customer_id?: string): Promise<Invoice[]> {
   const filter = { limit: PAGE, ...(customer_id !== undefined && { customer_id }) };
   const found: Invoice[] = [];
@@ -45,13 +45,15 @@ async function pay(dues: Dues, invoice: Invoice, amount_cents: number): Promise<
   const digits = Number(number.slice(-4));
   const part = invoice.amount_paid_cents > 0 ? "-2" : "";
   await dues.recordPayment({
-    ...{ invoice_id: invoice.id, amount_cents, currency: invoice.currency },
+    invoice_id: invoice.id,
+    amount_cents,
+    currency: invoice.currency,
     provider: PROVIDERS[digits % PROVIDERS.length] ?? "stripe",
     provider_payment_id: `pay_${number}${part}`,
   });
 }
 
-/** After a week: who pays promptly pays all, and some the half of it. */
+/** A week into the month prompt payers pay all, and those in parts the half. */
 export async function payPromptly(dues: Dues, subscribers: readonly Subscriber[], month: number) {
   await byCustomer(await unpaid(dues), async (invoice) => {
     const payer = payerOf(subscribers, invoice, month);
@@ -63,7 +65,7 @@ export async function payPromptly(dues: Dues, subscribers: readonly Subscriber[]
   });
 }
 
-/** Once it is overdue: who pays late, and the other halves. */
+/** Late payers pay once an invoice is overdue, and those in parts the other half. */
 export async function payLate(dues: Dues, subscribers: readonly Subscriber[], month: number) {
   const overdue = (await unpaid(dues)).filter(({ status }) => status === "overdue");
   await byCustomer(overdue, async (invoice) => {
@@ -97,8 +99,10 @@ export async function creditPart(dues: Dues, { customer_id }: Subscriber): Promi
     const refund_cents = Math.min(preview.total_cents, payment.amount_cents);
     const { credit_note } = await dues.createCreditNote({ ...body, refund_cents });
     await dues.recordRefund({
-      ...{ payment_id: payment.id, amount_cents: credit_note.refund_cents },
-      ...{ provider_refund_id: `re_${credit_note.number}`, credit_note_id: credit_note.id },
+      payment_id: payment.id,
+      amount_cents: credit_note.refund_cents,
+      provider_refund_id: `re_${credit_note.number}`,
+      credit_note_id: credit_note.id,
     });
     return;
   }

@@ -43,21 +43,30 @@ const downgrade = (month: number, plan: string) =>
 
 const OWN: Readonly<Record<string, Own>> = {
   northwind: {
-    ...{ plan: "scale", payer: "stops", stops_at: 8, tokens_k: 40_000 },
+    plan: "scale",
+    payer: "stops",
+    stops_at: 8,
+    tokens_k: 40_000,
     note: "overdue, in dunning",
   },
   kranich: {
-    ...{ plan: "team-eur", coupon: "launch20", tokens_k: 4_000 },
+    plan: "team-eur",
+    coupon: "launch20",
+    tokens_k: 4_000,
     changes: [{ month: 3, act: "seats", seats: 9 }, upgrade(6, "scale-eur")],
     note: "VAT, coupon, upgraded to Scale",
   },
   sakura: { plan: "team-jpy", tokens_k: 6_000, note: "billed in yen" },
   "harbor-legal": {
-    ...{ plan: "team", wallet: { prepaid_cents: 100_000, low_cents: 30_000 }, tokens_k: 12_000 },
+    plan: "team",
+    wallet: { prepaid_cents: 100_000, low_cents: 30_000 },
+    tokens_k: 12_000,
     note: "prepaid wallet that tops itself up",
   },
   "atlas-robotics": {
-    ...{ plan: "scale-eur", reports_late: true, tokens_k: 30_000 },
+    plan: "scale-eur",
+    reports_late: true,
+    tokens_k: 30_000,
     note: "reverse charge; late usage is corrected",
   },
   nour: {
@@ -66,7 +75,10 @@ const OWN: Readonly<Record<string, Own>> = {
     note: "Arabic; a credit note that was paid back",
   },
   "pine-street": {
-    ...{ plan: "starter", free_cents: 100_000, coupon: "startup", tokens_k: 3_000 },
+    plan: "starter",
+    free_cents: 100_000,
+    coupon: "startup",
+    tokens_k: 3_000,
     changes: [upgrade(5, "team")],
     note: "free credit, then upgraded to Team",
   },
@@ -77,7 +89,8 @@ const OWN: Readonly<Record<string, Own>> = {
     note: "downgraded to Team",
   },
   shanhai: {
-    ...{ plan: "annual", tokens_k: 25_000 },
+    plan: "annual",
+    tokens_k: 25_000,
     changes: [{ month: 2, act: "one_off" }],
     note: "pays by the year, and a one-off invoice",
   },
@@ -146,7 +159,11 @@ function drawn(
     changes.push({ month: at, act: "seats", seats: seats + random.int(-1, 6) } as const);
   }
   return {
-    ...{ customer, plan, payer, seats, changes },
+    customer,
+    plan,
+    payer,
+    seats,
+    changes,
     joins: { month, day: random.int(1, 14) },
     ...(random.chance(0.2) && plan !== "team-jpy" && { coupon: "launch20" }),
     tokens_k: random.int(1, 4) * (isSmall ? 300 : plan.startsWith("scale") ? 20_000 : 3_000),

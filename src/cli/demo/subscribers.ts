@@ -2,11 +2,14 @@
 
 import type { Dues } from "../../client/dues.ts";
 import type { UsageEventInput } from "../../client/types.ts";
-import { CliError } from "../io.ts";
+import { DAY_MS } from "../../domain/dates.ts";
+import { CliError } from "../terminal/io.ts";
 import { daysBetween } from "./calendar.ts";
-import type { Company } from "./company.ts";
+import { type Company, idIn } from "./company.ts";
 import type { Story } from "./stories.ts";
 import { usageOf } from "./usage.ts";
+
+const BATCH = 5_000;
 
 export type Subscriber = {
   readonly story: Story;
@@ -30,12 +33,6 @@ export async function makeSubscribers(
   return subscribers;
 }
 
-export function planIdOf(company: Company, code: string): string {
-  const id = company.plans.get(code);
-  if (id === undefined) throw new CliError("failed", `The demo has no plan ${code}.`);
-  return id;
-}
-
 /** Subscribes, with the coupon and the money that the story has. */
 export async function join(
   dues: Dues,
@@ -45,8 +42,7 @@ export async function join(
 ): Promise<void> {
   const { story, customer_id } = subscriber;
   const { coupon, wallet, free_cents, joins } = story;
-  const coupon_id = coupon === undefined ? undefined : company.coupons.get(coupon);
-  if (coupon_id !== undefined) await dues.applyCoupon(coupon_id, { customer_id });
+  if (coupon !== undefined) await dues.applyCoupon(idIn(company.coupons, coupon), { customer_id });
   const starts = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), joins.day));
   const { customer } = story;
   if (free_cents !== undefined) {
@@ -57,7 +53,7 @@ export async function join(
   await dues.createSubscription({
     external_id: customer.external_id,
     customer_id,
-    plan_id: planIdOf(company, story.plan),
+    plan_id: idIn(company.plans, story.plan),
     properties: { seats: story.seats },
     ...(starts > now && { starts_at: starts.toISOString() }),
   });
@@ -69,15 +65,19 @@ async function fillWallet(
   { customer_id, story }: Subscriber,
   { prepaid_cents, low_cents }: NonNullable<Story["wallet"]>,
 ): Promise<void> {
-  const name = "Prepaid";
   const { grant } = await dues.createGrant({
-    ...{ customer_id, amount_cents: prepaid_cents, kind: "paid", name },
+    customer_id,
+    amount_cents: prepaid_cents,
+    kind: "paid",
+    name: "Prepaid",
   });
   if (grant.invoice_id !== null) {
     const { invoice } = await dues.getInvoice(grant.invoice_id);
     await dues.recordPayment({
-      ...{ invoice_id: invoice.id, amount_cents: invoice.amount_due_cents },
-      ...{ currency: invoice.currency, provider: "stripe" },
+      invoice_id: invoice.id,
+      amount_cents: invoice.amount_due_cents,
+      currency: invoice.currency,
+      provider: "stripe",
       provider_payment_id: `pi_${invoice.number}`,
     });
   }
@@ -85,9 +85,10 @@ async function fillWallet(
   await dues.setWallet(customer_id, story.customer.currency ?? "USD", terms);
 }
 
+/** The day of the month from which those that report late keep their usage to themselves. */
 const HELD_BACK_FROM = 27;
 
-/** What all of them used since they last sent, up to `now`; those that report late keep some. */
+/** Usage of all since each last sent some, up to `now`, less what is held back. */
 export function usageSince(
   subscribers: readonly Subscriber[],
   now: Date,
@@ -106,9 +107,6 @@ export function usageSince(
     return days.flatMap((day) => usageOf(story, plan, day, seed));
   });
 }
-
-const DAY_MS = 24 * 3_600 * 1_000;
-const BATCH = 5_000;
 
 export async function sendUsage(dues: Dues, events: readonly UsageEventInput[]): Promise<number> {
   for (let i = 0; i < events.length; i += BATCH) {

@@ -1,10 +1,10 @@
 // What customers of the demo use on a day, as usage events.
 
 import type { UsageEventInput } from "../../client/types.ts";
-import { MODELS, REGIONS } from "./company.ts";
 import { randomOf } from "./random.ts";
 import type { Story } from "./stories.ts";
 
+const REGIONS = ["us", "eu", "apac"] as const;
 const EU = "DE NL SE GR FR UA ES IE IT PL CZ EE HU RO CH NO GB MA TR".split(" ");
 const APAC = "JP CN KR AU NZ IN VN AE".split(" ");
 
@@ -13,18 +13,19 @@ function regionOf(country: string | undefined): (typeof REGIONS)[number] {
   return APAC.includes(country ?? "") ? "apac" : "us";
 }
 
-/** How the tokens of a day fall to the models, in percent, and every how many days it is used. */
+/** How tokens fall to the models, in percent, and every how many days each is used. */
 const SHARES = [
-  { model: MODELS[0], percent: 62, every: 1 },
-  { model: MODELS[1], percent: 30, every: 2 },
-  { model: MODELS[2], percent: 8, every: 4 },
+  { model: "nova-mini", percent: 62, every: 1 },
+  { model: "nova", percent: 30, every: 2 },
+  { model: "nova-max", percent: 8, every: 4 },
 ] as const;
 
 export type Day = {
   /** YYYY-MM-DD */
   readonly date: string;
-  /** Days since the demo's first, and months. */
+  /** Days since the demo's first. */
   readonly index: number;
+  /** Months since the demo's first. */
   readonly month: number;
 };
 
@@ -38,7 +39,9 @@ export function usageOf(story: Story, plan: string, day: Day, seed: number): Usa
     events.push({
       transaction_id: `${external_id}-${day.date}-${events.length + 1}`,
       subscription_id: `ext:${external_id}`,
-      ...{ code, timestamp: `${day.date}T${time}`, properties },
+      code,
+      timestamp: `${day.date}T${time}`,
+      properties,
     });
   };
   const tokens_k = ordinaryDay(story, day) * (0.7 + 0.6 * random.next());

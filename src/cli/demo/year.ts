@@ -3,7 +3,7 @@
 
 import type { Dues } from "../../client/dues.ts";
 import { dayOf, lastEveningOf, monthName } from "./calendar.ts";
-import { type Company, foundCompany } from "./company.ts";
+import { type Company, foundCompany, idIn } from "./company.ts";
 import { customerBodies } from "./customers.ts";
 import {
   billWork,
@@ -15,35 +15,30 @@ import {
   writeOff,
 } from "./money.ts";
 import { type Change, storiesOf } from "./stories.ts";
-import {
-  join,
-  makeSubscribers,
-  planIdOf,
-  type Subscriber,
-  sendUsage,
-  usageSince,
-} from "./subscribers.ts";
+import { join, makeSubscribers, type Subscriber, sendUsage, usageSince } from "./subscribers.ts";
 
 export type Size = { readonly customers: number; readonly months: number; readonly seed: number };
 
-export type YearProgress = { readonly part: number; readonly text: string };
+/** How much of the year is over, 0 to 1, and what is under way. */
+export type OnProgress = (part: number, text: string) => void;
 
-/** Four stops a month: a week, the middle, when payments are late, and the last evening. */
+/** A week, the middle, when payments are late, the last evening, and the end of the month. */
 const STOPS = 5;
 
 export type Year = { readonly subscribers: readonly Subscriber[]; readonly events: number };
 
 export async function liveYear(
   dues: Dues,
+  project_id: string,
   size: Size,
-  onProgress: (now: YearProgress) => void,
+  onProgress: OnProgress,
 ): Promise<Year> {
   const steps = (size.months + 1) * STOPS;
   let [step, invoices] = [0, 0];
-  const report = (text: string) => onProgress({ part: Math.min(step++ / steps, 1), text });
+  const report = (text: string) => onProgress(Math.min(step++ / steps, 1), text);
   report("the company");
   await dues.freezeClock({ frozen_at: dayOf(0, 1).toISOString() });
-  const company = await foundCompany(dues);
+  const company = await foundCompany(dues, project_id);
   const { customers, months, seed } = size;
   const subscribers = await makeSubscribers(
     dues,
@@ -86,7 +81,7 @@ async function newcomers(
   }
 }
 
-/** What is taken back of an invoice is so before it would be paid. */
+/** An invoice is taken back before it would be paid. */
 function isBeforePayment({ act }: Change): boolean {
   return act === "credit_whole" || act === "void";
 }
@@ -116,7 +111,7 @@ async function make(
   switch (change.act) {
     case "plan":
       await dues.updateSubscription(ref, {
-        plan_id: planIdOf(company, change.plan),
+        plan_id: idIn(company.plans, change.plan),
         change_at: change.at,
       });
       subscriber.plan = change.plan;
@@ -125,7 +120,7 @@ async function make(
       await dues.updateSubscription(ref, { properties: { seats: change.seats } });
       return;
     case "add_on":
-      await dues.applyAddOn(company.add_on, { customer_id });
+      await dues.applyAddOn(idIn(company.addons, "onboarding"), { customer_id });
       return;
     case "suspend":
       await dues.suspendSubscription(ref);
@@ -157,7 +152,7 @@ async function makeMoney(dues: Dues, subscriber: Subscriber, act: MoneyAct): Pro
   await acts[act](dues, subscriber);
 }
 
-/** At the end one is in its trial and one begins later. */
+/** At the end one customer is in a trial, and one has a subscription that begins later. */
 async function lastSignUps(
   dues: Dues,
   company: Company,
@@ -170,12 +165,12 @@ async function lastSignUps(
   await dues.createSubscription({
     external_id: "pine-street-lab",
     customer_id: trier.customer_id,
-    plan_id: planIdOf(company, "starter"),
+    plan_id: idIn(company.plans, "starter"),
   });
   await dues.createSubscription({
     external_id: "kranich-archive",
     customer_id: planner.customer_id,
-    plan_id: planIdOf(company, "team-eur"),
+    plan_id: idIn(company.plans, "team-eur"),
     properties: { seats: 3 },
     starts_at: dayOf(month + 1, 1).toISOString(),
   });

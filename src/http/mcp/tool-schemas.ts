@@ -1,25 +1,25 @@
-// The schemas of tools, made from those of the routes they call.
+// The arguments of tools: their schemas, made from those of the routes they call, and the check
+// that holds a call to all that a schema says.
 
-import type { TSchema } from "typebox";
-import { refuseField } from "../../errors.ts";
-import { type PlainSchema, standardSchema } from "../../schema/standard-schema.ts";
-import { namesChecker } from "../validation.ts";
+import Type, { type TObject, type TSchema } from "typebox";
+import { type Check, checker, namesChecker } from "../request/validation.ts";
 
 /** What a tool's caller would write as numbers and booleans is text in a query. */
-const TYPED: Readonly<Record<string, PlainSchema>> = {
-  limit: {
-    type: "integer",
+const TYPED: Readonly<Record<string, TSchema>> = {
+  limit: Type.Integer({
     minimum: 1,
-    maximum: 1000,
-    description: "How many at most, 1 to 1000; 10 unless given.",
-  },
-  offset: { type: "integer", minimum: 0, description: "Skips this many records." },
-  all: { type: "boolean", description: "True returns up to 1000 records." },
-  count: { type: "boolean", description: "True adds total_count, of all that match." },
-  archived: { type: "boolean", description: "True lists archived ones too." },
+    description: "How many at most; 10 unless given, and 1000 of more than that.",
+  }),
+  offset: Type.Integer({ minimum: 0, description: "Skips this many records." }),
+  all: Type.Boolean({ description: "True returns up to 1000 records." }),
+  count: Type.Boolean({
+    description:
+      "True adds total_count, of all that match; of more than 100,000 only total_at_least.",
+  }),
+  archived: Type.Boolean({ description: "True lists archived ones too." }),
 };
 
-/** Of filters whose routes say no more than their shape. */
+/** Descriptions of filters whose routes say no more than their shape. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   customer_id: "Only of this customer.",
   plan_id: "Only on this plan, by its UUID.",
@@ -30,53 +30,57 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   subscription_id: "Only of this subscription, by its UUID.",
   period_start: "Only whose period starts on this date or later.",
   period_end: "Only whose period ends on this date or earlier.",
+  issued_from: "Only those issued on this date or later.",
+  issued_to: "Only those issued on this date or earlier.",
+  paid_from: "Only those paid on this date (UTC) or later.",
+  paid_to: "Only those paid on this date (UTC) or earlier.",
 };
 
 /** The filters and paging of a list route as arguments. */
-export function argumentsOf(query: TSchema | undefined, leftOut: readonly string[]): PlainSchema {
-  const { properties = {} } = standardSchema(query ?? {}) as { properties?: PlainSchema };
+export function argumentsOf(
+  query: TSchema | undefined,
+  leftOut: readonly string[],
+  says: Readonly<Record<string, string>>,
+): TObject {
+  const { properties = {} } = (query ?? {}) as { properties?: Readonly<Record<string, TSchema>> };
   const kept = Object.entries(properties).filter(([name]) => !leftOut.includes(name));
-  return {
-    type: "object",
-    additionalProperties: false,
-    properties: Object.fromEntries(
+  return noOthers(
+    Object.fromEntries(
       kept.map(([name, shape]) => {
-        const typed = TYPED[name] ?? (shape as PlainSchema);
-        const text = DESCRIPTIONS[name];
-        const isDescribed = typed.description !== undefined;
-        return [name, isDescribed || text === undefined ? typed : { ...typed, description: text }];
+        const typed: TSchema & { description?: string } = TYPED[name] ?? shape;
+        const description = says[name] ?? typed.description ?? DESCRIPTIONS[name];
+        return [
+          name,
+          Type.Optional({ ...typed, ...(description !== undefined && { description }) }),
+        ];
       }),
     ),
+  );
+}
+
+/** An object of these properties, and of no others. */
+export function noOthers(properties: Readonly<Record<string, TSchema>>): TObject {
+  return Type.Object({ ...properties }, { additionalProperties: false });
+}
+
+/** Refuses arguments that the schema does not allow. Compiled when a tool is first called. */
+export function argumentsChecker(schema: TObject): Check {
+  const checkNames = namesChecker("argument", Object.keys(schema.properties));
+  let check: Check | undefined;
+  return (given) => {
+    // First, because it knows what a misspelled name was meant to be.
+    checkNames(given as Readonly<Record<string, unknown>>);
+    check ??= checker(schema, "body");
+    check(given);
   };
 }
 
-/** Names that a tool does not have, and numbers that the route would take for its highest. */
-export function checkArguments(
-  schema: PlainSchema,
-  given: Readonly<Record<string, unknown>>,
-): void {
-  const properties = (schema.properties ?? {}) as Readonly<Record<string, PlainSchema>>;
-  namesChecker("argument", Object.keys(properties))(given);
-  const { minimum, maximum } = properties.limit ?? {};
-  if (typeof maximum !== "number" || Number(given.limit) <= maximum || !given.limit) return;
-  const message = `limit must be a whole number from ${minimum} to ${maximum}.`;
-  throw refuseField("limit", "maximum", message);
-}
-
-/** Arguments as a query: `true` is 1, numbers are text, and what is neither is refused there. */
-export function queryOf(
-  given: Readonly<Record<string, unknown>>,
-  leftOut: readonly string[],
-): Record<string, string> {
-  const query: Record<string, string> = {};
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || value === null || leftOut.includes(name)) continue;
-    query[name] = textOf(value);
-  }
-  return query;
+/** Arguments as a query: `true` is 1, and numbers are text. */
+export function queryOf(given: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, textOf(value)]));
 }
 
 function textOf(value: unknown): string {
   if (typeof value === "boolean") return value ? "1" : "0";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return String(value);
 }

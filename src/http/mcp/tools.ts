@@ -2,12 +2,13 @@
 // tool can do, see and answer nothing else than HTTP does; but for a dry run of `record_payment`,
 // which routes/mcp.ts does itself.
 
-import Type, { type TSchema } from "typebox";
-import { type ErrorDetail, type Refusal, refuse, refuseField } from "../../errors.ts";
+import Type, { type TObject, type TSchema } from "typebox";
+import { type ErrorDetail, notFound, type Refusal, refuse } from "../../errors.ts";
 import { InvoicePreviewRequest } from "../../schema/invoices.ts";
 import { type PlainSchema, standardSchema } from "../../schema/standard-schema.ts";
+import type { Check } from "../request/validation.ts";
 import type { Call, Route } from "../route.ts";
-import { argumentsOf, queryOf } from "./tool-schemas.ts";
+import { argumentsChecker, argumentsOf, noOthers, queryOf } from "./tool-schemas.ts";
 
 export type Arguments = Readonly<Record<string, unknown>>;
 export type RestAnswer = { readonly status: number; readonly body: object };
@@ -27,6 +28,8 @@ export type Tool = {
   readonly inputSchema: PlainSchema;
   readonly outputSchema: PlainSchema;
   readonly annotations: PlainSchema;
+  /** Refuses what inputSchema does not allow, before `run`. */
+  readonly check: Check;
   run(call: CallRoute, given: Arguments): Promise<RestAnswer>;
 };
 
@@ -52,6 +55,8 @@ type Listing = {
   readonly description: string;
   /** Arguments that would give one record: there is a tool for that. */
   readonly leftOut?: readonly string[];
+  /** Descriptions of arguments that mean something else here. */
+  readonly says?: Readonly<Record<string, string>>;
 };
 
 const LISTINGS: readonly Listing[] = [
@@ -96,6 +101,7 @@ const LISTINGS: readonly Listing[] = [
     title: "List plans",
     description: `Lists all live plans with their charges. ${CHARGES} ${CENTS}`,
     leftOut: ["code"],
+    says: { limit: "How many at most; all unless given.", all: "True returns all of them." },
   },
 ];
 
@@ -114,12 +120,16 @@ export function toolsOf(table: readonly Route[]): Tool[] {
 }
 
 function listTool(listing: Listing, route: Route): Tool {
-  const { name, title, description, leftOut = [] } = listing;
+  const { name, title, description, leftOut = [], says = {} } = listing;
   return {
-    ...{ name, title, description, scope: "read", annotations: READ },
-    inputSchema: argumentsOf(route.query, leftOut),
+    name,
+    title,
+    description,
+    scope: "read",
+    annotations: READ,
+    ...taking(argumentsOf(route.query, leftOut, says)),
     outputSchema: outputOf(route),
-    run: (call, given) => call(route, { query: queryOf(given, leftOut) }),
+    run: (call, given) => call(route, { query: queryOf(given) }),
   };
 }
 
@@ -174,8 +184,10 @@ function getTool(
   labels: Pick<Tool, "name" | "title" | "description">,
 ): Tool {
   return {
-    ...{ ...labels, scope: "read", annotations: READ },
-    inputSchema: eitherOf(other),
+    ...labels,
+    scope: "read",
+    annotations: READ,
+    ...taking(eitherOf(other)),
     outputSchema: outputOf(route),
     async run(call, given) {
       const [key, value] = idOrOther(given, other);
@@ -191,7 +203,7 @@ function byNumber(list: Route, get: Route, what: string) {
     if (found.status !== 200) return found;
     const [rows = []] = Object.values(found.body) as { id: string }[][];
     const [row] = rows;
-    if (row === undefined) return failed(refuse("not_found", `No ${what} has this number.`));
+    if (row === undefined) return failed(notFound(what, { by: "number" }));
     return call(get, { params: { id: row.id } });
   };
 }
@@ -219,19 +231,12 @@ function ofOne(
   labels: Pick<Tool, "name" | "title" | "description">,
 ): Tool {
   return {
-    ...{ ...labels, scope: "read", annotations: READ },
-    inputSchema: {
-      type: "object",
-      properties: { [owner]: { type: "string", description: "UUID, or ext:<external_id>." } },
-      required: [owner],
-      additionalProperties: false,
-    },
+    ...labels,
+    scope: "read",
+    annotations: READ,
+    ...taking(noOthers({ [owner]: Type.String({ description: "UUID, or ext:<external_id>." }) })),
     outputSchema: outputOf(route),
-    async run(call, given) {
-      const id = given[owner];
-      if (typeof id === "string") return call(route, { params: { id } });
-      throw refuseField(owner, "required", `Give ${owner}, as text.`);
-    },
+    run: (call, given) => call(route, { params: { id: String(given[owner]) } }),
   };
 }
 
@@ -241,18 +246,17 @@ function previewInvoice(route: Route): Tool {
     name: "preview_invoice",
     title: "Preview an invoice",
     description: `What a subscription would be billed, with all fees, coupons, taxes and credit, and how each amount comes about; nothing is written. Without at, the bill of now; at period_end, the next bill by the usage so far. ${FIGURES} ${CENTS}`,
-    ...{ scope: "read", annotations: READ },
-    inputSchema: {
-      ...standardSchema(Type.Object({ subscription_id, at, plan_id })),
-      additionalProperties: false,
-    },
+    scope: "read",
+    annotations: READ,
+    ...taking(noOthers({ subscription_id, at, plan_id })),
     outputSchema: outputOf(route),
     run: (call, body) => call(route, { body }),
   };
 }
 
 function recordPayment(route: Route): Tool {
-  const input = standardSchema(route.body as TSchema) as { properties: PlainSchema };
+  const { properties } = route.body as TObject;
+  const dry_run = Type.Boolean({ description: "Check and show the payment, record nothing." });
   const output = outputOf(route) as { properties: PlainSchema };
   return {
     name: "record_payment",
@@ -260,14 +264,7 @@ function recordPayment(route: Route): Tool {
     description: `Records money that was received for an invoice; it moves no money itself. Needs a token with the scope write. Call it with dry_run true first to see what would happen. The same provider and provider_payment_id again, with the same invoice and amount, records nothing and returns the payment that is there, so repeating after a lost answer is safe. More than amount_due_cents is refused unless allow_overpayment is true. ${CENTS}`,
     scope: "write",
     annotations: RECORD,
-    inputSchema: {
-      ...input,
-      additionalProperties: false,
-      properties: {
-        ...input.properties,
-        dry_run: { type: "boolean", description: "Check and show the payment, record nothing." },
-      },
-    },
+    ...taking(noOthers({ ...properties, dry_run: Type.Optional(dry_run) })),
     outputSchema: {
       ...output,
       properties: {
@@ -277,6 +274,11 @@ function recordPayment(route: Route): Tool {
     },
     run: (call, { dry_run: _dry_run, ...body }) => call(route, { body }),
   };
+}
+
+/** What a tool takes: as its callers read it, and as they are held to it. */
+function taking(schema: TObject): Pick<Tool, "inputSchema" | "check"> {
+  return { inputSchema: standardSchema(schema), check: argumentsChecker(schema) };
 }
 
 /** Success has one shape, whatever its status. */
@@ -290,15 +292,11 @@ const OTHER_DESCRIPTIONS = {
   code: "Its code.",
 };
 
-function eitherOf(other: keyof typeof OTHER_DESCRIPTIONS): PlainSchema {
-  return {
-    type: "object",
-    additionalProperties: false,
-    properties: {
-      id: { type: "string", format: "uuid", description: "Its UUID." },
-      [other]: { type: "string", description: OTHER_DESCRIPTIONS[other] },
-    },
-  };
+function eitherOf(other: keyof typeof OTHER_DESCRIPTIONS): TObject {
+  return noOthers({
+    id: Type.Optional(Type.String({ description: "Its UUID." })),
+    [other]: Type.Optional(Type.String({ description: OTHER_DESCRIPTIONS[other] })),
+  });
 }
 
 function idOrOther(given: Arguments, other: string): readonly [key: string, value: string] {
@@ -307,7 +305,7 @@ function idOrOther(given: Arguments, other: string): readonly [key: string, valu
   );
   const [only] = found;
   if (only === undefined || found.length > 1) {
-    const message = `Give exactly one of id and ${other}, as text.`;
+    const message = `Give exactly one of id and ${other}.`;
     throw refuse("validation_error", message, {
       details: [{ field: "id", code: "required", message }],
     });
@@ -319,7 +317,9 @@ function idOrOther(given: Arguments, other: string): readonly [key: string, valu
 export function failed(refusal: Refusal): RestAnswer {
   const { code, message, retryable, details } = refusal;
   const error: { details?: readonly ErrorDetail[]; [key: string]: unknown } = {
-    ...{ code, message, retryable },
+    code,
+    message,
+    retryable,
     ...(details !== undefined && { details }),
   };
   return { status: refusal.status, body: { error } };

@@ -53,7 +53,7 @@ export function openApi(routes: readonly Route[], base_url: string): OpenApiDocu
     ],
     tags: [...new Set(shown.map((route) => route.tag))].map(tagOf),
     paths,
-    webhooks: webhooks(schemas),
+    "x-webhooks": webhooks(schemas),
     components: {
       securitySchemes: {
         bearer: {
@@ -71,10 +71,10 @@ export function openApi(routes: readonly Route[], base_url: string): OpenApiDocu
   };
 }
 
-/** Of every refusal; a response of an operation says which of the codes it can have. */
+/** The body of every refusal; a response of an operation says which codes it can have. */
 function errorSchema(schemas: Schemas): SchemaObject {
   const { error } = ErrorBody.properties;
-  const code = { ...error.properties.code, enum: ERROR_CODES };
+  const code = { ...error.properties.code, "x-known-values": ERROR_CODES };
   const body = { ...error, properties: { ...error.properties, code } };
   return schemas.convert({ ...ErrorBody, properties: { error: body } } as TSchema);
 }

@@ -2,7 +2,7 @@
 // it names itself.
 
 import { ERROR_CODES, type ErrorCode } from "../../errors.ts";
-import type { Route } from "../route.ts";
+import { isReplayable, type Route } from "../route.ts";
 
 /** What an answer can say, in the order of the table of errors. */
 export function errorsOf(route: Route): ErrorCode[] {
@@ -11,8 +11,8 @@ export function errorsOf(route: Route): ErrorCode[] {
 }
 
 /**
- * What any route of this shape can answer before its handler runs, whatever the handler does. Not
- * in it are the answers that no route gives: 400 for what is not HTTP, 404 and 405 for a path or a
+ * What any route of this shape can answer before its handler runs, whatever the handler does. The
+ * answers that no route gives are left out: 400 for what is not HTTP, 404 and 405 for a path or a
  * method that there is not.
  */
 export function errorsByShape(route: Route): ErrorCode[] {
@@ -39,9 +39,4 @@ export function errorsByShape(route: Route): ErrorCode[] {
     unavailable: needsToken,
   };
   return ERROR_CODES.filter((code) => may[code] === true);
-}
-
-/** Only a write keeps its answer together with its effect, for a repeat with the same key. */
-export function isReplayable(route: Route): boolean {
-  return route.kind === "write";
 }

@@ -33,6 +33,8 @@ const DESCRIPTIONS: Readonly<Record<ErrorCode, string>> = {
   invoice_voided: "The invoice is voided.",
   not_started: "The subscription is pending: status active starts it, terminate ends it.",
   subscription_ended: "The subscription has ended: make it active again first.",
+  too_far_behind: "More than 24 periods have ended: look at the clocks, then have it catch up.",
+  unbilled_periods: "A period that has ended cannot be billed; details say why.",
   has_credit_notes: "The invoice has credit notes.",
   coupon_expired: "The coupon can no longer be applied.",
   coupon_exhausted: "The coupon has been applied as often as it may be.",
@@ -48,7 +50,7 @@ const DESCRIPTIONS: Readonly<Record<ErrorCode, string>> = {
   unavailable: "The service or its database is away for a moment.",
 };
 
-/** As many codes still make a good name for a response that operations share. */
+/** Codes that still make a good name for a response that operations share. */
 const NAMED_CODES_MAX = 2;
 
 /** Collects the responses that are shared; `error` is the schema of every refusal. */
@@ -60,20 +62,20 @@ export class Failures {
     this.#error = error;
   }
 
-  /** In alphabetical order, so that the order of routes does not change the document. */
+  /** The shared responses in alphabetical order: that of routes does not change the document. */
   get components(): Record<string, Response> {
     return Object.fromEntries([...this.#shared].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** By status. A set of codes that is short is a component, a long one stands in its place. */
+  /** The responses by status. A short set of codes is a component, a long one is written out. */
   of(errors: readonly ErrorCode[]): Record<string, Response | Reference> {
     const byStatus = groupBy(errors, (code) => describeError(code).status);
     return Object.fromEntries(
-      [...byStatus].map(([status, codes]) => [String(status), this.#place(status, codes)]),
+      [...byStatus].map(([status, codes]) => [String(status), this.#refer(status, codes)]),
     );
   }
 
-  #place(status: number, codes: readonly ErrorCode[]): Response | Reference {
+  #refer(status: number, codes: readonly ErrorCode[]): Response | Reference {
     const response = this.#response(status, codes);
     if (codes.length > NAMED_CODES_MAX) return response;
     const name = codes.map(pascal).join("Or");
@@ -83,14 +85,10 @@ export class Failures {
 
   #response(status: number, codes: readonly ErrorCode[]): Response {
     const list = codes.map((code) => `\`${code}\``).join(", ");
-    const code = { type: "string", enum: codes };
-    const narrowed = {
-      type: "object",
-      properties: { error: { type: "object", properties: { code } } },
-    };
     return {
       description: `${STATUS_CODES[status] ?? "Error"}: ${list}.`,
-      content: { "application/json": { schema: { allOf: [this.#error, narrowed] } } },
+      content: { "application/json": { schema: this.#error } },
+      "x-codes": codes,
     };
   }
 }
@@ -104,7 +102,7 @@ export function describeError(code: ErrorCode): ErrorDescription {
   return { status, retryable, description: DESCRIPTIONS[code] };
 }
 
-/** Of every code: what the document says under `x-error-codes`. */
+/** What the document says of every code under `x-error-codes`. */
 export function describeErrors(): Record<string, ErrorDescription> {
   return Object.fromEntries(ERROR_CODES.map((code) => [code, describeError(code)]));
 }

@@ -11,8 +11,8 @@ import {
   type Response,
   type SchemaObject,
 } from "../../schema/openapi.ts";
-import type { Route } from "../route.ts";
-import { errorsOf, isReplayable } from "./errors.ts";
+import { isReplayable, type Route } from "../route.ts";
+import { errorsOf } from "./errors.ts";
 import type { Failures } from "./failures.ts";
 import type { Schemas } from "./schemas.ts";
 
@@ -37,16 +37,17 @@ export const PARAMETERS: Readonly<
     name: "Idempotency-Key",
     in: "header",
     required: false,
-    description: "Makes the call safe to repeat: a repeat with the same key gets the first answer.",
-    schema: { type: "string", minLength: 1, maxLength: 255, examples: ["order-4711"] },
+    description:
+      "Makes the call safe to repeat: a repeat with the same key gets the first answer. A key of its own for each call, such as a fresh UUID.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
   },
 };
 
 export function operation(route: Route, schemas: Schemas, failures: Failures): Operation {
   const { id, tag, summary, description, scope } = route;
   const succeeded = successes(route, schemas);
-  const places = [id, ...recordsIn(succeeded)];
-  const parameters = parametersOf(route, schemas, places);
+  const owners = [id, ...recordsIn(succeeded)];
+  const parameters = parametersOf(route, schemas, owners);
   const errors = errorsOf(route);
   return {
     operationId: id,
@@ -57,7 +58,7 @@ export function operation(route: Route, schemas: Schemas, failures: Failures): O
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined
       ? {}
-      : { requestBody: requestBody(route, schemas.convert(route.body, places)) }),
+      : { requestBody: requestBody(route, schemas.convert(route.body, owners)) }),
     responses: { ...succeeded, ...failures.of(errors) },
     "x-errors": errors,
   };
@@ -77,7 +78,7 @@ function recordsIn(responses: Readonly<Record<string, Response>>): string[] {
 function parametersOf(
   route: Route,
   schemas: Schemas,
-  places: readonly string[],
+  owners: readonly string[],
 ): (Parameter | Reference)[] {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name = ""]) => ({
     name,
@@ -86,7 +87,7 @@ function parametersOf(
     ...(route.params?.[name] === undefined ? {} : { description: route.params[name] }),
     schema: { type: "string" },
   }));
-  const query = route.query === undefined ? {} : schemas.convert(route.query, places);
+  const query = route.query === undefined ? {} : schemas.convert(route.query, owners);
   const inQuery = Object.entries(query.properties ?? {}).map(([name, schema]) => {
     const { description, ...given } = schema;
     const required = query.required?.includes(name) ?? false;

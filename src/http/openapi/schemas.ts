@@ -2,7 +2,7 @@
 // that are referenced, and every field gets its words and its example.
 
 import type { TSchema } from "typebox";
-import { LOOKUP, type Lookup } from "../../schema/common.ts";
+import { LOOKUP, type Lookup, SHOWN } from "../../schema/common.ts";
 import { RECORDS } from "../../schema/meanings/records.ts";
 import { describeFields } from "../../schema/meanings.ts";
 import { SCHEMA_REF, type SchemaObject } from "../../schema/openapi.ts";
@@ -12,12 +12,12 @@ import { type PlainSchema, standardSchema } from "../../schema/standard-schema.t
 export class Schemas {
   readonly #named = new Map<string, SchemaObject>();
 
-  /** `places` are the names under which the meaning of fields is looked up, the nearest first. */
-  convert(schema: TSchema, places: readonly string[] = []): SchemaObject {
-    return describeFields(this.#convert(schema as PlainSchema), places);
+  /** Converts a schema. Meanings of fields are looked up under `owners`, the nearest first. */
+  convert(schema: TSchema, owners: readonly string[] = []): SchemaObject {
+    return describeFields(this.#convert(schema as PlainSchema), owners);
   }
 
-  /** In alphabetical order, so that the order of routes does not change the document. */
+  /** Components in alphabetical order, so that the order of routes does not change the document. */
   get components(): Record<string, SchemaObject> {
     const entries = [...this.#named].sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(entries);
@@ -46,15 +46,26 @@ export class Schemas {
 
   #plain(schema: PlainSchema): SchemaObject {
     const lookup = schema[LOOKUP] as Lookup | undefined;
-    const plain = standardSchema(schema, { ownKeyword, inner: (each) => this.#convert(each) });
+    const shown = (schema[SHOWN] as PlainSchema | undefined) ?? forGenerators(schema);
+    const plain = standardSchema(shown, { ownKeyword, inner: (each) => this.#convert(each) });
     return lookup === undefined ? plain : listOrOne(plain, lookup);
   }
+}
+
+/** Leaves out what generators of clients stumble over; the service checks it all the same. */
+function forGenerators(schema: PlainSchema): PlainSchema {
+  const { uniqueItems, pattern, ...others } = schema;
+  return {
+    ...others,
+    ...(uniqueItems === true && { "x-unique-items": true }),
+    ...(pattern !== undefined && schema.format !== "uuid" && { pattern }),
+  };
 }
 
 /** The two bodies of a list that answers with one record when its key is given. */
 function listOrOne({ properties = {} }: SchemaObject, { one }: Lookup): SchemaObject {
   const { [one]: record = {}, ...list } = properties;
-  const required = Object.keys(list).filter((name) => name !== "total_count");
+  const required = Object.keys(list).filter((name) => !name.startsWith("total_"));
   return {
     oneOf: [
       { type: "object", properties: list, required },
@@ -63,7 +74,7 @@ function listOrOne({ properties = {} }: SchemaObject, { one }: Lookup): SchemaOb
   };
 }
 
-/** Shown as it is where the standard has no keyword for it. */
+/** A schema as it is shown, where the standard has no keyword for what it says. */
 function ownKeyword(keyword: string, value: unknown): PlainSchema {
   if (keyword === "x-must") return {};
   return keyword === "x-at-least-one" ? { minProperties: 1 } : { [keyword]: value };

@@ -1,5 +1,6 @@
 // The webhooks of the OpenAPI document: for each event the request that receivers are sent.
 
+import { ATTEMPT_MAX_MS, RETRY_HOURS } from "../../domain/webhooks.ts";
 import type { Parameter, Reference, WebhookOperation } from "../../schema/openapi.ts";
 import { envelopeOf, TEST_PAYLOAD, WEBHOOK_PAYLOADS } from "../../schema/webhook-payloads.ts";
 import { TEST_EVENT, WEBHOOK_EVENTS, type WebhookEvent } from "../../schema/webhooks.ts";
@@ -15,7 +16,7 @@ export const WEBHOOK_PARAMETERS = {
   ),
   ServiceSignature: header(
     "X-Service-Signature",
-    "Lowercase hex HMAC-SHA256 of the raw body, keyed with the endpoint's whole `whsec_…` secret. While a secret is rotated it is made with the old one.",
+    "Lowercase hex HMAC-SHA256 of the raw body, keyed with the endpoint's whole `whsec_…` secret. While former secrets sign it is made with the oldest of them.",
     { type: "string", pattern: "^[0-9a-f]{64}$" },
     "5f1b0d9c2c0f6a55b8c4b86c0a2d5a0cf9a7b0b9f0f2f7d2a94d6cf2a6d7c1e3",
   ),
@@ -33,14 +34,13 @@ export const WEBHOOK_PARAMETERS = {
   ),
   WebhookSignature: header(
     "webhook-signature",
-    "Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the base64-decoded part of the secret after `whsec_`. Two, with a space between, while a secret is rotated.",
+    "Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the base64-decoded part of the secret after `whsec_`. One for each secret that signs, with spaces between, while one is rotated.",
     { type: "string" },
     "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
   ),
 } satisfies Record<string, Parameter>;
 
-const EVERY_EVENT =
-  "Answer with any 2xx within 10 seconds. A message can come more than once, with the same `webhook-id`, and after later ones.";
+const EVERY_EVENT = `Answer with any 2xx within ${ATTEMPT_MAX_MS / 1_000} seconds. A message can come more than once, with the same \`webhook-id\`, and after later ones.`;
 
 export function webhooks(schemas: Schemas): Record<string, { readonly post: WebhookOperation }> {
   const events = [...WEBHOOK_EVENTS, TEST_EVENT] as const;
@@ -62,7 +62,9 @@ function delivery(event: WebhookEvent | typeof TEST_EVENT, schemas: Schemas): We
     requestBody: { required: true, content: { "application/json": { schema } } },
     responses: {
       "2XX": { description: "Delivered." },
-      "4XX": { description: "Failed, as is every other answer: tried again for about 69 hours." },
+      "4XX": {
+        description: `Failed, as is every other answer: tried again for about ${RETRY_HOURS} hours.`,
+      },
     },
   };
 }

@@ -1,6 +1,6 @@
 // The analytics of a project.
 
-import { readAnalytics } from "../../operations/read-analytics.ts";
+import { readAnalytics } from "../../operations/portal/read-analytics.ts";
 import { Analytics } from "../../schema/analytics.ts";
 import { type Route, read } from "../route.ts";
 

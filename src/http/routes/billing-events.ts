@@ -1,12 +1,15 @@
 // The log of what happened.
 
 import Type from "typebox";
-import { parseTimestamp } from "../../domain/dates.ts";
+import { instant } from "../../domain/reported-at.ts";
+import { refuseField } from "../../errors.ts";
 import { BillingEvent } from "../../schema/billing-events.ts";
 import { CursorPage, CursorQuery, OneOf, TimestampInput, Uuid } from "../../schema/common.ts";
-import * as billingEvents from "../../store/billing-events.ts";
-import { Cursors } from "../paging.ts";
+import * as billingEvents from "../../store/feeds/billing-events.ts";
+import { Cursors, filtersOf } from "../request/paging.ts";
 import { type Route, read } from "../route.ts";
+
+const END_ONLY = "start=end goes with order=asc, and not with a cursor.";
 
 const list = read({
   method: "GET",
@@ -26,33 +29,32 @@ const list = read({
     actor_token_id: Type.Optional(Uuid),
     since: Type.Optional(TimestampInput),
     order: Type.Optional(OneOf(["asc", "desc"])),
+    start: Type.Optional(
+      OneOf(["end"], "end, with order=asc: no rows, and the cursor to read on from later."),
+    ),
   }),
   reply: [200, CursorPage("billing_events", BillingEvent)],
   async handle({ context, db, project, query }) {
-    const {
-      limit: _limit,
-      offset: _offset,
-      all: _all,
-      count: _count,
-      cursor,
-      since,
-      order,
-      ...exact
-    } = query;
+    const { cursor } = query;
+    const { since, order, start, ...exact } = filtersOf(query);
     const ascending = order === "asc";
-    const cursors = new Cursors(context.secret_key, project, "billing-events", {
-      ...exact,
-      since,
-      order,
-    });
-    const filter = { ...exact, ...(since && { since: parseTimestamp(since) as Date }) };
-    const found = await billingEvents.list(db, project, filter, cursors.page(query), ascending);
+    const filters = { ...exact, since, order };
+    const cursors = new Cursors(context.secret_key, project, "billing-events", filters);
+    const filter = { ...exact, ...(since && { since: instant(since, "since") }) };
+    const request = cursors.page(query);
+    if (start === "end") {
+      if (!ascending || cursor !== undefined) throw refuseField("start", "exclusive", END_ONLY);
+      const newest = { ...request, limit: 1, offset: 0 };
+      const found = await billingEvents.list(db, project, filter, newest, false);
+      const end = { ...found, position: found.last, has_more: false };
+      return { billing_events: [], ...cursors.foot(end) };
+    }
+    const found = await billingEvents.list(db, project, filter, request, ascending);
     const next = ascending ? (found.last ?? undefined) : found.position;
     return {
       billing_events: found.rows,
+      ...cursors.foot(found),
       cursor: cursors.write(next) ?? (ascending ? (cursor ?? null) : null),
-      has_more: found.has_more,
-      total_count: found.total_count,
     };
   },
 });

@@ -1,18 +1,18 @@
 // The clock of a sandbox project.
 
 import type { Context } from "../../context.ts";
-import { parseTimestamp } from "../../domain/dates.ts";
-import { advanceClock, freezeClock } from "../../operations/advance-clock.ts";
-import { noteSetAside, type SetAside } from "../../operations/set-aside.ts";
+import { instant } from "../../domain/reported-at.ts";
+import type { SetAside } from "../../operations/batch-report.ts";
+import { advanceClock, freezeClock } from "../../operations/clock/advance.ts";
+import { noteSetAside } from "../../operations/closing/set-aside.ts";
 import { Clock, ClockAdvance, ClockFreeze, ClockReport } from "../../schema/clock.ts";
 import { Wrapped } from "../../schema/common.ts";
-import type { ProjectSettings } from "../../store/tenants.ts";
-import { own, type Route, read } from "../route.ts";
-import { byCaller } from "../views.ts";
+import type { ProjectSettings } from "../../store/tenants/tenants.ts";
+import { ownTransactions, type Route, read } from "../route.ts";
 
 const tag = "Clock";
 
-/** The operator reads of it as when a worker comes across it. */
+/** Tells the operator of what is set aside, as a worker does that comes across it. */
 function noting({ log }: Context, { id }: ProjectSettings) {
   return (found: SetAside) => noteSetAside(log, id, found);
 }
@@ -28,33 +28,37 @@ const get = read({
   project: "required",
   reply: [200, Wrapped("clock", Clock)],
   async handle({ settings, now }) {
-    return { clock: { mode: settings.frozen_at === null ? "real" : "frozen", now } };
+    const mode: "real" | "frozen" = settings.frozen_at === null ? "real" : "frozen";
+    return { clock: { mode, now } };
   },
 });
 
-const freeze = own({
+const freeze = ownTransactions({
   method: "POST",
   path: "/v1/clock",
   once_by: "frozen_at",
+  replays: "after",
   id: "freezeClock",
   errors: ["live_project", "clock_conflict"],
   tag,
   summary: "Freeze the clock of a sandbox project",
-  description: "At any instant while the project has no subscription, afterwards only forward.",
+  description:
+    "At any instant while the project has no subscription, invoice or grant; afterwards only forward, and what falls due until then is done.",
   scope: "write",
   project: "required",
   body: ClockFreeze,
   reply: [200, ClockReport],
-  async handle({ context, db, settings, actor, body, now }) {
-    const at = parseTimestamp(body.frozen_at) as Date;
-    return freezeClock(db, settings, at, byCaller(actor), now, noting(context, settings));
+  async handle({ context, db, settings, by, body, now }) {
+    const at = instant(body.frozen_at, "frozen_at");
+    return freezeClock(db, settings, at, by, now, noting(context, settings));
   },
 });
 
-const advance = own({
+const advance = ownTransactions({
   method: "POST",
   path: "/v1/clock/advance",
   once_by: "to",
+  replays: "after",
   id: "advanceClock",
   errors: ["live_project", "clock_conflict"],
   tag,
@@ -65,9 +69,9 @@ const advance = own({
   project: "required",
   body: ClockAdvance,
   reply: [200, ClockReport],
-  async handle({ context, db, settings, actor, body, now }) {
-    const to = parseTimestamp(body.to) as Date;
-    return advanceClock(db, settings, to, byCaller(actor), now, noting(context, settings));
+  async handle({ context, db, settings, by, body, now }) {
+    const to = instant(body.to, "to");
+    return advanceClock(db, settings, to, by, now, noting(context, settings));
   },
 });
 

@@ -1,22 +1,15 @@
 // Coupons, and their application to customers.
 
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
+import { notFound } from "../../errors.ts";
 import {
   applyCoupon,
   archiveCoupon,
   endApplied,
   upsertCoupon,
   withUses,
-} from "../../operations/change-coupon.ts";
-import {
-  CodeQuery,
-  CursorPage,
-  CursorQuery,
-  ListOrOne,
-  OneOf,
-  Wrapped,
-} from "../../schema/common.ts";
+} from "../../operations/subscriptions/change-coupon.ts";
+import { CursorPage, CursorQuery, OneOf, Wrapped } from "../../schema/common.ts";
 import {
   AppliedCoupon,
   COUPON_STATUSES,
@@ -24,14 +17,14 @@ import {
   CouponApply,
   CouponUpsert,
 } from "../../schema/coupons.ts";
-import * as coupons from "../../store/coupons.ts";
-import { matchesCustomer } from "../../store/customers.ts";
-import { Cursors } from "../paging.ts";
+import * as coupons from "../../store/catalog/coupons.ts";
+import { matchesCustomer } from "../../store/customers/customers.ts";
+import { Cursors } from "../request/paging.ts";
 import { point, Reply, type Route, read, write } from "../route.ts";
-import { byCaller, pathId } from "../views.ts";
+import { pathId } from "../views.ts";
+import { codedRoutes } from "./coded-routes.ts";
 
 const tag = "Coupons";
-const params = { id: "UUID of the coupon." };
 const One = Wrapped("coupon", Coupon);
 const Applied = Wrapped("applied_coupon", AppliedCoupon);
 
@@ -49,64 +42,9 @@ const upsert = write({
   reply: [201, One],
   also: { 200: One },
   example: { code: "welcome", name: "Welcome", percent: "10", times: 3, plan_codes: ["pro"] },
-  async handle({ tx, project, actor, body, now }) {
-    const { coupon, created } = await upsertCoupon(tx, project, body, byCaller(actor), now);
+  async handle({ tx, project, by, body, now }) {
+    const { coupon, created } = await upsertCoupon(tx, project, body, by, now);
     return new Reply(created ? 201 : 200, { coupon });
-  },
-});
-
-const list = read({
-  method: "GET",
-  path: "/v1/coupons",
-  id: "listCoupons",
-  tag,
-  summary: "List coupons, or find one by code",
-  description: "Newest first, the live ones. With code the answer is that coupon.",
-  scope: "read",
-  project: "required",
-  query: CodeQuery("coupon"),
-  reply: [200, ListOrOne("coupons", { key: "code", one: "coupon" }, Coupon)],
-  async handle({ db, project, query }) {
-    if (query.code === undefined) {
-      return { coupons: await coupons.list(db, project, query.archived === "1"), has_more: false };
-    }
-    const coupon = await coupons.getByCode(db, project, query.code);
-    if (coupon === undefined) throw refuse("not_found", "No coupon has this code.");
-    return { coupon };
-  },
-});
-
-const get = point({
-  method: "GET",
-  path: "/v1/coupons/:id",
-  id: "getCoupon",
-  tag,
-  summary: "Get a coupon",
-  description: "Archived ones too.",
-  scope: "read",
-  project: "required",
-  params,
-  reply: [200, One],
-  async handle({ db, project, params }) {
-    const coupon = await coupons.get(db, project, pathId(params.id));
-    if (coupon === undefined) throw refuse("not_found", "No coupon has this id.");
-    return { coupon };
-  },
-});
-
-const archive = write({
-  method: "DELETE",
-  path: "/v1/coupons/:id",
-  id: "archiveCoupon",
-  tag,
-  summary: "Archive a coupon",
-  description: "It can no longer be applied; where it runs it goes on.",
-  scope: "write",
-  project: "required",
-  params,
-  reply: [204, null],
-  async handle({ tx, project, actor, params, now }) {
-    await archiveCoupon(tx, project, pathId(params.id), byCaller(actor), now);
   },
 });
 
@@ -120,13 +58,12 @@ const apply = write({
   description: "With the terms of now; with subscription_id only for its invoices.",
   scope: "write",
   project: "required",
-  params,
+  params: { id: "UUID of the coupon." },
   body: CouponApply,
   reply: [201, Applied],
   example: { customer_id: "ext:acme" },
-  async handle({ tx, project, actor, params, body, now }) {
+  async handle({ tx, project, by, params, body, now }) {
     const id = pathId(params.id);
-    const by = byCaller(actor);
     return { applied_coupon: await applyCoupon(tx, project, id, body, by, now) };
   },
 });
@@ -158,13 +95,7 @@ const listApplied = read({
     };
     const found = await coupons.listApplied(db, project, filter, cursors.page(query));
     const shown = await withUses(db, project, found.rows);
-    const { has_more, total_count, position } = found;
-    return {
-      applied_coupons: shown,
-      cursor: cursors.write(position),
-      has_more,
-      total_count,
-    };
+    return { applied_coupons: shown, ...cursors.foot(found) };
   },
 });
 
@@ -181,7 +112,7 @@ const getApplied = point({
   reply: [200, Applied],
   async handle({ db, project, params }) {
     const found = await coupons.getApplied(db, project, pathId(params.id));
-    if (found === undefined) throw refuse("not_found", "No applied coupon has this id.");
+    if (found === undefined) throw notFound("applied coupon");
     const [applied_coupon] = await withUses(db, project, [found]);
     if (applied_coupon === undefined) throw new Error("One row in, one out.");
     return { applied_coupon };
@@ -199,16 +130,28 @@ const end = write({
   project: "required",
   params: { id: "UUID of the applied coupon." },
   reply: [204, null],
-  async handle({ tx, project, actor, params, now }) {
-    await endApplied(tx, project, pathId(params.id), byCaller(actor), now);
+  async handle({ tx, project, by, params, now }) {
+    await endApplied(tx, project, pathId(params.id), by, now);
   },
 });
 
 export const couponRoutes: Route[] = [
   upsert,
-  list,
-  get,
-  archive,
+  ...codedRoutes({
+    tag,
+    path: "/v1/coupons",
+    one: "a coupon",
+    many: "coupons",
+    key: "coupon",
+    keys: "coupons",
+    schema: Coupon,
+    store: coupons,
+    ids: { list: "listCoupons", get: "getCoupon", archive: "archiveCoupon" },
+    archive: {
+      description: "It can no longer be applied; where it runs it goes on.",
+      act: archiveCoupon,
+    },
+  }),
   apply,
   listApplied,
   getApplied,

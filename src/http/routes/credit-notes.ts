@@ -1,9 +1,10 @@
 // Credit notes and refunds.
 
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
-import { createCreditNote, draftNote } from "../../operations/credit-invoice.ts";
-import { recordRefund } from "../../operations/record-refund.ts";
+import { notFound } from "../../errors.ts";
+import type { ProjectId } from "../../ids.ts";
+import { createCreditNote, draftNote } from "../../operations/invoices/credit.ts";
+import { recordRefund } from "../../operations/money/record-refund.ts";
 import { CursorPage, CursorQuery, Uuid, Wrapped } from "../../schema/common.ts";
 import {
   CreditNote,
@@ -12,20 +13,19 @@ import {
   Refund,
   RefundCreate,
 } from "../../schema/credit-notes.ts";
-import * as creditNotes from "../../store/credit-notes.ts";
-import type { Queryable } from "../../store/db.ts";
-import * as invoices from "../../store/invoices.ts";
-import * as parties from "../../store/parties.ts";
-import * as refunds from "../../store/refunds.ts";
-import type { ProjectId } from "../../store/tenants.ts";
-import { Cursors } from "../paging.ts";
-import { own, point, Reply, type Route, read, write } from "../route.ts";
-import { byCaller, pathId } from "../views.ts";
+import * as parties from "../../store/customers/parties.ts";
+import type { Queryable } from "../../store/db/db.ts";
+import * as creditNotes from "../../store/invoices/credit-notes.ts";
+import * as invoices from "../../store/invoices/invoices.ts";
+import * as refunds from "../../store/money/refunds.ts";
+import { Cursors, filtersOf } from "../request/paging.ts";
+import { ownTransactions, point, Reply, type Route, read, write } from "../route.ts";
+import { pathId } from "../views.ts";
 
 const tag = "Credit notes";
 const One = Wrapped("credit_note", CreditNote);
 const ID = "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d70";
-/** Half of a fee. */
+/** A note over half of a fee. */
 const example = {
   invoice_id: ID,
   lines: [{ fee_id: ID, amount_cents: 4500 }],
@@ -38,7 +38,7 @@ const errors = [
   "wrong_invoice_type",
 ] as const;
 
-/** With the parties of its invoice. */
+/** A note with the parties of its invoice. */
 async function withParties(db: Queryable, project: ProjectId, note: creditNotes.CreditNoteRow) {
   return { ...note, ...(await parties.get(db, project, note.invoice_id)) };
 }
@@ -56,13 +56,13 @@ const create = write({
   body: CreditNoteCreate,
   reply: [201, One],
   example,
-  async handle({ tx, project, actor, body, now }) {
-    const note = await createCreditNote(tx, project, body, byCaller(actor), now);
+  async handle({ tx, project, by, body, now }) {
+    const note = await createCreditNote(tx, project, body, by, now);
     return { credit_note: await withParties(tx, project, note) };
   },
 });
 
-const preview = own({
+const preview = ownTransactions({
   method: "POST",
   path: "/v1/credit-notes/preview",
   id: "previewCreditNote",
@@ -78,7 +78,7 @@ const preview = own({
   handle: ({ db, project, body }) =>
     db.snapshot(async (tx) => {
       const invoice = await invoices.get(tx, project, body.invoice_id.toLowerCase());
-      if (invoice === undefined) throw refuse("not_found", "invoice_id: no invoice has this id.");
+      if (invoice === undefined) throw notFound("invoice", { field: "invoice_id" });
       const {
         grant: _grant,
         from_written_off: _off,
@@ -111,20 +111,10 @@ const list = read({
   }),
   reply: [200, CursorPage("credit_notes", CreditNote)],
   async handle({ context, db, project, query }) {
-    const { number, invoice_id, customer_id } = query;
-    if (number !== undefined) {
-      const note = await creditNotes.getByNumber(db, project, number);
-      return { credit_notes: note === undefined ? [] : [note], cursor: null, has_more: false };
-    }
-    const about = { invoice_id, customer_id };
-    const cursors = new Cursors(context.secret_key, project, "credit_notes", about);
-    const filter = {
-      ...(invoice_id !== undefined && { invoice_id }),
-      ...(customer_id !== undefined && { customer_id }),
-    };
+    const filter = filtersOf(query);
+    const cursors = new Cursors(context.secret_key, project, "credit_notes", filter);
     const found = await creditNotes.list(db, project, filter, cursors.page(query));
-    const { rows, has_more, total_count, position } = found;
-    return { credit_notes: rows, cursor: cursors.write(position), has_more, total_count };
+    return { credit_notes: found.rows, ...cursors.foot(found) };
   },
 });
 
@@ -141,7 +131,7 @@ const get = point({
   reply: [200, One],
   async handle({ db, project, params }) {
     const note = await creditNotes.get(db, project, pathId(params.id));
-    if (note === undefined) throw refuse("not_found", "No credit note has this id.");
+    if (note === undefined) throw notFound("credit note");
     return { credit_note: await withParties(db, project, note) };
   },
 });
@@ -167,8 +157,8 @@ const refund = write({
     credit_note_id: ID,
   },
   also: { 200: Wrapped("refund", Refund) },
-  async handle({ tx, project, actor, body, now }) {
-    const recorded = await recordRefund(tx, project, body, byCaller(actor), now);
+  async handle({ tx, project, by, body, now }) {
+    const recorded = await recordRefund(tx, project, body, by, now);
     return new Reply(recorded.created ? 201 : 200, { refund: recorded.refund });
   },
 });
@@ -197,8 +187,7 @@ const listRefunds = read({
       ...(invoice_id !== undefined && { invoice_id }),
     };
     const found = await refunds.list(db, project, filter, cursors.page(query));
-    const { rows, has_more, total_count, position } = found;
-    return { refunds: rows, cursor: cursors.write(position), has_more, total_count };
+    return { refunds: found.rows, ...cursors.foot(found) };
   },
 });
 

@@ -1,22 +1,24 @@
 // Customers.
 
 import Type from "typebox";
-import { refuse, refuseField } from "../../errors.ts";
-import { emit } from "../../operations/emit.ts";
-import { holding } from "../../operations/resolve-charges.ts";
-import { checkTaxCodes } from "../../operations/tax-codes.ts";
-import { ListOrOne, PageQuery, Wrapped } from "../../schema/common.ts";
+import { changedFields } from "../../domain/changed-fields.ts";
+import { withTaxId } from "../../domain/tax-ids.ts";
+import { notFound, refuse, refuseField } from "../../errors.ts";
+import { holding } from "../../operations/catalog/resolve-charges.ts";
+import { checkTaxCodes } from "../../operations/catalog/tax-codes.ts";
+import { emit, updated } from "../../operations/emit.ts";
+import { CursorPage, CursorQuery, ListOrOne, WholeQuery, Wrapped } from "../../schema/common.ts";
 import { Credit, Customer, CustomerCreate, CustomerPatch, Search } from "../../schema/customers.ts";
-import * as customers from "../../store/customers.ts";
-import * as ledger from "../../store/ledger.ts";
-import { pageOf } from "../paging.ts";
+import * as customers from "../../store/customers/customers.ts";
+import * as ledger from "../../store/money/ledger.ts";
+import * as portalViews from "../../store/portal/views.ts";
+import { Cursors, cut, filtersOf } from "../request/paging.ts";
 import { point, type Route, read, write } from "../route.ts";
-import { byCaller } from "../views.ts";
 
 const tag = "Customers";
 const params = { id: "UUID, ext:<external_id>, or short_id." };
 
-/** Whose tax another owes has a number with the tax office. */
+/** Refuses reverse charge without a tax_id: who owes tax has a number with the tax office. */
 function refuseExemption({ tax_exemption, tax_id }: Pick<Customer, "tax_exemption" | "tax_id">) {
   if (tax_exemption !== "reverse_charge" || tax_id !== "") return;
   throw refuseField("tax_id", "required", "tax_id is required for reverse_charge.");
@@ -37,10 +39,11 @@ const createCustomer = write({
   body: CustomerCreate,
   reply: [201, Wrapped("customer", Customer)],
   example: { external_id: "acme", name: "Acme Ltd", email: "billing@acme.test", currency: "USD" },
-  async handle({ tx, project, settings, actor, body, now }) {
+  async handle({ tx, project, by, body, now }) {
     await checkTaxCodes(holding(tx, project), [body.tax_codes]);
-    refuseExemption({ tax_exemption: null, tax_id: "", ...body });
-    const wanted = { email: "", currency: settings.default_currency, ...body };
+    const given = withTaxId(body);
+    refuseExemption({ tax_exemption: null, tax_id: "", ...given });
+    const wanted = { email: "", ...given };
     const customer = await customers.insert(tx, project, wanted, now);
     if (customer === undefined) {
       const existing = await customers.get(tx, project, `ext:${body.external_id}`);
@@ -52,10 +55,12 @@ const createCustomer = write({
     }
     const payload = { external_id: customer.external_id };
     const fact = { type: "customer.created" as const, resource_id: customer.id, payload };
-    await emit(tx, project, [fact], byCaller(actor), now);
+    await emit(tx, project, [fact], by, now);
     return { customer };
   },
 });
+
+const ONE = { limit: 1, offset: 0, count: false };
 
 const listCustomers = read({
   method: "GET",
@@ -67,21 +72,23 @@ const listCustomers = read({
   scope: "read",
   project: "required",
   query: Type.Object({
-    ...PageQuery,
+    ...CursorQuery,
     external_id: Type.Optional(
       Type.String({ description: "Answers {customer} instead of a list." }),
     ),
     search: Type.Optional(Search),
   }),
   reply: [200, ListOrOne("customers", { key: "external_id", one: "customer" }, Customer)],
-  async handle({ db, project, query }) {
+  async handle({ context, db, project, query }) {
     if (query.external_id !== undefined) {
-      const customer = await customers.get(db, project, `ext:${query.external_id}`);
-      if (customer === undefined) throw refuse("not_found", "No customer has this external_id.");
-      return { customer };
+      const [customer] = (await customers.list(db, project, query, ONE)).rows;
+      if (customer !== undefined) return { customer };
+      const also = query.search === undefined ? "" : " and fits the search";
+      throw notFound("customer", { by: `external_id${also}` });
     }
-    const { rows, has_more, total_count } = await customers.list(db, project, query, pageOf(query));
-    return { customers: rows, has_more, total_count };
+    const cursors = new Cursors(context.secret_key, project, "customers", filtersOf(query));
+    const found = await customers.list(db, project, query, cursors.page(query));
+    return { customers: found.rows, ...cursors.foot(found) };
   },
 });
 
@@ -97,8 +104,8 @@ const getCustomer = point({
   params,
   reply: [200, Wrapped("customer", Customer)],
   async handle({ db, project, params }) {
-    const customer = await customers.get(db, project, params.id ?? "");
-    if (customer === undefined) throw refuse("not_found", "No customer has this id.");
+    const customer = await customers.get(db, project, params.id);
+    if (customer === undefined) throw notFound("customer");
     return { customer };
   },
 });
@@ -115,19 +122,21 @@ const patchCustomer = write({
   params,
   body: CustomerPatch,
   reply: [200, Wrapped("customer", Customer)],
-  async handle({ tx, project, actor, params, body, now }) {
-    const before = await customers.get(tx, project, params.id ?? "");
-    if (before === undefined) throw refuse("not_found", "No customer has this id.");
+  async handle({ tx, project, by, params, body, now }) {
+    const { id = "" } = params;
+    if ((await customers.get(tx, project, id)) === undefined) throw notFound("customer");
     await checkTaxCodes(holding(tx, project), [body.tax_codes]);
-    refuseExemption({ ...before, ...body });
-    const customer = await customers.patch(tx, project, params.id ?? "", body, now);
-    if (customer === undefined) throw refuse("not_found", "No customer has this id.");
-    const names = Object.keys(CustomerPatch.properties);
-    const payload = Object.fromEntries(
-      Object.entries(body).filter(([name]) => names.includes(name)),
-    );
-    const fact = { type: "customer.updated" as const, resource_id: customer.id, payload };
-    await emit(tx, project, [fact], byCaller(actor), now);
+    const change = withTaxId(body);
+    const before = await customers.lock(tx, project, id);
+    if (before === undefined) throw notFound("customer");
+    refuseExemption({ ...before, ...change });
+    const customer = await customers.patch(tx, project, id, change, now);
+    if (customer === undefined) throw notFound("customer");
+    const changed = changedFields(before, customer, Object.keys(CustomerPatch.properties));
+    const facts = updated("customer.updated", before.id, changed);
+    await emit(tx, project, facts, by, now);
+    // What is emitted drops the view. A caller who changes nothing may want it anew all the same.
+    if (facts.length === 0) await portalViews.drop(tx, project, [before.id]);
     return { customer };
   },
 });
@@ -142,11 +151,15 @@ const listCredits = read({
   scope: "read",
   project: "required",
   params,
-  reply: [200, Type.Object({ credits: Type.Array(Credit), has_more: Type.Boolean() })],
-  async handle({ db, project, params }) {
-    const customer = await customers.get(db, project, params.id ?? "");
-    if (customer === undefined) throw refuse("not_found", "No customer has this id.");
-    return { credits: await ledger.listBalances(db, project, customer.id), has_more: false };
+  query: Type.Object({ ...WholeQuery }),
+  reply: [200, CursorPage("credits", Credit)],
+  async handle({ context, db, project, params, query }) {
+    const customer = await customers.get(db, project, params.id);
+    if (customer === undefined) throw notFound("customer");
+    const cursors = new Cursors(context.secret_key, project, "credits", { of: customer.id });
+    const credits = await ledger.listBalances(db, project, customer.id);
+    const found = cut(credits, ({ currency }) => currency, cursors.whole(query));
+    return { credits: found.rows, ...cursors.foot(found) };
   },
 });
 

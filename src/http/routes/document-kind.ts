@@ -2,15 +2,20 @@
 // public, by the customer's id.
 
 import Type from "typebox";
-import type { InvoiceDocument } from "../../domain/documents.ts";
-import { refuse } from "../../errors.ts";
-import type { Reader } from "../../operations/read-document.ts";
-import type { Db, Queryable } from "../../store/db.ts";
-import type { ProjectId } from "../../store/tenants.ts";
-import type { PortalCache } from "../portal-cache.ts";
-import { accessQuery } from "../portal-links.ts";
+import type { InvoiceDocument } from "../../domain/documents/document.ts";
+import { notFound } from "../../errors.ts";
+import type { ProjectId } from "../../ids.ts";
+import type { Reader } from "../../operations/invoices/read-document.ts";
+import type { Db, Queryable } from "../../store/db/db.ts";
+import type { PortalCache } from "../cache/portal-cache.ts";
+import {
+  PaperQuery,
+  type PdfSender,
+  paperQuery,
+  sendHtml,
+  wantsPdf,
+} from "../documents/send-document.ts";
 import { type Route, read } from "../route.ts";
-import { PaperQuery, type PdfSender, sendHtml, wantsPdf } from "../send-document.ts";
 import { pathId } from "../views.ts";
 import { Access, portalRefusal } from "./portal.ts";
 
@@ -44,14 +49,18 @@ function ownersRoutes<Row extends { readonly customer_id: string }>(
 ): Route[] {
   const { tag, noun, name, path } = kind;
   const common = {
-    ...({ method: "GET", tag, scope: "read", project: "required", reply: [200, null] } as const),
+    method: "GET",
+    tag,
+    scope: "read",
+    project: "required",
+    reply: [200, null],
     params: { id: `UUID of the ${noun}.` },
     query,
-  };
+  } as const;
   const find = (db: Db, project: ProjectId, id: string) =>
     db.snapshot(async (tx) => {
       const row = await kind.get(tx, project, id);
-      if (row === undefined) throw refuse("not_found", `No ${noun} has this id.`);
+      if (row === undefined) throw notFound(noun);
       return kind.read(tx, project, row, "owner");
     });
 
@@ -67,7 +76,8 @@ function ownersRoutes<Row extends { readonly customer_id: string }>(
       const id = pathId(params.id);
       const found = await find(db, project, id);
       if (wantsPdf(request.headers.accept)) return pdfs.send(found, query);
-      return sendHtml(found, query, { pdf: `/v1/${path}/${id}/document.pdf` });
+      const pdf = withQuery(`/v1/${path}/${id}/document.pdf`, paperQuery(query));
+      return sendHtml(found, query, { pdf });
     },
   });
 
@@ -93,7 +103,11 @@ function publicRoutes<Row extends { readonly customer_id: string }>(
 ): Route[] {
   const { tag, noun, name, path } = kind;
   const common = {
-    ...({ method: "GET", tag, scope: "public", project: "none", reply: [200, null] } as const),
+    method: "GET",
+    tag,
+    scope: "public",
+    project: "none",
+    reply: [200, null],
     errors: ["rate_limited", "unavailable"],
     params: { customerId: "UUID of the customer.", number: `The ${noun}'s number.` },
     query: portalQuery,
@@ -102,13 +116,13 @@ function publicRoutes<Row extends { readonly customer_id: string }>(
   } as const;
   const find = async (
     db: Db,
-    params: Readonly<Record<string, string>>,
+    params: { readonly customerId: string; readonly number: string },
     access: string | undefined,
   ) => {
     const { id, project_id } = await views.find({ customerId: params.customerId, access });
     const found = await db.forProject(project_id).snapshot(async (tx) => {
-      const row = await kind.getByNumber(tx, project_id, params.number ?? "");
-      if (row?.customer_id !== id) throw refuse("not_found", `No ${noun} has this number.`);
+      const row = await kind.getByNumber(tx, project_id, params.number);
+      if (row?.customer_id !== id) throw notFound(noun, { by: "number" });
       return kind.read(tx, project_id, row, "stranger");
     });
     return { found, customer_id: id };
@@ -122,9 +136,10 @@ function publicRoutes<Row extends { readonly customer_id: string }>(
     async handle({ db, params, query, request }) {
       views.admit(request.ip);
       const { found, customer_id } = await find(db, params, query.access);
-      const suffix = accessQuery(query.access);
-      const pdf = `/portal/${customer_id}/${path}/${found.number}/pdf${suffix}`;
-      return sendHtml(found, query, { pdf, back: `/portal/${customer_id}${suffix}` });
+      const access = query.access === undefined ? {} : { access: query.access };
+      const base = `/portal/${customer_id}/${path}/${found.number}/pdf`;
+      const pdf = withQuery(base, { ...access, ...paperQuery(query) });
+      return sendHtml(found, query, { pdf, back: withQuery(`/portal/${customer_id}`, access) });
     },
   });
 
@@ -141,4 +156,9 @@ function publicRoutes<Row extends { readonly customer_id: string }>(
   });
 
   return [portalDocument, portalPdf];
+}
+
+function withQuery(path: string, query: Readonly<Record<string, string>>): string {
+  const text = new URLSearchParams(query).toString();
+  return text === "" ? path : `${path}?${text}`;
 }

@@ -1,12 +1,12 @@
 // Invoices and credit notes as documents.
 
-import { readDocument, readNoteDocument } from "../../operations/read-document.ts";
-import { readInvoice } from "../../operations/shown-invoice.ts";
-import * as creditNotes from "../../store/credit-notes.ts";
-import * as invoices from "../../store/invoices.ts";
-import type { PortalCache } from "../portal-cache.ts";
+import { readDocument, readNoteDocument } from "../../operations/invoices/read-document.ts";
+import { readInvoice } from "../../operations/invoices/shown.ts";
+import * as creditNotes from "../../store/invoices/credit-notes.ts";
+import * as invoices from "../../store/invoices/invoices.ts";
+import type { PortalCache } from "../cache/portal-cache.ts";
+import type { PdfSender } from "../documents/send-document.ts";
 import type { Route } from "../route.ts";
-import type { PdfSender } from "../send-document.ts";
 import { type DocumentKind, documentKindRoutes } from "./document-kind.ts";
 
 const invoiceKind: DocumentKind<invoices.ShownRow> = {

@@ -1,11 +1,10 @@
 // The dunning policy.
 
-import { putDunning } from "../../operations/step-dunning.ts";
+import { putDunning } from "../../operations/issuing/plan-dunning.ts";
 import { Wrapped } from "../../schema/common.ts";
 import { Dunning, DunningPut } from "../../schema/dunning.ts";
-import { getPolicy } from "../../store/dunning.ts";
+import { getPolicy } from "../../store/invoices/dunning.ts";
 import { type Route, read, write } from "../route.ts";
-import { byCaller } from "../views.ts";
 
 const tag = "Dunning";
 
@@ -20,7 +19,8 @@ const get = read({
   project: "required",
   reply: [200, Wrapped("dunning", Dunning)],
   async handle({ db, project }) {
-    return { dunning: await getPolicy(db, project) };
+    const { enabled, steps } = await getPolicy(db, project);
+    return { dunning: { enabled, steps } };
   },
 });
 
@@ -31,7 +31,7 @@ const put = write({
   tag,
   summary: "Set the dunning policy",
   description:
-    "Each step is sent once per overdue invoice, at most one a day, when the UTC date is the due date plus its days.",
+    "Each step is sent once per overdue invoice, at most one a day, when the UTC date is the due date plus its days; counted from the day the invoice was due again, or dunning was switched on, where that is later.",
   scope: "write",
   project: "required",
   body: DunningPut,
@@ -45,8 +45,8 @@ const put = write({
       { days_after_due: 30, webhook_event: "subscription.terminate_requested" },
     ],
   },
-  async handle({ tx, project, actor, body, now }) {
-    return { dunning: await putDunning(tx, project, body, byCaller(actor), now) };
+  async handle({ tx, project, by, body, now }) {
+    return { dunning: await putDunning(tx, project, body, by, now) };
   },
 });
 

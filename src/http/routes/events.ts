@@ -1,12 +1,10 @@
 // Usage events: the 200 is sent after the commit.
 
 import Type from "typebox";
-import { monotonicMs, nextArrivals } from "../../clock.ts";
 import type { Context } from "../../context.ts";
-import { parseTimestamp } from "../../domain/dates.ts";
-import { Refusal, refuse, refuseField } from "../../errors.ts";
-import { type Arrived, type Outcome, recordUsage } from "../../operations/record-usage.ts";
-import { UsageMemory } from "../../operations/usage-memory.ts";
+import { instant } from "../../domain/reported-at.ts";
+import { notFound, Refusal, refuseField } from "../../errors.ts";
+import { UsageMemory } from "../../operations/usage/memory.ts";
 import { CursorPage, CursorQuery, OneOf, TimestampInput, Wrapped } from "../../schema/common.ts";
 import {
   EventAccepted,
@@ -15,43 +13,29 @@ import {
   UsageEvent,
   UsageEventInput,
 } from "../../schema/events.ts";
-import type { Db } from "../../store/db.ts";
-import * as metrics from "../../store/metrics.ts";
-import * as subscriptions from "../../store/subscriptions.ts";
-import type { ProjectSettings } from "../../store/tenants.ts";
-import * as usage from "../../store/usage.ts";
+import * as metrics from "../../store/catalog/metrics.ts";
+import * as subscriptions from "../../store/subscriptions/subscriptions.ts";
+import * as usage from "../../store/usage/events.ts";
+import type { Bounds } from "../admission/bound.ts";
+import { recordBatch } from "../event-batch.ts";
 import { EventQueue } from "../event-queue.ts";
-import type { Bounds } from "../limits/bound.ts";
-import { Cursors } from "../paging.ts";
-import { own, point, type Route, read } from "../route.ts";
-import { checker } from "../validation.ts";
-import { within } from "../within.ts";
+import { Cursors, filtersOf } from "../request/paging.ts";
+import { ownTransactions, point, type Route, read } from "../route.ts";
 
 const tag = "Usage events";
 const EVENT_BYTES_MAX = 64 * 1024;
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
-/**
- * Events per transaction of a batch: larger ones are hardly faster, hold locks for longer, and keep
- * other callers waiting while they are worked out.
- */
-const CHUNK = 1_000;
-/** A batch is answered by then, as an event is, also when each of its transactions waits. */
-const ANSWER_MS = 4_000;
-const LATE = refuse(
-  "unavailable",
-  "The batch could not be stored in time. Send it again: what is stored already counts once.",
-  { headers: { "retry-after": "1" } },
-);
 
 /** A function, because each server has a queue and a memory of its own. */
 export function eventRoutes(context: Context, bounds: Bounds): Route[] {
   const memory = new UsageMemory();
-  const queue = new EventQueue(context.db, context.placement, memory, bounds);
+  const queue = new EventQueue(context, memory, bounds);
 
-  const post = own({
+  const post = ownTransactions({
     method: "POST",
     path: "/v1/events",
     once_by: "transaction_id",
+    replays: "after",
     id: "sendEvent",
     errors: ["limit_exceeded"],
     tag,
@@ -79,13 +63,12 @@ export function eventRoutes(context: Context, bounds: Bounds): Route[] {
   return [post, postBatch(memory), list, get];
 }
 
-const checkEvent = checker(UsageEventInput, "body");
-
 function postBatch(memory: UsageMemory): Route {
-  return own({
+  return ownTransactions({
     method: "POST",
     path: "/v1/events/batch",
     once_by: "events",
+    replays: "after",
     id: "sendEventBatch",
     tag,
     summary: "Send up to 10,000 usage events",
@@ -96,11 +79,11 @@ function postBatch(memory: UsageMemory): Route {
     body: EventBatch,
     body_fields: Type.Object({ events: Type.Array(UsageEventInput) }),
     body_max: BATCH_BYTES_MAX,
+    apart: "events",
     reply: [200, EventBatchResult],
-    async handle({ db, settings, body, now }) {
-      // When the time is over, the transaction under way goes on and is the last.
-      const recording = recordBatch(db, memory, settings, body.events, now);
-      const outcomes = await within(ANSWER_MS, recording, LATE);
+    async handle({ context, db, settings, body, now }) {
+      const target = { db, memory, settings, rule: context.config };
+      const outcomes = await recordBatch(target, body.events, now);
       const results = outcomes.map((outcome, index) =>
         outcome instanceof Refusal
           ? {
@@ -118,38 +101,8 @@ function postBatch(memory: UsageMemory): Route {
   });
 }
 
-async function recordBatch(
-  db: Db,
-  memory: UsageMemory,
-  settings: ProjectSettings,
-  events: readonly unknown[],
-  received_at: Date,
-): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
-  const until_ms = monotonicMs() + ANSWER_MS;
-  for (let start = 0; start < events.length; start += CHUNK) {
-    if (monotonicMs() >= until_ms) throw LATE;
-    const chunk = events.slice(start, start + CHUNK);
-    const first = nextArrivals(chunk.length);
-    const checked = chunk.map((event, i): Arrived | Refusal => {
-      try {
-        checkEvent(event);
-        return { input: event as UsageEventInput, received_at, arrival: first + i };
-      } catch (error) {
-        if (error instanceof Refusal) return error;
-        throw error;
-      }
-    });
-    const good = checked.filter((event): event is Arrived => !(event instanceof Refusal));
-    const recorded = good.length === 0 ? [] : await recordUsage(db, memory, settings, good);
-    let next = 0;
-    for (const event of checked) {
-      const outcome = event instanceof Refusal ? event : recorded[next++];
-      outcomes.push(outcome ?? refuse("internal_error", "The event has no outcome."));
-    }
-  }
-  return outcomes;
-}
+/** How many keys order the list; behind them its cursor has the subscription. */
+const EVENT_KEYS = 2;
 
 const list = read({
   method: "GET",
@@ -181,21 +134,16 @@ const list = read({
         "Name a subscription_id, or ask for state=unbillable.",
       );
     }
+    const cursors = new Cursors(context.secret_key, project, "events", filtersOf(query));
+    const request = cursors.page(query);
+    // A name may have come to mean another subscription: a list goes on with the one it began with.
+    const named = request.after?.[EVENT_KEYS] ?? subscription_id;
     const subscription =
-      subscription_id === undefined
-        ? undefined
-        : await subscriptions.get(db, project, subscription_id);
+      named === undefined ? undefined : await subscriptions.get(db, project, named);
     const metric = code === undefined ? undefined : await metrics.getByCode(db, project, code);
     const unknown =
       (subscription_id !== undefined && !subscription) || (code !== undefined && !metric);
     if (unknown) return { events: [], cursor: null, has_more: false };
-    const cursors = new Cursors(context.secret_key, project, "events", {
-      subscription_id,
-      code,
-      state,
-      from,
-      to,
-    });
     const found = await usage.list(
       db,
       project,
@@ -203,13 +151,14 @@ const list = read({
         ...(subscription && { subscription_id: subscription.id }),
         ...(metric && { metric_id: metric.id }),
         ...(state && { state }),
-        ...(from && { from: parseTimestamp(from) as Date }),
-        ...(to && { to: parseTimestamp(to) as Date }),
+        ...(from && { from: instant(from, "from") }),
+        ...(to && { to: instant(to, "to") }),
       },
-      cursors.page(query),
+      request,
     );
-    const { rows, has_more, total_count, position } = found;
-    return { events: rows, cursor: cursors.write(position), has_more, total_count };
+    const owner = subscription === undefined ? [] : [subscription.id];
+    const position = found.position && [...found.position, ...owner];
+    return { events: found.rows, ...cursors.foot({ ...found, position }) };
   },
 });
 
@@ -225,8 +174,8 @@ const get = point({
   params: { transaction_id: "The event's transaction_id." },
   reply: [200, Wrapped("event", UsageEvent)],
   async handle({ db, project, params }) {
-    const event = await usage.getByTransaction(db, project, params.transaction_id ?? "");
-    if (event === undefined) throw refuse("not_found", "No event has this transaction_id.");
+    const event = await usage.getByTransaction(db, project, params.transaction_id);
+    if (event === undefined) throw notFound("event", { by: "transaction_id" });
     return { event };
   },
 });

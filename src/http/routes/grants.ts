@@ -1,18 +1,25 @@
 // Grants of money to customers, the ledger that they stand in, and wallets.
 
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
-import { createGrant, revokeGrant } from "../../operations/grant-credit.ts";
-import { listWallets } from "../../operations/read-wallets.ts";
-import { putWallet } from "../../operations/watch-wallets.ts";
-import { Currency, CursorPage, CursorQuery, OneOf, Wrapped } from "../../schema/common.ts";
+import { notFound } from "../../errors.ts";
+import { createGrant, revokeGrant } from "../../operations/money/grant-credit.ts";
+import { listWallets } from "../../operations/money/read-wallets.ts";
+import { putWallet } from "../../operations/money/watch-wallets.ts";
+import {
+  Currency,
+  CursorPage,
+  CursorQuery,
+  OneOf,
+  WholeQuery,
+  Wrapped,
+} from "../../schema/common.ts";
 import { GRANT_STATUSES } from "../../schema/enums.ts";
 import { Grant, GrantCreate, LedgerEntry, Wallet, WalletPut } from "../../schema/grants.ts";
-import * as customers from "../../store/customers.ts";
-import * as ledger from "../../store/ledger.ts";
-import { Cursors } from "../paging.ts";
+import * as customers from "../../store/customers/customers.ts";
+import * as ledger from "../../store/money/ledger.ts";
+import { Cursors, cut } from "../request/paging.ts";
 import { point, type Route, read, write } from "../route.ts";
-import { byCaller, pathId } from "../views.ts";
+import { pathId } from "../views.ts";
 
 const tag = "Wallets";
 const ofCustomer = { id: "UUID, or ext:<external_id>." };
@@ -31,8 +38,8 @@ const create = write({
   body: GrantCreate,
   reply: [201, One],
   example: { customer_id: "ext:acme", amount_cents: 5000, kind: "free", name: "Welcome" },
-  async handle({ tx, settings, actor, body, now }) {
-    return { grant: await createGrant(tx, settings, body, byCaller(actor), now) };
+  async handle({ tx, settings, by, body, now }) {
+    return { grant: await createGrant(tx, settings, body, by, now) };
   },
 });
 
@@ -66,8 +73,7 @@ const list = read({
       ...(status !== undefined && { status }),
     };
     const found = await ledger.listGrants(db, project, filter, cursors.page(query));
-    const { rows, has_more, total_count, position } = found;
-    return { grants: rows, cursor: cursors.write(position), has_more, total_count };
+    return { grants: found.rows, ...cursors.foot(found) };
   },
 });
 
@@ -84,7 +90,7 @@ const get = point({
   reply: [200, One],
   async handle({ db, project, params }) {
     const grant = await ledger.getGrant(db, project, pathId(params.id));
-    if (grant === undefined) throw refuse("not_found", "No grant has this id.");
+    if (grant === undefined) throw notFound("grant");
     return { grant };
   },
 });
@@ -102,9 +108,9 @@ const revoke = write({
   project: "required",
   params: { id: "UUID of the grant." },
   reply: [200, One],
-  async handle({ tx, project, actor, params, now }) {
+  async handle({ tx, project, by, params, now }) {
     const id = pathId(params.id);
-    return { grant: await revokeGrant(tx, project, id, byCaller(actor), now) };
+    return { grant: await revokeGrant(tx, project, id, by, now) };
   },
 });
 
@@ -114,20 +120,20 @@ const entries = read({
   id: "listLedgerEntries",
   tag,
   summary: "List what moved a customer's money, newest first",
-  description: "Every entry has the balance behind it, and none is ever changed.",
+  description:
+    "In all currencies, unless one is named. Every entry has the balance of its wallet behind it, and none is ever changed.",
   scope: "read",
   project: "required",
   params: ofCustomer,
   query: Type.Object({ ...CursorQuery, currency: Type.Optional(Currency) }),
   reply: [200, CursorPage("entries", LedgerEntry)],
   async handle({ context, db, project, params, query }) {
-    const customer = await customers.get(db, project, params.id ?? "");
-    if (customer === undefined) throw refuse("not_found", "No customer has this id.");
-    const about = { customer_id: customer.id, currency: query.currency ?? customer.currency };
+    const customer = await customers.get(db, project, params.id);
+    if (customer === undefined) throw notFound("customer");
+    const about = { customer_id: customer.id, currency: query.currency };
     const cursors = new Cursors(context.secret_key, project, "entries", about);
     const found = await ledger.listEntries(db, project, about, cursors.page(query));
-    const { rows, has_more, total_count, position } = found;
-    return { entries: rows, cursor: cursors.write(position), has_more, total_count };
+    return { entries: found.rows, ...cursors.foot(found) };
   },
 });
 
@@ -142,10 +148,15 @@ const wallets = read({
   scope: "read",
   project: "required",
   params: ofCustomer,
-  reply: [200, Type.Object({ wallets: Type.Array(Wallet), has_more: Type.Boolean() })],
-  async handle({ db, settings, params, now }) {
-    const shown = await db.snapshot((tx) => listWallets(tx, settings, params.id ?? "", now));
-    return { wallets: shown, has_more: false };
+  query: Type.Object({ ...WholeQuery }),
+  reply: [200, CursorPage("wallets", Wallet)],
+  async handle({ context, db, project, settings, params, query, now }) {
+    const { id = "" } = params;
+    const cursors = new Cursors(context.secret_key, project, "wallets", { of: id });
+    const request = cursors.whole(query);
+    const wallets = await db.snapshot((tx) => listWallets(tx, settings, id, now));
+    const found = cut(wallets, ({ currency }) => currency, request);
+    return { wallets: found.rows, ...cursors.foot(found) };
   },
 });
 
@@ -162,9 +173,9 @@ const put = write({
   body: WalletPut,
   reply: [200, Wrapped("wallet", Wallet)],
   example: { low_balance_cents: 2000, top_up_cents: 5000 },
-  async handle({ tx, settings, actor, params, body, now }) {
+  async handle({ tx, settings, by, params, body, now }) {
     const { id = "", currency = "" } = params;
-    return { wallet: await putWallet(tx, settings, id, currency, body, byCaller(actor), now) };
+    return { wallet: await putWallet(tx, settings, id, currency, body, by, now) };
   },
 });
 

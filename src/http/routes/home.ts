@@ -1,15 +1,15 @@
 // What is at the base URL: a page for browsers, the same as JSON for others, and the icon.
 
+import type { Context } from "../../context.ts";
 import { Refusal } from "../../errors.ts";
-import { renderHome } from "../../pages/home.ts";
 import { ICON_ICO, ICON_SVG } from "../../pages/icon.ts";
 import { ICON_PATH } from "../../pages/page.ts";
-import type { Queryable } from "../../store/db.ts";
+import type { Queryable } from "../../store/db/db.ts";
 import { VERSION } from "../../version.ts";
+import { sendPage } from "../documents/send-page.ts";
 import { checkReady, type Readiness } from "../readiness.ts";
 import { JSON_TYPE } from "../responses.ts";
 import { Content, point, Reply, type Route, read } from "../route.ts";
-import { sendPage } from "../send-page.ts";
 
 const common = {
   method: "GET",
@@ -40,8 +40,10 @@ export function homeRoutes(readiness: Readiness): Route[] {
     summary: "Where to go from the base URL",
     headers: { vary: "accept" },
     async handle({ db, context, request }) {
-      const state = await stateOf(db, readiness);
+      const state = await stateOf(db, readiness, context);
       if (request.headers.accept?.includes("text/html") === true) {
+        // Loaded when somebody looks at it, which at a worker nobody may.
+        const { renderHome } = await import("../../pages/home.ts");
         const { base_url } = context.config;
         return sendPage(renderHome({ ...state, base_url, version: VERSION }));
       }
@@ -73,13 +75,17 @@ function icon(path: string, id: string, type: string, data: string | Buffer): Ro
 
 const favicon = icon("/favicon.ico", "getFavicon", "image/x-icon", ICON_ICO);
 
-async function stateOf(db: Queryable, readiness: Readiness) {
+async function stateOf(
+  db: Queryable,
+  readiness: Readiness,
+  context: Pick<Context, "clock" | "config">,
+) {
   try {
-    const { status, fault } = await checkReady(db, readiness);
+    const { status, fault } = await checkReady(db, readiness, context);
     const reason = { ok: "", held: HELD, writes_fail: fault ?? WRITES_FAIL }[status];
     return { status, reason };
   } catch (error) {
-    // The page is there to say so; what is no refusal is a database that is away.
+    // The page says why; a fault that is no refusal is a database that is away.
     const reason = error instanceof Refusal ? error.message : "The database does not answer.";
     return { status: undefined, reason };
   }

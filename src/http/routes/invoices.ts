@@ -1,14 +1,15 @@
 // Invoices: read, previewed, voided. They are made by periods, starts and add-ons.
 
 import Type from "typebox";
-import { refuse, refuseField } from "../../errors.ts";
-import { patchInvoice } from "../../operations/change-invoice.ts";
-import { createInvoice, oneOffRequest } from "../../operations/invoice-one-off.ts";
-import { previewInvoice, shownPreviews } from "../../operations/preview-invoice.ts";
-import { readInvoice, shownInvoice } from "../../operations/shown-invoice.ts";
-import { orUnbillable } from "../../operations/unbillable.ts";
-import { voidInvoice } from "../../operations/void-invoice.ts";
-import { writeOffInvoice } from "../../operations/write-off-invoice.ts";
+import { notFound, refuseField } from "../../errors.ts";
+import type { ProjectId } from "../../ids.ts";
+import { patchInvoice } from "../../operations/invoices/change.ts";
+import { createInvoice, oneOffRequest } from "../../operations/invoices/one-off.ts";
+import { readInvoice, shownInvoice } from "../../operations/invoices/shown.ts";
+import { voidInvoice } from "../../operations/invoices/void.ts";
+import { writeOffInvoice } from "../../operations/invoices/write-off.ts";
+import { orCannotInvoice } from "../../operations/issuing/cannot-invoice.ts";
+import { previewInvoice, shownPreviews } from "../../operations/previews/preview.ts";
 import {
   CalendarDate,
   CursorPage,
@@ -27,13 +28,12 @@ import {
   InvoicePreviews,
   InvoiceWithFees,
 } from "../../schema/invoices.ts";
-import { matchesCustomer } from "../../store/customers.ts";
-import type { Tx } from "../../store/db.ts";
-import * as invoices from "../../store/invoices.ts";
-import type { ProjectId } from "../../store/tenants.ts";
-import { Cursors } from "../paging.ts";
-import { own, point, type Route, read, write } from "../route.ts";
-import { byCaller, pathId } from "../views.ts";
+import { matchesCustomer } from "../../store/customers/customers.ts";
+import type { Tx } from "../../store/db/db.ts";
+import * as invoices from "../../store/invoices/invoices.ts";
+import { Cursors, filtersOf } from "../request/paging.ts";
+import { ownTransactions, point, type Route, read, write } from "../route.ts";
+import { pathId } from "../views.ts";
 
 const tag = "Invoices";
 const params = { id: "UUID of the invoice." };
@@ -44,7 +44,8 @@ const list = read({
   id: "listInvoices",
   tag,
   summary: "List invoices",
-  description: "Newest first, without their fees.",
+  description:
+    "Newest first, without their fees; with period_start or period_end by the end of the period, the latest first.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -60,31 +61,19 @@ const list = read({
     payment_status: Type.Optional(OneOf(PAYMENT_STATUSES)),
     period_start: Type.Optional(CalendarDate),
     period_end: Type.Optional(CalendarDate),
+    issued_from: Type.Optional(CalendarDate),
+    issued_to: Type.Optional(CalendarDate),
   }),
   reply: [200, CursorPage("invoices", Invoice)],
   async handle({ context, db, project, query }) {
-    const { customer_id, number, subscription_id, status, payment_status } = query;
-    const { period_start, period_end } = query;
-    if (number !== undefined) {
-      const invoice = await invoices.getByNumber(db, project, number);
-      const found = invoice === undefined ? [] : [shownInvoice(invoice)];
-      return { invoices: found, cursor: null, has_more: false };
-    }
-    const exact = { subscription_id, status, payment_status, period_start, period_end };
-    const cursors = new Cursors(context.secret_key, project, "invoices", { customer_id, ...exact });
+    const { customer_id, ...exact } = filtersOf(query);
+    const cursors = new Cursors(context.secret_key, project, "invoices", filtersOf(query));
     const filter = {
       ...exact,
       ...(customer_id !== undefined && { customer: matchesCustomer(project, customer_id) }),
     };
-    const found = await invoices.list(
-      db,
-      project,
-      filter as invoices.InvoiceFilter,
-      cursors.page(query),
-    );
-    const { rows, has_more, total_count, position } = found;
-    const shown = rows.map(shownInvoice);
-    return { invoices: shown, cursor: cursors.write(position), has_more, total_count };
+    const found = await invoices.list(db, project, filter, cursors.page(query));
+    return { invoices: found.rows.map(shownInvoice), ...cursors.foot(found) };
   },
 });
 
@@ -101,12 +90,12 @@ const get = point({
   reply: [200, Wrapped("invoice", InvoiceWithFees)],
   async handle({ db, project, params }) {
     const invoice = await invoices.get(db, project, pathId(params.id));
-    if (invoice === undefined) throw refuse("not_found", "No invoice has this id.");
+    if (invoice === undefined) throw notFound("invoice");
     return { invoice: await readInvoice(db, project, invoice) };
   },
 });
 
-const preview = own({
+const preview = ownTransactions({
   method: "POST",
   path: "/v1/invoices/preview",
   id: "previewInvoice",
@@ -124,7 +113,7 @@ const preview = own({
     db.snapshot(async (tx) => {
       const asked = previewOf(body);
       if ("subscription_id" in asked) {
-        return orUnbillable(() => previewInvoice(tx, settings, asked, now));
+        return orCannotInvoice(() => previewInvoice(tx, settings, asked, now));
       }
       const request = await oneOffRequest(tx, settings, asked, now);
       const [invoice_preview] = await shownPreviews(tx, settings.id, [request], now);
@@ -158,9 +147,9 @@ const voidRoute = write({
   project: "required",
   params,
   reply: [200, Wrapped("invoice", InvoiceWithFees)],
-  async handle({ tx, project, actor, params, now }) {
+  async handle({ tx, project, by, params, now }) {
     const id = pathId(params.id);
-    await voidInvoice(tx, project, id, byCaller(actor), now);
+    await voidInvoice(tx, project, id, by, now);
     return { invoice: await reread(tx, project, id) };
   },
 });
@@ -185,8 +174,8 @@ const create = write({
     ],
     po_number: "PO-77",
   },
-  async handle({ tx, settings, actor, body, now }) {
-    const { id } = await createInvoice(tx, settings, body, byCaller(actor), now);
+  async handle({ tx, settings, by, body, now }) {
+    const { id } = await createInvoice(tx, settings, body, by, now);
     return { invoice: await reread(tx, settings.id, id) };
   },
 });
@@ -204,9 +193,9 @@ const patch = write({
   body: InvoicePatch,
   reply: [200, Wrapped("invoice", InvoiceWithFees)],
   example: { po_number: "PO-77", payment_url: "https://pay.example.test/c/4fJq81" },
-  async handle({ tx, project, actor, params, body, now }) {
+  async handle({ tx, project, by, params, body, now }) {
     const id = pathId(params.id);
-    await patchInvoice(tx, project, id, body, byCaller(actor), now);
+    await patchInvoice(tx, project, id, body, by, now);
     return { invoice: await reread(tx, project, id) };
   },
 });
@@ -224,9 +213,9 @@ const writeOff = write({
   project: "required",
   params,
   reply: [200, Wrapped("invoice", InvoiceWithFees)],
-  async handle({ tx, project, actor, params, now }) {
+  async handle({ tx, project, by, params, now }) {
     const id = pathId(params.id);
-    await writeOffInvoice(tx, project, id, byCaller(actor), now);
+    await writeOffInvoice(tx, project, id, by, now);
     return { invoice: await reread(tx, project, id) };
   },
 });

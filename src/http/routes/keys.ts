@@ -2,22 +2,35 @@
 
 import Type from "typebox";
 import { parseTimestamp } from "../../domain/dates.ts";
-import { refuse } from "../../errors.ts";
+import { notFound, refuse } from "../../errors.ts";
 import { canonicalUuid } from "../../ids.ts";
-import { createToken } from "../../operations/create-token.ts";
 import { logEntryOf } from "../../operations/emit.ts";
+import { createToken } from "../../operations/tenants/create-token.ts";
+import { CursorPage, OneOf, WholeQuery } from "../../schema/common.ts";
 import { DEFAULT_SCOPES, Token, TokenCreate, TokenCreated, WhoAmI } from "../../schema/keys.ts";
 import type { Organization } from "../../schema/tenants.ts";
-import * as billingEvents from "../../store/billing-events.ts";
-import type { Queryable } from "../../store/db.ts";
-import * as keys from "../../store/keys.ts";
-import { findByKeyCreationId, getOrganization, listProjects } from "../../store/tenants.ts";
-import { type Actor, mayDo } from "../auth.ts";
-import { networkOf, RateLimit } from "../limits/rate-limit.ts";
-import { type Call, own, type Route, read, write } from "../route.ts";
+import type { Queryable, Tx } from "../../store/db/db.ts";
+import * as billingEvents from "../../store/feeds/billing-events.ts";
+import * as keys from "../../store/tenants/keys.ts";
+import { findByKeyCreationId, getOrganization, listKnown } from "../../store/tenants/tenants.ts";
+import { networkOf, RateLimit } from "../admission/rate-limit.ts";
+import { type Actor, mayDo } from "../request/auth.ts";
+import { keyOf, once, type StoredAnswer } from "../request/idempotency.ts";
+import { Cursors } from "../request/paging.ts";
+import { JSON_TYPE } from "../responses.ts";
+import {
+  type Call,
+  Content,
+  type HeaderFields,
+  ownTransactions,
+  Reply,
+  type Route,
+  read,
+  write,
+} from "../route.ts";
 
 const RATE = { burst: 300, per_minute: 60 };
-/** It takes no token, so it gets little room. */
+/** The room of a body that is sent without a token. */
 const BODY_BYTES_MAX = 4 * 1024;
 
 const tag = "Tokens";
@@ -26,9 +39,10 @@ const tag = "Tokens";
 export function keyRoutes(): Route[] {
   const perAddress = new RateLimit(RATE);
 
-  const createKey = own({
+  const createKey = ownTransactions({
     method: "POST",
     path: "/v1/keys",
+    replays: "within",
     id: "createKey",
     errors: [
       "unauthorized",
@@ -52,17 +66,33 @@ export function keyRoutes(): Route[] {
       const organization = await findByKeyCreationId(db, body.organization_id.toLowerCase());
       const maker = await makerOf({ context, db, gate, request }, organization);
       if (organization === undefined) {
-        throw refuse("not_found", "organization_id: no organization has this id.");
+        throw notFound("organization", { field: "organization_id" });
       }
       const project_ids = await bindingOf(db, organization.id, body.project_ids, maker);
       const expires_at = body.expires_at ? (parseTimestamp(body.expires_at) ?? null) : null;
       const { name, scopes = DEFAULT_SCOPES } = body;
       const wanted = { name, scopes, project_ids, expires_at };
-      return db.tx((tx) => createToken(tx, organization.id, wanted, request.ip, now));
+      const make = (tx: Tx) => createToken(tx, organization.id, wanted, request.ip, now);
+      const key = keyOf(request.headers["idempotency-key"]);
+      if (key === undefined) return db.tx(make);
+      const { secret_key } = context;
+      const scope_id = maker?.project_ids ? maker.token_id : organization.id;
+      const asked = JSON.stringify([request.method, request.url, body]);
+      const keyed = { scope_id, key, request: asked, secret_key };
+      return kept(await db.tx((tx) => once(tx, keyed, () => created(make(tx)))));
     },
   });
 
   return [createKey, listKeys, whoAmI, revokeKey];
+}
+
+async function created(token: Promise<unknown>) {
+  return { status: 201, body: JSON.stringify(await token) };
+}
+
+function kept({ status, body, replayed }: StoredAnswer): Reply<Content> {
+  const headers: HeaderFields = replayed ? { "idempotent-replayed": "true" } : {};
+  return new Reply(status, new Content(JSON_TYPE, body), headers);
 }
 
 type Asked = Pick<Call, "context" | "db" | "gate" | "request">;
@@ -99,8 +129,8 @@ async function bindingOf(
     );
   }
   const ids = [...new Set(wanted.map((id) => id.toLowerCase()))];
-  const projects = await listProjects(db, organization_id, { within });
-  const unknown = ids.find((id) => !projects.some((project) => project.id === id));
+  const known = await listKnown(db, organization_id, ids, within);
+  const unknown = ids.find((id) => !known.some((project) => project.id === id));
   if (unknown !== undefined) {
     throw refuse("not_found", `project_ids: no project has the id ${unknown}.`);
   }
@@ -113,13 +143,22 @@ const listKeys = read({
   id: "listKeys",
   tag,
   summary: "List the organization's tokens",
-  description: "A token that is for some projects sees those that are for no others.",
+  description:
+    "Those that live; with state=all also expired and revoked ones. A token that is for some projects sees those that are for no others. Expired ones are removed after 30 days, all but the newest token.",
   scope: "read",
   project: "none",
-  reply: [200, Type.Object({ tokens: Type.Array(Token), has_more: Type.Boolean() })],
-  async handle({ db, actor }) {
-    const tokens = await keys.list(db, actor.organization_id, actor.project_ids);
-    return { tokens, has_more: false };
+  query: Type.Object({
+    ...WholeQuery,
+    state: Type.Optional(OneOf(["live", "all"], "all: expired and revoked ones too.")),
+  }),
+  reply: [200, CursorPage("tokens", Token)],
+  async handle({ context, db, actor, query, now }) {
+    const { organization_id, project_ids: within } = actor;
+    const { state = "live" } = query;
+    const works_at = state === "live" ? now : null;
+    const cursors = new Cursors(context.secret_key, organization_id, "tokens", { state });
+    const found = await keys.list(db, organization_id, { within, works_at }, cursors.whole(query));
+    return { tokens: found.rows, ...cursors.foot(found) };
   },
 });
 
@@ -137,7 +176,7 @@ const whoAmI = read({
   async handle({ context, db, actor }) {
     const token = await keys.get(db, actor.organization_id, actor.token_id);
     const { key_creation_id: id, name, slug } = await getOrganization(db, actor.organization_id);
-    // Where it is enough to make any token, it is not shown to one that is for some projects.
+    // The id is not shown to a token for some projects where it is enough to make any token.
     const isSafe = actor.project_ids === null || context.config.key_creation !== "open";
     const isShown = mayDo(actor, "admin") && isSafe;
     return { token, organization: { ...(isShown && { id }), name, slug } };
@@ -156,10 +195,10 @@ const revokeKey = write({
   params: { id: "Id of the token." },
   reply: [204, null],
   async handle({ tx, gate, actor, params, now, afterCommit }) {
-    const id = canonicalUuid(params.id ?? "");
+    const id = canonicalUuid(params.id);
     const { organization_id, project_ids: within } = actor;
     const revoked = id && (await keys.revoke(tx, organization_id, { id, within }, now));
-    if (!revoked) throw refuse("not_found", "No live token has this id.");
+    if (!revoked) throw notFound("live token");
     const payload = { name: revoked.name, key_prefix: revoked.key_prefix };
     const fact = { type: "token.revoked" as const, resource_id: revoked.id, payload };
     const entry = logEntryOf(fact, { actor_token_id: actor.token_id });

@@ -2,18 +2,24 @@
 
 import type { Context } from "../../context.ts";
 import { Refusal, refuse } from "../../errors.ts";
-import { recordPayment } from "../../operations/record-payment.ts";
+import { recordPayment } from "../../operations/money/record-payment.ts";
 import { McpInfo, RpcAnswer, RpcRequest } from "../../schema/mcp.ts";
-import { type Payment, PaymentCreate } from "../../schema/payments.ts";
+import type { Payment, PaymentCreate } from "../../schema/payments.ts";
 import { VERSION } from "../../version.ts";
-import { mayDo } from "../auth.ts";
-import { answerRpc, METHODS, PROTOCOL_VERSIONS } from "../mcp/protocol.ts";
-import { checkArguments } from "../mcp/tool-schemas.ts";
+import { answerRpc, METHODS } from "../mcp/protocol.ts";
 import { type Arguments, callRoutes, type RestAnswer, type Tool, toolsOf } from "../mcp/tools.ts";
+import { PROTOCOL_VERSIONS } from "../mcp/versions.ts";
+import { mayDo } from "../request/auth.ts";
 import { JSON_TYPE } from "../responses.ts";
-import { type Call, Content, own, Reply, type Route, type RouteRequest, read } from "../route.ts";
-import { checker } from "../validation.ts";
-import { byCaller } from "../views.ts";
+import {
+  type Call,
+  Content,
+  ownTransactions,
+  Reply,
+  type Route,
+  type RouteRequest,
+  read,
+} from "../route.ts";
 
 const tag = "Tools";
 const BODY_MAX = 256 * 1024;
@@ -30,7 +36,6 @@ const EXAMPLE = {
   method: "tools/call",
   params: { name: "get_wallet", arguments: { customer_id: "ext:acme" } },
 };
-const checkPayment = checker(PaymentCreate, "body");
 
 /** `table` is asked for late: the tools are made of the routes that stand beside these. */
 export function mcpRoutes(table: () => readonly Route[]): Route[] {
@@ -40,15 +45,14 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
     return made;
   };
 
-  const post = own({
+  const post = ownTransactions({
     method: "POST",
     path: "/v1/mcp",
     id: "createMcp",
-    errors: ["bad_request"],
     tag,
     summary: "Call tools (JSON-RPC 2.0, MCP)",
     description:
-      "For plain HTTP and for MCP clients over Streamable HTTP. A tool that fails is a result with isError true and the error object of this API.",
+      "For plain HTTP and for MCP clients over Streamable HTTP. A tool that fails is a result with isError true and the error object of this API. To a client that names its version in MCP-Protocol-Version, faults of version and method are JSON-RPC errors with status 400 and 404.",
     scope: "read",
     project: "required",
     body: RpcRequest,
@@ -60,12 +64,10 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
     example: EXAMPLE,
     async handle(call) {
       checkOrigin(call.context, call.request);
-      checkProtocol(call.request);
-      const run = (tool: Tool, given: Arguments, alone: boolean) =>
-        runTool(call, tool, given, alone);
-      const answer = await answerRpc({ tools: tools(), info: INFO, run }, call.bytes);
-      if (answer === undefined) return new Reply(202, undefined);
-      return new Reply(200, new Content(JSON_TYPE, JSON.stringify(answer)));
+      const run = (tool: Tool, given: Arguments) => runTool(call, tool, given);
+      const server = { tools: tools(), info: INFO, run };
+      const { status, reply } = await answerRpc(server, call.bytes, call.request.headers);
+      return new Reply(status, reply && new Content(JSON_TYPE, JSON.stringify(reply)));
     },
   });
 
@@ -103,7 +105,7 @@ export function mcpRoutes(table: () => readonly Route[]): Route[] {
   return [post, get];
 }
 
-/** As most agents take it; the token is the one thing that it does not know. */
+/** The configuration that most agents take; the token is the one thing left to put in. */
 function clientConfig({ config }: Context, project: string) {
   const headers = { Authorization: "Bearer <API_KEY>", "X-Project-Id": project };
   return {
@@ -111,39 +113,27 @@ function clientConfig({ config }: Context, project: string) {
   };
 }
 
-/** A page in somebody's browser must not reach a server on that somebody's machine. */
+/** Refuses what a page in somebody's browser asks of a server on that somebody's machine. */
 function checkOrigin({ config }: Context, { headers: { origin } }: RouteRequest): void {
   if (origin === undefined) return;
   if (URL.canParse(config.base_url) && origin === new URL(config.base_url).origin) return;
   throw refuse("forbidden", "Calls from pages of another origin are not allowed.");
 }
 
-function checkProtocol({ headers }: RouteRequest): void {
-  const version = headers["mcp-protocol-version"];
-  if (version === undefined || PROTOCOL_VERSIONS.some((known) => known === version)) return;
-  throw refuse(
-    "bad_request",
-    `MCP-Protocol-Version must be one of ${PROTOCOL_VERSIONS.join(", ")}.`,
-  );
-}
-
 type McpCall = Call<unknown, unknown, "read", "required">;
 
-async function runTool(
-  call: McpCall,
-  tool: Tool,
-  given: Arguments,
-  alone: boolean,
-): Promise<RestAnswer> {
+async function runTool(call: McpCall, tool: Tool, given: Arguments): Promise<RestAnswer> {
   const { context, actor, request, project } = call;
   const key = request.headers["idempotency-key"];
-  // One key means one effect: in a batch it would mean several.
-  const callRoute = callRoutes(call, alone && typeof key === "string" ? key : undefined);
-  const dry = tool.name === "record_payment" && given.dry_run === true;
+  const callRoute = callRoutes(call, typeof key === "string" ? key : undefined);
   let status = 500;
   try {
-    checkArguments(tool.inputSchema, given);
-    const answer = dry ? await tryPayment(call, given) : await tool.run(callRoute, given);
+    if (!mayDo(actor, tool.scope)) {
+      throw refuse("forbidden", `The token needs the scope "${tool.scope}" for this call.`);
+    }
+    tool.check(given);
+    const isDry = tool.name === "record_payment" && given.dry_run === true;
+    const answer = isDry ? await tryPayment(call, given) : await tool.run(callRoute, given);
     status = answer.status;
     return answer;
   } catch (error) {
@@ -167,16 +157,12 @@ class Undo extends Error {
 
 /** Does everything that recording does, and undoes it. */
 async function tryPayment(call: McpCall, given: Arguments): Promise<RestAnswer> {
-  const { context, project, actor, now } = call;
-  if (!mayDo(actor, "write")) {
-    throw refuse("forbidden", 'The token needs the scope "write" for this call.');
-  }
+  const { context, project, by, now } = call;
   const { dry_run: _dry_run, ...body } = given;
-  checkPayment(body);
   try {
     await context.db.forProject(project).tx(async (tx) => {
       const input = body as PaymentCreate;
-      const { payment } = await recordPayment(tx, project, input, byCaller(actor), now);
+      const { payment } = await recordPayment(tx, project, input, by, now);
       throw new Undo(payment);
     });
   } catch (error) {

@@ -1,18 +1,23 @@
 // Billable metrics.
 
+import { changedFields } from "../../domain/changed-fields.ts";
 import { checkMeasure } from "../../domain/metrics.ts";
-import { refuse } from "../../errors.ts";
-import { emit } from "../../operations/emit.ts";
-import { CodeQuery, ListOrOne, Wrapped } from "../../schema/common.ts";
+import { notFound, refuse } from "../../errors.ts";
+import type { ProjectId } from "../../ids.ts";
+import { type By, emit, type Fact, updated } from "../../operations/emit.ts";
+import { Wrapped } from "../../schema/common.ts";
 import { Metric, MetricCreate, MetricPatch } from "../../schema/metrics.ts";
-import * as metrics from "../../store/metrics.ts";
-import * as priceOverrides from "../../store/price-overrides.ts";
-import { point, type Route, read, write } from "../route.ts";
-import { byCaller, pathId } from "../views.ts";
+import * as metrics from "../../store/catalog/metrics.ts";
+import * as priceOverrides from "../../store/catalog/price-overrides.ts";
+import type { Tx } from "../../store/db/db.ts";
+import { type Route, write } from "../route.ts";
+import { pathId } from "../views.ts";
+import { codedRoutes } from "./coded-routes.ts";
 
 const tag = "Metrics";
+const One = Wrapped("metric", Metric);
 
-const createMetric = write({
+const create = write({
   method: "POST",
   path: "/v1/metrics",
   once_by: "code",
@@ -20,68 +25,34 @@ const createMetric = write({
   errors: ["already_exists"],
   tag,
   summary: "Create a billable metric",
-  description: "Says how events with its code become units. All but its name stays as it is.",
+  description:
+    "Says how events with its code become units. All but its name stays as it is. An archived one with the same code that counts in the same way comes back, under its id.",
   scope: "write",
   project: "required",
   body: MetricCreate,
-  reply: [201, Wrapped("metric", Metric)],
+  reply: [201, One],
   example: { code: "api_calls", name: "API calls", aggregation_type: "sum", field_name: "calls" },
-  async handle({ tx, project, actor, body, now }) {
+  async handle({ tx, project, by, body, now }) {
     checkMeasure(body, "");
-    const metric = await metrics.insert(tx, project, body, now);
+    const inserted = await metrics.insert(tx, project, body, now);
+    const metric = inserted ?? (await metrics.restore(tx, project, body, now));
     if (metric === undefined) {
       const existing = await metrics.getByCode(tx, project, body.code);
       throw refuse("already_exists", "A metric with this code exists.", {
         details: [{ field: "code", code: "taken", ...(existing && { existing_id: existing.id }) }],
       });
     }
-    const payload = { code: metric.code, aggregation_type: metric.aggregation_type };
-    const fact = { type: "metric.created" as const, resource_id: metric.id, payload };
-    await emit(tx, project, [fact], byCaller(actor), now);
+    const { id: resource_id, code, name, aggregation_type } = metric;
+    const fact =
+      inserted === undefined
+        ? { type: "metric.updated" as const, payload: { code, name, archived_at: null } }
+        : { type: "metric.created" as const, payload: { code, aggregation_type } };
+    await emit(tx, project, [{ ...fact, resource_id }], by, now);
     return { metric };
   },
 });
 
-const listMetrics = read({
-  method: "GET",
-  path: "/v1/metrics",
-  id: "listMetrics",
-  tag,
-  summary: "List metrics, or find one by code",
-  description: "Newest first, the live ones. With code the answer is that metric.",
-  scope: "read",
-  project: "required",
-  query: CodeQuery("metric"),
-  reply: [200, ListOrOne("metrics", { key: "code", one: "metric" }, Metric)],
-  async handle({ db, project, query }) {
-    if (query.code === undefined) {
-      return { metrics: await metrics.list(db, project, query.archived === "1"), has_more: false };
-    }
-    const metric = await metrics.getByCode(db, project, query.code);
-    if (metric === undefined) throw refuse("not_found", "No metric has this code.");
-    return { metric };
-  },
-});
-
-const getMetric = point({
-  method: "GET",
-  path: "/v1/metrics/:id",
-  id: "getMetric",
-  tag,
-  summary: "Get a metric",
-  description: "Archived ones too.",
-  scope: "read",
-  project: "required",
-  params: { id: "UUID of the metric." },
-  reply: [200, Wrapped("metric", Metric)],
-  async handle({ db, project, params }) {
-    const metric = await metrics.get(db, project, pathId(params.id));
-    if (metric === undefined) throw refuse("not_found", "No metric has this id.");
-    return { metric };
-  },
-});
-
-const patchMetric = write({
+const patch = write({
   method: "PATCH",
   path: "/v1/metrics/:id",
   id: "updateMetric",
@@ -93,55 +64,51 @@ const patchMetric = write({
   project: "required",
   params: { id: "UUID of the metric." },
   body: MetricPatch,
-  reply: [200, Wrapped("metric", Metric)],
-  async handle({ tx, project, actor, params, body, now }) {
-    const metric = await metrics.patch(tx, project, pathId(params.id), body, now);
-    if (metric === undefined) throw refuse("not_found", "No metric has this id.");
-    const fact = {
-      type: "metric.updated" as const,
-      resource_id: metric.id,
-      payload: { name: metric.name },
-    };
-    await emit(tx, project, [fact], byCaller(actor), now);
+  reply: [200, One],
+  async handle({ tx, project, by, params, body, now }) {
+    const before = await metrics.lock(tx, project, pathId(params.id));
+    const metric = before && (await metrics.patch(tx, project, before.id, body, now));
+    if (before === undefined || metric === undefined) throw notFound("metric");
+    const changed = changedFields(before, metric, Object.keys(MetricPatch.properties));
+    await emit(tx, project, updated("metric.updated", metric.id, changed), by, now);
     return { metric };
   },
 });
 
-const archiveMetric = write({
-  method: "DELETE",
-  path: "/v1/metrics/:id",
-  id: "archiveMetric",
-  errors: ["has_dependencies"],
-  tag,
-  summary: "Archive a metric",
-  description:
-    "It takes no events from then on. 422 has_dependencies while live charges measure by it.",
-  scope: "write",
-  project: "required",
-  params: { id: "UUID of the metric." },
-  reply: [204, null],
-  async handle({ tx, project, actor, params, now }) {
-    const metric = await metrics.lock(tx, project, pathId(params.id));
-    if (metric === undefined) throw refuse("not_found", "No metric has this id.");
-    if (metric.archived_at !== null) return;
-    const isOverride = await priceOverrides.isUsed(tx, project, { metric_id: metric.id });
-    if (isOverride || (await metrics.isUsed(tx, project, metric.id))) {
-      throw refuse("has_dependencies", "Live charges measure by this metric. Change those first.");
-    }
-    await metrics.archive(tx, project, metric.id, now);
-    const fact = {
-      type: "metric.archived" as const,
-      resource_id: metric.id,
-      payload: { code: metric.code },
-    };
-    await emit(tx, project, [fact], byCaller(actor), now);
-  },
-});
+async function archive(tx: Tx, project: ProjectId, id: string, by: By, now: Date): Promise<void> {
+  const metric = await metrics.lock(tx, project, id);
+  if (metric === undefined) throw notFound("metric");
+  if (metric.archived_at !== null) return;
+  const isOverride = await priceOverrides.isUsed(tx, project, { metric_id: id });
+  if (isOverride || (await metrics.isUsed(tx, project, id))) {
+    throw refuse(
+      "has_dependencies",
+      "Live charges, or open periods, measure by this metric. Change those, and wait until these have ended.",
+    );
+  }
+  await metrics.archive(tx, project, id, now);
+  const fact: Fact = { type: "metric.archived", resource_id: id, payload: { code: metric.code } };
+  await emit(tx, project, [fact], by, now);
+}
 
 export const metricRoutes: Route[] = [
-  createMetric,
-  listMetrics,
-  getMetric,
-  patchMetric,
-  archiveMetric,
+  create,
+  ...codedRoutes({
+    tag,
+    path: "/v1/metrics",
+    one: "a metric",
+    many: "metrics",
+    key: "metric",
+    keys: "metrics",
+    schema: Metric,
+    store: metrics,
+    ids: { list: "listMetrics", get: "getMetric", archive: "archiveMetric" },
+    archive: {
+      description:
+        "It takes no events from then on. 422 has_dependencies while live charges measure by it, or a live subscription's open period does.",
+      errors: ["has_dependencies"],
+      act: archive,
+    },
+  }),
+  patch,
 ];

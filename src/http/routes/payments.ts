@@ -1,15 +1,14 @@
 // Payments, reported by the caller.
 
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
-import { recordPayment } from "../../operations/record-payment.ts";
-import { CursorPage, CursorQuery, Uuid, Wrapped } from "../../schema/common.ts";
+import { notFound } from "../../errors.ts";
+import { recordPayment } from "../../operations/money/record-payment.ts";
+import { CalendarDate, CursorPage, CursorQuery, Uuid, Wrapped } from "../../schema/common.ts";
 import { Payment, PaymentCreate } from "../../schema/payments.ts";
-import { matchesCustomer } from "../../store/customers.ts";
-import * as payments from "../../store/payments.ts";
-import { Cursors } from "../paging.ts";
+import * as payments from "../../store/money/payments.ts";
+import { Cursors, filtersOf } from "../request/paging.ts";
 import { point, Reply, type Route, read, write } from "../route.ts";
-import { byCaller, pathId } from "../views.ts";
+import { pathId } from "../views.ts";
 
 const tag = "Payments";
 const One = Wrapped("payment", Payment);
@@ -29,8 +28,8 @@ const create = write({
   body: PaymentCreate,
   reply: [201, One],
   also: { 200: One },
-  async handle({ tx, project, actor, body, now }) {
-    const { payment, created } = await recordPayment(tx, project, body, byCaller(actor), now);
+  async handle({ tx, project, by, body, now }) {
+    const { payment, created } = await recordPayment(tx, project, body, by, now);
     return new Reply(created ? 201 : 200, { payment });
   },
 });
@@ -41,7 +40,7 @@ const list = read({
   id: "listPayments",
   tag,
   summary: "List payments",
-  description: "Newest first.",
+  description: "Newest first; with paid_from or paid_to by paid_at, the latest first.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -50,23 +49,15 @@ const list = read({
     customer_id: Type.Optional(
       Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
     ),
+    paid_from: Type.Optional(CalendarDate),
+    paid_to: Type.Optional(CalendarDate),
   }),
   reply: [200, CursorPage("payments", Payment)],
   async handle({ context, db, project, query }) {
-    const { invoice_id, customer_id } = query;
-    const cursors = new Cursors(context.secret_key, project, "payments", {
-      invoice_id,
-      customer_id,
-    });
-    const filter = {
-      ...(invoice_id !== undefined && { invoice_id }),
-      ...(customer_id !== undefined && {
-        customer: matchesCustomer(project, customer_id),
-      }),
-    };
+    const filter = filtersOf(query);
+    const cursors = new Cursors(context.secret_key, project, "payments", filter);
     const found = await payments.list(db, project, filter, cursors.page(query));
-    const { rows, has_more, total_count, position } = found;
-    return { payments: rows, cursor: cursors.write(position), has_more, total_count };
+    return { payments: found.rows, ...cursors.foot(found) };
   },
 });
 
@@ -83,7 +74,7 @@ const get = point({
   reply: [200, One],
   async handle({ db, project, params }) {
     const payment = await payments.get(db, project, pathId(params.id));
-    if (payment === undefined) throw refuse("not_found", "No payment has this id.");
+    if (payment === undefined) throw notFound("payment");
     return { payment };
   },
 });

@@ -1,13 +1,14 @@
 // Plans and the charges on them.
 
-import { refuse } from "../../errors.ts";
-import { archivePlan } from "../../operations/archive-plan.ts";
-import { addCharge, createPlan, patchPlan } from "../../operations/change-plan.ts";
+import { notFound } from "../../errors.ts";
+import { archivePlan } from "../../operations/catalog/archive-plan.ts";
+import { addCharge, createPlan, patchPlan } from "../../operations/catalog/change-plan.ts";
 import { CodeQuery, ListOrOne, Wrapped } from "../../schema/common.ts";
 import { Charge, ChargeInput, Plan, PlanCreate, PlanPatch } from "../../schema/plans.ts";
-import * as plans from "../../store/plans.ts";
+import * as plans from "../../store/catalog/plans.ts";
+import { Cursors, filtersOf } from "../request/paging.ts";
 import { point, type Route, read, write } from "../route.ts";
-import { byCaller, chargeView, pathId, planView } from "../views.ts";
+import { pathId, planView } from "../views.ts";
 
 const tag = "Plans";
 const params = { id: "UUID of the plan." };
@@ -46,8 +47,8 @@ const create = write({
       },
     ],
   },
-  async handle({ tx, project, actor, body, now }) {
-    const { plan, charges } = await createPlan(tx, project, body, byCaller(actor), now);
+  async handle({ tx, project, by, body, now }) {
+    const { plan, charges } = await createPlan(tx, project, body, by, now);
     return { plan: planView(plan, charges) };
   },
 });
@@ -64,16 +65,18 @@ const list = read({
   project: "required",
   query: CodeQuery("plan", "Answers {plan}: the live one, else the newest archived one."),
   reply: [200, ListOrOne("plans", { key: "code", one: "plan" }, Plan)],
-  async handle({ db, project, query }) {
+  async handle({ context, db, project, query }) {
     if (query.code !== undefined) {
       const plan = await plans.getByCode(db, project, query.code);
-      if (plan === undefined) throw refuse("not_found", "No plan has this code.");
+      if (plan === undefined) throw notFound("plan", { by: "code" });
       return { plan: planView(plan, await plans.listCharges(db, project, [plan.id])) };
     }
-    const rows = await plans.list(db, project, query.archived === "1");
-    const ids = rows.map((plan) => plan.id);
+    const cursors = new Cursors(context.secret_key, project, "plans", filtersOf(query));
+    const request = cursors.whole(query);
+    const found = await plans.list(db, project, query.archived === "1", request);
+    const ids = found.rows.map((plan) => plan.id);
     const charges = await plans.listCharges(db, project, ids);
-    return { plans: rows.map((plan) => planView(plan, charges)), has_more: false };
+    return { plans: found.rows.map((plan) => planView(plan, charges)), ...cursors.foot(found) };
   },
 });
 
@@ -90,7 +93,7 @@ const get = point({
   reply: [200, Wrapped("plan", Plan)],
   async handle({ db, project, params }) {
     const plan = await plans.get(db, project, pathId(params.id));
-    if (plan === undefined) throw refuse("not_found", "No plan has this id.");
+    if (plan === undefined) throw notFound("plan");
     return { plan: planView(plan, await plans.listCharges(db, project, [plan.id])) };
   },
 });
@@ -113,9 +116,9 @@ const createCharge = write({
   params,
   body: ChargeInput,
   reply: [201, Wrapped("charge", Charge)],
-  async handle({ tx, project, actor, params, body, now }) {
-    const charge = await addCharge(tx, project, pathId(params.id), body, byCaller(actor), now);
-    return { charge: chargeView(charge) };
+  async handle({ tx, project, by, params, body, now }) {
+    const charge = await addCharge(tx, project, pathId(params.id), body, by, now);
+    return { charge };
   },
 });
 
@@ -133,9 +136,9 @@ const patch = write({
   params,
   body: PlanPatch,
   reply: [200, Wrapped("plan", Plan)],
-  async handle({ tx, project, actor, params, body, now }) {
+  async handle({ tx, project, by, params, body, now }) {
     const id = pathId(params.id);
-    const { plan, charges } = await patchPlan(tx, project, id, body, byCaller(actor), now);
+    const { plan, charges } = await patchPlan(tx, project, id, body, by, now);
     return { plan: planView(plan, charges) };
   },
 });
@@ -152,8 +155,8 @@ const archive = write({
   project: "required",
   params,
   reply: [204, null],
-  async handle({ tx, project, actor, params, now }) {
-    await archivePlan(tx, project, pathId(params.id), byCaller(actor), now);
+  async handle({ tx, project, by, params, now }) {
+    await archivePlan(tx, project, pathId(params.id), by, now);
   },
 });
 

@@ -1,7 +1,7 @@
 // Signed links to a customer's portal, for projects whose portal is not open to everybody.
 
 import { parseTimestamp } from "../../domain/dates.ts";
-import { refuse, refuseField } from "../../errors.ts";
+import { notFound, refuseField } from "../../errors.ts";
 import { emit } from "../../operations/emit.ts";
 import {
   LINK_SECONDS_MAX,
@@ -9,10 +9,9 @@ import {
   PortalLinkCreate,
   PortalLinksRevoked,
 } from "../../schema/portal.ts";
-import * as customers from "../../store/customers.ts";
+import * as customers from "../../store/customers/customers.ts";
 import { accessQuery, signLink } from "../portal-links.ts";
 import { type Route, write } from "../route.ts";
-import { byCaller } from "../views.ts";
 
 const tag = "Portal";
 const params = { id: "UUID, or ext:<external_id>." };
@@ -21,7 +20,7 @@ const DEFAULT_S = 7 * 24 * 3_600;
 
 type Wanted = { readonly expires_in?: number; readonly expires_at?: string };
 
-/** By the machine's clock, also in a sandbox: a link is given to people. */
+/** When a link ends, by the machine's clock also in a sandbox: a link is given to people. */
 function expiryOf({ expires_in, expires_at }: Wanted, now: Date): Date {
   if (expires_at === undefined) {
     const until_ms = now.getTime() + (expires_in ?? DEFAULT_S) * SECOND_MS;
@@ -55,9 +54,9 @@ const createLink = write({
   secret_answer: true,
   reply: [201, PortalLink],
   example: { expires_in: 86_400 },
-  async handle({ context, tx, project, actor, params, body, now }) {
-    const customer = await customers.getLinks(tx, project, params.id ?? "");
-    if (customer === undefined) throw refuse("not_found", "No customer has this id.");
+  async handle({ context, tx, project, by, params, body, now }) {
+    const customer = await customers.getLinks(tx, project, params.id);
+    if (customer === undefined) throw notFound("customer");
     const expires_at = expiryOf(body ?? {}, context.clock.now());
     const access = signLink(context.secret_key, customer, expires_at);
     const fact = {
@@ -65,7 +64,7 @@ const createLink = write({
       resource_id: customer.id,
       payload: { expires_at },
     };
-    await emit(tx, project, [fact], byCaller(actor), now);
+    await emit(tx, project, [fact], by, now);
     const url = `${context.config.base_url}/portal/${customer.id}${accessQuery(access)}`;
     return { url, expires_at };
   },
@@ -82,15 +81,15 @@ const revokeLinks = write({
   project: "required",
   params,
   reply: [200, PortalLinksRevoked],
-  async handle({ tx, project, actor, params, now }) {
-    const customer = await customers.revokeLinks(tx, project, params.id ?? "");
-    if (customer === undefined) throw refuse("not_found", "No customer has this id.");
+  async handle({ tx, project, by, params, now }) {
+    const customer = await customers.revokeLinks(tx, project, params.id);
+    if (customer === undefined) throw notFound("customer");
     const fact = {
       type: "portal_link.revoked" as const,
       resource_id: customer.id,
       payload: {},
     };
-    await emit(tx, project, [fact], byCaller(actor), now);
+    await emit(tx, project, [fact], by, now);
     return { revoked: true, customer_id: customer.id };
   },
 });

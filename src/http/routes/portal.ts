@@ -1,25 +1,25 @@
 // The customer portal: public data by the customer's id alone, the page for people, and purges.
 
 import Type from "typebox";
-import { type Refusal, refuse } from "../../errors.ts";
-import { canonicalUuid } from "../../ids.ts";
-import { emit } from "../../operations/emit.ts";
-import { readPortalList } from "../../operations/read-portal-page.ts";
+import { notFound, type Refusal, refuse } from "../../errors.ts";
+import { canonicalUuid, type ProjectId } from "../../ids.ts";
+import { type By, emit } from "../../operations/emit.ts";
+import { readPortalList } from "../../operations/portal/read-page.ts";
 import { PORTAL_SCRIPT, renderPortalError } from "../../pages/portal/frame.ts";
 import { renderPortal, renderPortalList } from "../../pages/portal/page.ts";
 import { OneOf } from "../../schema/common.ts";
 import { Portal, type PortalListKind, Purged, PurgedAll } from "../../schema/portal.ts";
-import type { Tx } from "../../store/db.ts";
-import * as portal from "../../store/portal.ts";
-import * as settingsStore from "../../store/settings.ts";
-import type { ProjectId } from "../../store/tenants.ts";
-import { type Actor, mayReach } from "../auth.ts";
-import type { PortalCache } from "../portal-cache.ts";
+import * as settingsStore from "../../store/customers/settings.ts";
+import type { Tx } from "../../store/db/db.ts";
+import { findCustomer } from "../../store/portal/found.ts";
+import * as portalViews from "../../store/portal/views.ts";
+import { listProjectIds } from "../../store/tenants/tenants.ts";
+import type { PortalCache } from "../cache/portal-cache.ts";
+import { PAGE_HEADERS, sendPage } from "../documents/send-page.ts";
 import { ACCESS_CHARS_MAX, accessQuery } from "../portal-links.ts";
+import { mayReach } from "../request/auth.ts";
 import { JSON_TYPE } from "../responses.ts";
 import { Content, Reply, type Route, type RouteRequest, read, write } from "../route.ts";
-import { PAGE_HEADERS, sendPage } from "../send-page.ts";
-import { byCaller } from "../views.ts";
 
 const tag = "Portal";
 const params = { customerId: "UUID of the customer." };
@@ -81,15 +81,15 @@ const purgeOne = write({
   project: "optional",
   params,
   reply: [200, Purged],
-  async handle({ tx, project, actor, params, now }) {
-    const customer_id = canonicalUuid(params.customerId ?? "");
+  async handle({ tx, project, actor, by, params, now }) {
+    const customer_id = canonicalUuid(params.customerId);
     if (customer_id === undefined) throw refuse("not_found", "The customer's id must be a UUID.");
-    const owner = await portal.find(tx, customer_id);
+    const owner = await findCustomer(tx, customer_id);
     const isOurs = owner?.organization_id === actor.organization_id;
     const isWanted = project === undefined || owner?.project_id === project;
     if (isOurs && isWanted && mayReach(actor, owner.project_id)) {
-      await portal.drop(tx, owner.project_id, [customer_id]);
-      await logPurge(tx, owner.project_id, customer_id, {}, actor, now);
+      await portalViews.drop(tx, owner.project_id, [customer_id]);
+      await logPurge(tx, owner.project_id, customer_id, {}, by, now);
     }
     return { purged: true, customer_id };
   },
@@ -105,16 +105,16 @@ const purgeAll = write({
   scope: "write",
   project: "optional",
   reply: [200, PurgedAll],
-  async handle({ tx, project, actor, now }) {
+  async handle({ tx, project, actor, by, now }) {
     const projects =
       project === undefined
-        ? await portal.listProjects(tx, actor.organization_id, actor.project_ids)
-        : [{ id: project }];
+        ? await listProjectIds(tx, actor.organization_id, actor.project_ids)
+        : [project];
     let total = 0;
-    for (const { id } of projects) {
-      const count = await portal.dropAll(tx, id);
+    for (const id of projects) {
+      const count = await portalViews.dropAll(tx, id);
       total += count;
-      if (count > 0 || project !== undefined) await logPurge(tx, id, id, { count }, actor, now);
+      if (count > 0 || project !== undefined) await logPurge(tx, id, id, { count }, by, now);
     }
     return { purged: true, count: total };
   },
@@ -125,11 +125,11 @@ async function logPurge(
   project: ProjectId,
   resource_id: string,
   payload: Record<string, unknown>,
-  actor: Actor,
+  by: By,
   now: Date,
 ): Promise<void> {
   const fact = { type: "portal_cache.purged" as const, resource_id, payload };
-  await emit(tx, project, [fact], byCaller(actor), now);
+  await emit(tx, project, [fact], by, now);
 }
 
 /** A page for people, which is no part of the API. */
@@ -151,8 +151,7 @@ function portalPage(views: PortalCache): Route {
     id: "getPortalPage",
     summary: "The portal as a page for people",
     params,
-    // Links from before the page was always computed anew have refresh=1; it means nothing now.
-    query,
+    query: Type.Object({ access: Access }),
     async handle({ db, params, query, request }) {
       views.admit(request.ip);
       const { access } = query;
@@ -190,7 +189,7 @@ function portalList(views: PortalCache, kind: PortalListKind): Route {
       const list = await db
         .forProject(project)
         .snapshot((tx) => readPortalList(tx, project, id, kind, number));
-      if (list === undefined) throw refuse("not_found", "No customer has this id.");
+      if (list === undefined) throw notFound("customer");
       const issuer = await settingsStore.get(db, project);
       return sendPage(renderPortalList({ list, kind, number, issuer, access }));
     },

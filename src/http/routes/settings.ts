@@ -1,14 +1,15 @@
 // What a project says about itself on documents, and its rules of billing.
 
+import { changedFields } from "../../domain/changed-fields.ts";
 import { checkPaymentUrl } from "../../domain/payment-url.ts";
-import { emit } from "../../operations/emit.ts";
-import { holding } from "../../operations/resolve-charges.ts";
-import { checkTaxCodes } from "../../operations/tax-codes.ts";
+import { withTaxId } from "../../domain/tax-ids.ts";
+import { holding } from "../../operations/catalog/resolve-charges.ts";
+import { checkTaxCodes } from "../../operations/catalog/tax-codes.ts";
+import { emit, updated } from "../../operations/emit.ts";
 import { Wrapped } from "../../schema/common.ts";
 import { Settings, SettingsPut } from "../../schema/settings.ts";
-import * as settingsStore from "../../store/settings.ts";
+import * as settingsStore from "../../store/customers/settings.ts";
 import { type Route, read, write } from "../route.ts";
-import { byCaller } from "../views.ts";
 
 const tag = "Settings";
 const One = Wrapped("settings", Settings);
@@ -49,17 +50,15 @@ const put = write({
     logo_color: "#0b6e4f",
     net_payment_days: 30,
   },
-  async handle({ tx, project, gate, actor, body, now, afterCommit }) {
+  async handle({ tx, project, gate, by, body, now, afterCommit }) {
+    await settingsStore.lock(tx, project);
     await checkTaxCodes(holding(tx, project), [body.tax_codes]);
     checkPaymentUrl(body.payment_url);
-    const settings = await settingsStore.patch(tx, project, body);
-    const names = Object.keys(SettingsPut.properties);
-    const payload = Object.fromEntries(
-      Object.entries(body).filter(([name]) => names.includes(name)),
-    );
-    const fact = { type: "settings.updated" as const, resource_id: project, payload };
-    await emit(tx, project, [fact], byCaller(actor), now);
-    // Other processes have the old ones cached for less than a second.
+    const before = await settingsStore.get(tx, project);
+    const settings = await settingsStore.patch(tx, project, withTaxId(body));
+    const changed = changedFields(before, settings, Object.keys(SettingsPut.properties));
+    await emit(tx, project, updated("settings.updated", project, changed), by, now);
+    // Other processes have the old settings cached for less than a second.
     afterCommit(() => gate.forget());
     return { settings };
   },

@@ -1,11 +1,12 @@
 // Subscriptions.
 
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
-import { moveSubscription, patchSubscription } from "../../operations/change-subscription.ts";
-import { readUsage } from "../../operations/read-usage.ts";
-import { startSubscription } from "../../operations/start-subscription.ts";
-import { CustomerRef, OneOf, Page, PageQuery, Uuid, Wrapped } from "../../schema/common.ts";
+import { notFound } from "../../errors.ts";
+import { catchUp } from "../../operations/clock/catch-up.ts";
+import { readUsage } from "../../operations/closing/read-usage.ts";
+import { moveSubscription, patchSubscription } from "../../operations/subscriptions/change.ts";
+import { startSubscription } from "../../operations/subscriptions/start.ts";
+import { CursorPage, CursorQuery, CustomerRef, OneOf, Uuid, Wrapped } from "../../schema/common.ts";
 import { SUBSCRIPTION_STATUSES } from "../../schema/enums.ts";
 import {
   Subscription,
@@ -14,11 +15,12 @@ import {
   SubscriptionUsage,
   Terminate,
 } from "../../schema/subscriptions.ts";
-import { matchesCustomer } from "../../store/customers.ts";
-import * as subscriptions from "../../store/subscriptions.ts";
-import { pageOf } from "../paging.ts";
+import { ownChargesName } from "../../store/catalog/price-overrides.ts";
+import { matchesCustomer } from "../../store/customers/customers.ts";
+import * as subscriptions from "../../store/subscriptions/subscriptions.ts";
+import { Cursors, filtersOf } from "../request/paging.ts";
 import { point, type Route, read, write } from "../route.ts";
-import { byCaller, subscriptionView } from "../views.ts";
+import { subscriptionView } from "../views.ts";
 
 const tag = "Subscriptions";
 const params = { id: "UUID, or ext:<external_id>." };
@@ -49,8 +51,8 @@ const create = write({
     properties: { seats: 3 },
     overrides: { amount_cents: 1900 },
   },
-  async handle({ tx, settings, actor, body, now }) {
-    const started = await startSubscription(tx, settings, body, byCaller(actor), now);
+  async handle({ tx, settings, by, body, now }) {
+    const started = await startSubscription(tx, settings, body, by, now);
     return { subscription: subscriptionView(started) };
   },
 });
@@ -65,23 +67,27 @@ const list = read({
   scope: "read",
   project: "required",
   query: Type.Object({
-    ...PageQuery,
+    ...CursorQuery,
     customer_id: Type.Optional(CustomerRef),
     plan_id: Type.Optional(Uuid),
     external_id: Type.Optional(Type.String({ maxLength: 255 })),
     status: Type.Optional(OneOf(SUBSCRIPTION_STATUSES)),
     billing_error: Type.Optional(OneOf(["0", "1"], "1: those whose period cannot be billed.")),
+    catalog_item_code: Type.Optional(
+      Type.String({ maxLength: 64, description: "Live ones whose own charges name this item." }),
+    ),
   }),
-  reply: [200, Page("subscriptions", Subscription)],
-  async handle({ db, project, query }) {
-    const { customer_id, ...exact } = query;
+  reply: [200, CursorPage("subscriptions", Subscription)],
+  async handle({ context, db, project, query }) {
+    const { customer_id, catalog_item_code: code, ...exact } = filtersOf(query);
+    const cursors = new Cursors(context.secret_key, project, "subscriptions", filtersOf(query));
     const filter = {
       ...exact,
       ...(customer_id !== undefined && { customer: matchesCustomer(project, customer_id) }),
+      ...(code !== undefined && { priced_by: ownChargesName(project, code) }),
     };
-    const found = await subscriptions.list(db, project, filter, pageOf(query));
-    const { rows, has_more, total_count } = found;
-    return { subscriptions: rows.map(subscriptionView), has_more, total_count };
+    const found = await subscriptions.list(db, project, filter, cursors.page(query));
+    return { subscriptions: found.rows.map(subscriptionView), ...cursors.foot(found) };
   },
 });
 
@@ -97,8 +103,8 @@ const get = point({
   params,
   reply: [200, One],
   async handle({ db, project, params }) {
-    const found = await subscriptions.get(db, project, params.id ?? "");
-    if (found === undefined) throw refuse("not_found", "No subscription has this id.");
+    const found = await subscriptions.get(db, project, params.id);
+    if (found === undefined) throw notFound("subscription");
     return { subscription: subscriptionView(found) };
   },
 });
@@ -116,7 +122,7 @@ const usage = read({
   params,
   reply: [200, Wrapped("usage", SubscriptionUsage)],
   async handle({ db, project, params, now }) {
-    return { usage: await db.snapshot((tx) => readUsage(tx, project, params.id ?? "", now)) };
+    return { usage: await db.snapshot((tx) => readUsage(tx, project, params.id, now)) };
   },
 });
 
@@ -125,6 +131,7 @@ const terminate = write({
   path: "/v1/subscriptions/:id/terminate",
   once_by: "id",
   id: "terminateSubscription",
+  errors: ["too_far_behind", "unbilled_periods"],
   tag,
   summary: "Terminate a subscription",
   description: "Bills the open period up to now, at once. Again: nothing happens.",
@@ -134,17 +141,32 @@ const terminate = write({
   body: Terminate,
   body_optional: true,
   reply: [200, One],
-  async handle({ tx, settings, actor, params, body, now }) {
-    const wanted = { status: "terminated" as const, bill: body?.invoice !== "skip" };
-    const moved = await moveSubscription(
-      tx,
-      settings,
-      params.id ?? "",
-      wanted,
-      byCaller(actor),
-      now,
-    );
+  async handle({ tx, settings, by, params, body, now }) {
+    const { invoice, unbilled } = body ?? {};
+    const [bill, drops] = [invoice !== "skip", unbilled === "drop"];
+    const wanted = { status: "terminated" as const, bill, drops };
+    const moved = await moveSubscription(tx, settings, params.id, wanted, by, now);
     return { subscription: subscriptionView(moved) };
+  },
+});
+
+const catchUpRoute = write({
+  method: "POST",
+  path: "/v1/subscriptions/:id/catch-up",
+  once_by: "id",
+  id: "catchUpSubscription",
+  errors: ["subscription_ended"],
+  tag,
+  summary: "Have a subscription that is too far behind be billed",
+  description:
+    "Of one with more than 24 ended periods, as after years without the service or with a wrong clock, none is billed until this is asked for: its billing_error begins with too_far_behind. All that have ended by now are then billed, one after the other, within seconds. Where nothing waits, nothing happens.",
+  scope: "write",
+  project: "required",
+  params,
+  reply: [202, One],
+  async handle({ tx, settings, by, params, now }) {
+    const found = await catchUp(tx, settings, params.id, by, now);
+    return { subscription: subscriptionView(found) };
   },
 });
 
@@ -153,24 +175,18 @@ const suspend = write({
   path: "/v1/subscriptions/:id/suspend",
   once_by: "id",
   id: "suspendSubscription",
-  errors: ["already_exists", "not_started", "plan_archived"],
+  errors: ["not_started"],
   tag,
   summary: "Suspend a subscription",
-  description: "Usage is still billed; whole suspended days are free of the base fee.",
+  description:
+    "Usage is still billed; whole suspended days are free of the base fee. One that has ended stays ended, and nothing is billed.",
   scope: "write",
   project: "required",
   params,
   reply: [200, One],
-  async handle({ tx, settings, actor, params, now }) {
+  async handle({ tx, settings, by, params, now }) {
     const wanted = { status: "suspended" as const, bill: true };
-    const moved = await moveSubscription(
-      tx,
-      settings,
-      params.id ?? "",
-      wanted,
-      byCaller(actor),
-      now,
-    );
+    const moved = await moveSubscription(tx, settings, params.id, wanted, by, now);
     return { subscription: subscriptionView(moved) };
   },
 });
@@ -186,6 +202,7 @@ const patch = write({
     "not_started",
     "plan_archived",
     "subscription_ended",
+    "unbilled_periods",
   ],
   tag,
   summary: "Change properties, plan, prices, trial, end or status",
@@ -196,11 +213,20 @@ const patch = write({
   params,
   body: SubscriptionPatch,
   reply: [200, One],
-  async handle({ tx, settings, actor, params, body, now }) {
-    const ref = params.id ?? "";
-    const patched = await patchSubscription(tx, settings, ref, body, byCaller(actor), now);
+  async handle({ tx, settings, by, params, body, now }) {
+    const ref = params.id;
+    const patched = await patchSubscription(tx, settings, ref, body, by, now);
     return { subscription: subscriptionView(patched) };
   },
 });
 
-export const subscriptionRoutes: Route[] = [create, list, get, usage, terminate, suspend, patch];
+export const subscriptionRoutes: Route[] = [
+  create,
+  list,
+  get,
+  usage,
+  terminate,
+  suspend,
+  catchUpRoute,
+  patch,
+];

@@ -1,41 +1,29 @@
-// Health, metrics and the reference: for operators and newcomers, not for billing.
+// Health and metrics, and with them the reference: for operators and newcomers, not for billing.
 
-import { createHash } from "node:crypto";
 import Type from "typebox";
-import { renderDocs } from "../../pages/docs/reference.ts";
-import { SCRIPT } from "../../pages/docs/script.ts";
-import { STYLE } from "../../pages/docs/style.ts";
+import type { Context } from "../../context.ts";
+import { JobRun } from "../../schema/jobs.ts";
 import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
-import { openApi } from "../openapi/document.ts";
 import { checkReady, HELD, namingCause, type Readiness } from "../readiness.ts";
-import { JSON_TYPE } from "../responses.ts";
 import { Content, point, Reply, type Route, read } from "../route.ts";
+import { referenceRoutes, type Table } from "./reference.ts";
 
 const tag = "System";
-const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-const DOCS_CSP = [
-  "default-src 'none'",
-  `style-src ${hashOf(STYLE)}`,
-  `script-src ${hashOf(SCRIPT)}`,
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
 
-/** Where the API is, open to strangers: what is for the operator alone has a port of its own. */
+/** What the API's port answers strangers: what is for the operator alone has a port of its own. */
 export function systemRoutes(
+  { config }: Pick<Context, "config">,
   readiness: Readiness,
-  table: () => readonly Route[],
-  hasHealthPort: boolean,
+  table: Table,
 ): Route[] {
-  const forOperators = hasHealthPort ? [] : [metrics];
-  return [healthz, readyz(readiness), ...forOperators, ...referenceRoutes(table)];
+  const reference = referenceRoutes(table);
+  if (config.health_port !== undefined) return [healthz, readyz(readiness, {}), ...reference];
+  return [healthz, readyz(readiness, { jobs: true }), metrics, ...reference];
 }
 
 /** What HEALTH_PORT answers. */
 export function healthRoutes(readiness: Readiness): Route[] {
-  return [healthz, readyz(readiness, readiness.warnings), metrics];
+  return [healthz, readyz(readiness, { jobs: true, warnings: true }), metrics];
 }
 
 const healthz = read({
@@ -52,8 +40,11 @@ const healthz = read({
   handle: async () => ({ status: "ok" }),
 });
 
-/** By the shared reads, which wait for no connection: a long queue is no reason to be restarted. */
-function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
+/** What /readyz tells beside the status. */
+type Shown = { readonly jobs?: true; readonly warnings?: true };
+
+/** Asks by the shared reads, which wait for no connection: a queue is no reason to be restarted. */
+function readyz(readiness: Readiness, shown: Shown): Route {
   return point({
     method: "GET",
     path: "/readyz",
@@ -63,10 +54,11 @@ function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
     tag,
     summary: "The service can do its work",
     description:
-      "503 while the database is away, its schema is older than this version needs, or the " +
-      "process drains. The status is held while a restored service waits for dues resume, " +
+      "503 while the database is away, its schema is older than this version needs, the clock of " +
+      "the process is not the database's, or the process drains. The status is held while a restored service waits for dues resume, " +
       "writes_fail while the database answers but takes no writes, because its disk is full for " +
-      "example, else ok.",
+      "example, else ok. Where /metrics is, jobs are the background jobs of this process, with what " +
+      "each did when it last ran: those of the workers are told by processes that have workers.",
     scope: "public",
     project: "none",
     reply: [
@@ -75,20 +67,23 @@ function readyz(readiness: Readiness, warnings?: readonly string[]): Route {
         status: Type.String(),
         schema_version: Type.Integer(),
         warnings: Type.Optional(Type.Array(Type.String())),
+        jobs: Type.Optional(Type.Array(JobRun)),
       }),
     ],
-    async handle({ db }) {
+    async handle({ db, context }) {
       const { schema_version } = readiness;
-      const ready = await checkReady(db, readiness).catch((error) => {
-        throw warnings === undefined ? error : namingCause(error);
+      const ready = await checkReady(db, readiness, context).catch((error) => {
+        throw shown.warnings ? namingCause(error) : error;
       });
-      const { status, fault, is_held } = ready;
+      const { status, faults, is_held } = ready;
       const held = is_held ? [HELD] : [];
-      if (warnings === undefined) {
-        return { status, schema_version, ...(is_held && { warnings: held }) };
-      }
-      const faults = fault === undefined ? [] : [fault];
-      return { status, schema_version, warnings: [...faults, ...held, ...warnings] };
+      const warnings = shown.warnings ? [...faults, ...held, ...readiness.warnings] : held;
+      return {
+        status,
+        schema_version,
+        ...((shown.warnings || is_held) && { warnings }),
+        ...(shown.jobs && readiness.jobs && { jobs: [...readiness.jobs()] }),
+      };
     },
   });
 }
@@ -108,39 +103,3 @@ const metrics = read({
     return new Reply(200, new Content(CONTENT_TYPE, await renderTelemetry()));
   },
 });
-
-/** Both are made of the whole table, once: it does not change while the process runs. */
-function referenceRoutes(table: () => readonly Route[]): Route[] {
-  let json: string | undefined;
-  let html: string | undefined;
-  const hidden = {
-    method: "GET" as const,
-    tag,
-    scope: "public" as const,
-    project: "none" as const,
-    reply: [200, null] as const,
-    hidden: true as const,
-  };
-  const openapi = read({
-    ...hidden,
-    path: "/openapi.json",
-    id: "getOpenApi",
-    summary: "The OpenAPI document",
-    async handle({ context }) {
-      json ??= JSON.stringify(openApi(table(), context.config.base_url));
-      return new Reply(200, new Content(JSON_TYPE, json));
-    },
-  });
-  const docs = read({
-    ...hidden,
-    path: "/docs",
-    id: "getDocs",
-    summary: "The reference for people",
-    async handle({ context }) {
-      html ??= renderDocs(openApi(table(), context.config.base_url));
-      const content = new Content("text/html; charset=utf-8", html);
-      return new Reply(200, content, { "content-security-policy": DOCS_CSP });
-    },
-  });
-  return [openapi, docs];
-}

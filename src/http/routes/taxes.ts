@@ -1,16 +1,19 @@
 // Taxes.
 
-import { refuse } from "../../errors.ts";
-import { emit } from "../../operations/emit.ts";
-import { CodeQuery, ListOrOne, Wrapped } from "../../schema/common.ts";
+import { changedFields } from "../../domain/changed-fields.ts";
+import { notFound, refuse } from "../../errors.ts";
+import type { ProjectId } from "../../ids.ts";
+import { type By, emit, type Fact, updated } from "../../operations/emit.ts";
+import { Wrapped } from "../../schema/common.ts";
 import { Tax, TaxUpsert } from "../../schema/taxes.ts";
-import * as taxes from "../../store/taxes.ts";
-import { point, Reply, type Route, read, write } from "../route.ts";
-import { byCaller, pathId } from "../views.ts";
+import * as taxes from "../../store/catalog/taxes.ts";
+import type { Tx } from "../../store/db/db.ts";
+import { Reply, type Route, write } from "../route.ts";
+import { codedRoutes } from "./coded-routes.ts";
 
 const tag = "Taxes";
-const params = { id: "UUID of the tax." };
 const One = Wrapped("tax", Tax);
+const CHANGING = ["name", "percent", "description", "archived_at"];
 
 const upsert = write({
   method: "POST",
@@ -26,81 +29,48 @@ const upsert = write({
   reply: [201, One],
   also: { 200: One },
   example: { code: "vat", name: "VAT", percent: "20" },
-  async handle({ tx, project, actor, body, now }) {
+  async handle({ tx, project, by, body, now }) {
+    const before = await taxes.lockByCode(tx, project, body.code);
     const { created, ...tax } = await taxes.upsert(tx, project, body, now);
-    const type = created ? ("tax.created" as const) : ("tax.updated" as const);
-    const payload = { code: tax.code, percent: tax.percent };
-    await emit(tx, project, [{ type, resource_id: tax.id, payload }], byCaller(actor), now);
+    const { id, code, percent } = tax;
+    // A tax that is neither new nor found before was made a moment ago by somebody else.
+    const changed = changedFields<object>(before ?? {}, tax, CHANGING);
+    const facts = created
+      ? [{ type: "tax.created" as const, resource_id: id, payload: { code, percent } }]
+      : updated("tax.updated", id, changed, { code });
+    await emit(tx, project, facts, by, now);
     return new Reply(created ? 201 : 200, { tax });
   },
 });
 
-const list = read({
-  method: "GET",
-  path: "/v1/taxes",
-  id: "listTaxes",
-  tag,
-  summary: "List taxes, or find one by code",
-  description: "Newest first, the live ones. With code the answer is that tax.",
-  scope: "read",
-  project: "required",
-  query: CodeQuery("tax"),
-  reply: [200, ListOrOne("taxes", { key: "code", one: "tax" }, Tax)],
-  async handle({ db, project, query }) {
-    if (query.code === undefined) {
-      return { taxes: await taxes.list(db, project, query.archived === "1"), has_more: false };
-    }
-    const tax = await taxes.getByCode(db, project, query.code);
-    if (tax === undefined) throw refuse("not_found", "No tax has this code.");
-    return { tax };
-  },
-});
+async function archive(tx: Tx, project: ProjectId, id: string, by: By, now: Date): Promise<void> {
+  const tax = await taxes.lock(tx, project, id);
+  if (tax === undefined) throw notFound("tax");
+  if (tax.archived_at !== null) return;
+  if (await taxes.isUsed(tx, project, tax.code)) {
+    throw refuse("has_dependencies", "Something live names this tax. Change that first.");
+  }
+  await taxes.archive(tx, project, id, now);
+  const fact: Fact = { type: "tax.archived", resource_id: id, payload: { code: tax.code } };
+  await emit(tx, project, [fact], by, now);
+}
 
-const get = point({
-  method: "GET",
-  path: "/v1/taxes/:id",
-  id: "getTax",
-  tag,
-  summary: "Get a tax",
-  description: "Archived ones too.",
-  scope: "read",
-  project: "required",
-  params,
-  reply: [200, One],
-  async handle({ db, project, params }) {
-    const tax = await taxes.get(db, project, pathId(params.id));
-    if (tax === undefined) throw refuse("not_found", "No tax has this id.");
-    return { tax };
-  },
-});
-
-const archive = write({
-  method: "DELETE",
-  path: "/v1/taxes/:id",
-  id: "archiveTax",
-  errors: ["has_dependencies"],
-  tag,
-  summary: "Archive a tax",
-  description: "No new invoice has it. 422 has_dependencies while something live names it.",
-  scope: "write",
-  project: "required",
-  params,
-  reply: [204, null],
-  async handle({ tx, project, actor, params, now }) {
-    const tax = await taxes.lock(tx, project, pathId(params.id));
-    if (tax === undefined) throw refuse("not_found", "No tax has this id.");
-    if (tax.archived_at !== null) return;
-    if (await taxes.isUsed(tx, project, tax.code)) {
-      throw refuse("has_dependencies", "Something live names this tax. Change that first.");
-    }
-    await taxes.archive(tx, project, tax.id, now);
-    const fact = {
-      type: "tax.archived" as const,
-      resource_id: tax.id,
-      payload: { code: tax.code },
-    };
-    await emit(tx, project, [fact], byCaller(actor), now);
-  },
-});
-
-export const taxRoutes: Route[] = [upsert, list, get, archive];
+export const taxRoutes: Route[] = [
+  upsert,
+  ...codedRoutes({
+    tag,
+    path: "/v1/taxes",
+    one: "a tax",
+    many: "taxes",
+    key: "tax",
+    keys: "taxes",
+    schema: Tax,
+    store: taxes,
+    ids: { list: "listTaxes", get: "getTax", archive: "archiveTax" },
+    archive: {
+      description: "No new invoice has it. 422 has_dependencies while something live names it.",
+      errors: ["has_dependencies"],
+      act: archive,
+    },
+  }),
+];

@@ -1,10 +1,14 @@
 // Workspaces and projects of the token's organization.
 
 import Type from "typebox";
-import { refuse } from "../../errors.ts";
+import { notFound, refuse } from "../../errors.ts";
+import { CursorPage, WholeQuery } from "../../schema/common.ts";
 import { Project, ProjectCreate, Workspace, WorkspaceCreate } from "../../schema/tenants.ts";
-import * as tenants from "../../store/tenants.ts";
-import { requireWholeOrganization } from "../auth.ts";
+import type { Db } from "../../store/db/db.ts";
+import * as clock from "../../store/tenants/clock.ts";
+import * as tenants from "../../store/tenants/tenants.ts";
+import { requireWholeOrganization } from "../request/auth.ts";
+import { Cursors, filtersOf } from "../request/paging.ts";
 import { type Route, read, write } from "../route.ts";
 
 const tag = "Workspaces and projects";
@@ -19,10 +23,14 @@ const listWorkspaces = read({
   description: "Of the organization of the token, newest first.",
   scope: "read",
   project: "none",
-  reply: [200, Type.Object({ workspaces: Type.Array(Workspace), has_more: Type.Boolean() })],
-  async handle({ db, actor }) {
-    const workspaces = await tenants.listWorkspaces(db, actor.organization_id, actor.project_ids);
-    return { workspaces, has_more: false };
+  query: Type.Object({ ...WholeQuery }),
+  reply: [200, CursorPage("workspaces", Workspace)],
+  async handle({ context, db, actor, query }) {
+    const { organization_id, project_ids } = actor;
+    const cursors = new Cursors(context.secret_key, organization_id, "workspaces", {});
+    const request = cursors.whole(query);
+    const found = await tenants.listWorkspaces(db, organization_id, project_ids, request);
+    return { workspaces: found.rows, ...cursors.foot(found) };
   },
 });
 
@@ -60,14 +68,28 @@ const listProjects = read({
     "With workspace and slug: resolves slugs to the one project they name. A token that is for some projects sees those.",
   scope: "read",
   project: "none",
-  query: Type.Object({ workspace: Ref, slug: Ref }),
-  reply: [200, Type.Object({ projects: Type.Array(Project), has_more: Type.Boolean() })],
-  async handle({ db, actor, query }) {
-    const filter = { ...query, within: actor.project_ids };
-    const projects = await tenants.listProjects(db, actor.organization_id, filter);
-    return { projects, has_more: false };
+  query: Type.Object({ ...WholeQuery, workspace: Ref, slug: Ref }),
+  reply: [200, CursorPage("projects", Project)],
+  async handle({ context, db, actor, query }) {
+    const { organization_id, project_ids } = actor;
+    const asked = filtersOf(query);
+    const cursors = new Cursors(context.secret_key, organization_id, "projects", asked);
+    const filter = { ...asked, within: project_ids };
+    const found = await tenants.listProjects(db, organization_id, filter, cursors.whole(query));
+    return { projects: await withClocks(db, found.rows), ...cursors.foot(found) };
   },
 });
+
+/** Projects with their clocks; a sandbox whose clock cannot be read now is shown without. */
+async function withClocks(db: Db, projects: readonly tenants.PlainProject[]) {
+  const sandboxes = projects.filter(({ mode }) => mode === "sandbox").map(({ id }) => id);
+  const clocks = await clock.list(db, sandboxes);
+  const frozen = new Map(clocks.map(({ project_id, frozen_at }) => [project_id, frozen_at]));
+  return projects.map((project) => {
+    const frozen_at = project.mode === "live" ? null : frozen.get(project.id);
+    return frozen_at === undefined ? project : { ...project, frozen_at };
+  });
+}
 
 const createProject = write({
   method: "POST",
@@ -88,10 +110,10 @@ const createProject = write({
     const { organization_id } = actor;
     const workspace = await tenants.getWorkspace(tx, organization_id, body.workspace);
     if (workspace === undefined) {
-      throw refuse("not_found", "workspace: no workspace has this slug or id.");
+      throw notFound("workspace", { field: "workspace", by: "slug or id" });
     }
     const project = await tenants.insertProject(tx, { ...workspace, organization_id }, body, now);
-    if (project !== undefined) return { project };
+    if (project !== undefined) return { project: { ...project, frozen_at: null } };
     const existing = await tenants.getProject(tx, organization_id, workspace.id, body.slug);
     throw refuse("already_exists", "A project with this slug exists in the workspace.", {
       details: [{ field: "slug", code: "taken", ...(existing && { existing_id: existing.id }) }],

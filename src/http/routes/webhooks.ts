@@ -2,8 +2,8 @@
 
 import Type from "typebox";
 import { addressPolicy } from "../../domain/addresses.ts";
-import { parseTimestamp } from "../../domain/dates.ts";
-import { refuse } from "../../errors.ts";
+import { instant } from "../../domain/reported-at.ts";
+import { notFound } from "../../errors.ts";
 import {
   patchWebhook,
   type Registered,
@@ -13,11 +13,14 @@ import {
   replayWebhook,
   rotateWebhookSecret,
   testWebhook,
-} from "../../operations/change-webhook.ts";
-import { CursorPage, CursorQuery, OneOf, Uuid, Wrapped } from "../../schema/common.ts";
+} from "../../operations/webhooks/change.ts";
+import { CursorPage, CursorQuery, OneOf, Uuid, WholeQuery, Wrapped } from "../../schema/common.ts";
+import { GRACE_HOURS } from "../../schema/enums.ts";
 import {
   DELIVERY_STATUSES,
   Queued,
+  RotateSecret,
+  UrlPolicy,
   WebhookCreate,
   WebhookDelivery,
   WebhookEndpoint,
@@ -25,18 +28,19 @@ import {
   WebhookPatch,
   WebhookReplay,
 } from "../../schema/webhooks.ts";
-import * as deliveries from "../../store/deliveries.ts";
-import * as webhooks from "../../store/webhooks.ts";
-import { Cursors } from "../paging.ts";
-import { point, type Route, read, write } from "../route.ts";
-import { byCaller, deliveryView, endpointView, pathId } from "../views.ts";
+import * as attempts from "../../store/feeds/attempts.ts";
+import * as webhookJobs from "../../store/feeds/jobs.ts";
+import * as webhooks from "../../store/feeds/webhooks.ts";
+import { Cursors } from "../request/paging.ts";
+import { point, Reply, type Route, read, write } from "../route.ts";
+import { deliveryView, endpointView, pathId } from "../views.ts";
 
 const tag = "Webhooks";
 const params = { id: "UUID of the endpoint." };
 const One = Wrapped("webhook_endpoint", WebhookEndpoint);
 
-function withSecret({ endpoint, secret }: Registered) {
-  return { webhook_endpoint: { ...endpointView(endpoint), secret } };
+function withSecret({ endpoint, secret }: Registered, jobs: readonly webhookJobs.ShownJob[]) {
+  return { webhook_endpoint: { ...endpointView(endpoint, jobs), secret } };
 }
 
 const create = write({
@@ -46,16 +50,21 @@ const create = write({
   errors: ["limit_exceeded"],
   tag,
   summary: "Register a webhook endpoint",
-  description: "The only answer that carries the full secret, besides a rotation's.",
+  description:
+    "The only answer that carries the full secret, besides a rotation's. 200 and the endpoint that is there, with its secret masked, where if_absent is set and one has this URL already.",
   scope: "write",
   project: "required",
   body: WebhookCreate,
   reply: [201, One],
+  also: { 200: One },
   secret_answer: true,
   example: { url: "https://example.com/dues", events: ["invoice.created", "payment.succeeded"] },
-  async handle({ tx, context, project, actor, body, now }) {
+  async handle({ tx, context, project, by, body, now }) {
     const terms = { policy: addressPolicy(context.config), secret_key: context.secret_key };
-    return withSecret(await registerWebhook(tx, project, body, terms, byCaller(actor), now));
+    const { endpoint, secret } = await registerWebhook(tx, project, body, terms, by, now);
+    if (secret !== undefined) return withSecret({ endpoint, secret }, []);
+    const jobs = await webhookJobs.list(tx, project);
+    return new Reply(200, { webhook_endpoint: endpointView(endpoint, jobs) });
   },
 });
 
@@ -68,13 +77,21 @@ const list = read({
   description: "All of the project, with masked secrets.",
   scope: "read",
   project: "required",
+  query: Type.Object({ ...WholeQuery }),
   reply: [
     200,
-    Type.Object({ webhook_endpoints: Type.Array(WebhookEndpoint), has_more: Type.Boolean() }),
+    Type.Object({
+      ...CursorPage("webhook_endpoints", WebhookEndpoint).properties,
+      url_policy: UrlPolicy,
+    }),
   ],
-  async handle({ db, project }) {
-    const rows = await webhooks.list(db, project);
-    return { webhook_endpoints: rows.map(endpointView), has_more: false };
+  async handle({ context, db, project, query }) {
+    const cursors = new Cursors(context.secret_key, project, "webhook_endpoints", {});
+    const found = await webhooks.list(db, project, cursors.whole(query));
+    const jobs = await webhookJobs.list(db, project);
+    const webhook_endpoints = found.rows.map((row) => endpointView(row, jobs));
+    const url_policy = addressPolicy(context.config);
+    return { webhook_endpoints, ...cursors.foot(found), url_policy };
   },
 });
 
@@ -91,8 +108,8 @@ const get = point({
   reply: [200, One],
   async handle({ db, project, params }) {
     const endpoint = await webhooks.get(db, project, pathId(params.id));
-    if (endpoint === undefined) throw refuse("not_found", "No webhook endpoint has this id.");
-    return { webhook_endpoint: endpointView(endpoint) };
+    if (endpoint === undefined) throw notFound("webhook endpoint");
+    return { webhook_endpoint: endpointView(endpoint, await webhookJobs.list(db, project)) };
   },
 });
 
@@ -108,10 +125,10 @@ const patch = write({
   params,
   body: WebhookPatch,
   reply: [200, One],
-  async handle({ tx, project, actor, params, body, now }) {
+  async handle({ tx, project, by, params, body, now }) {
     const id = pathId(params.id);
-    const endpoint = await patchWebhook(tx, project, id, body, byCaller(actor), now);
-    return { webhook_endpoint: endpointView(endpoint) };
+    const endpoint = await patchWebhook(tx, project, id, body, by, now);
+    return { webhook_endpoint: endpointView(endpoint, await webhookJobs.list(tx, project)) };
   },
 });
 
@@ -126,8 +143,8 @@ const remove = write({
   project: "required",
   params,
   reply: [204, null],
-  async handle({ tx, project, actor, params, now }) {
-    await removeWebhook(tx, project, pathId(params.id), byCaller(actor), now);
+  async handle({ tx, project, by, params, now }) {
+    await removeWebhook(tx, project, pathId(params.id), by, now);
   },
 });
 
@@ -135,18 +152,24 @@ const rotate = write({
   method: "POST",
   path: "/v1/webhooks/:id/rotate-secret",
   id: "rotateWebhookSecret",
+  errors: ["limit_exceeded"],
   tag,
   summary: "Give an endpoint a new secret",
-  description: "Both secrets sign for 24 hours.",
+  description:
+    "Former secrets sign as well, each for the grace_hours (24 unless said) that it was given when it was replaced. With grace_hours 0 all of them end at once, as after a leak.",
   scope: "write",
   project: "required",
   params,
+  body: RotateSecret,
+  body_optional: true,
   reply: [200, One],
   secret_answer: true,
-  async handle({ tx, context, project, actor, params, now }) {
+  async handle({ tx, context, project, by, params, body, now }) {
     const id = pathId(params.id);
     const { secret_key } = context;
-    return withSecret(await rotateWebhookSecret(tx, project, id, secret_key, byCaller(actor), now));
+    const how = { secret_key, grace_hours: body?.grace_hours ?? GRACE_HOURS };
+    const rotated = await rotateWebhookSecret(tx, project, id, how, by, now);
+    return withSecret(rotated, await webhookJobs.list(tx, project));
   },
 });
 
@@ -173,15 +196,16 @@ const replay = write({
   id: "replayWebhook",
   tag,
   summary: "Send again everything since an instant",
-  description: "Every message that the endpoint is subscribed to, under its old id.",
+  description:
+    "Every message that the endpoint is subscribed to, under its old id. The first thousand are queued at once, more by a job that the endpoint shows; more than 100,000 are not counted.",
   scope: "write",
   project: "required",
   params,
   body: WebhookReplay,
   reply: [202, Queued],
-  async handle({ tx, project, params, body }) {
-    const since = parseTimestamp(body.since) as Date;
-    return { queued: await replayWebhook(tx, project, pathId(params.id), since) };
+  async handle({ tx, project, params, body, now }) {
+    const since = instant(body.since, "since");
+    return { queued: await replayWebhook(tx, project, pathId(params.id), since, now) };
   },
 });
 
@@ -209,12 +233,10 @@ const listDeliveries = read({
       ...(event !== undefined && { event }),
     };
     const cursors = new Cursors(context.secret_key, project, "webhook-deliveries", filter);
-    const found = await deliveries.list(db, project, filter, cursors.page(query));
+    const found = await attempts.list(db, project, filter, cursors.page(query));
     return {
       webhook_deliveries: found.rows.map(deliveryView),
-      cursor: cursors.write(found.position),
-      has_more: found.has_more,
-      total_count: found.total_count,
+      ...cursors.foot(found),
     };
   },
 });
@@ -254,9 +276,8 @@ const listMessages = read({
     const found = await webhooks.listMessages(db, project, cursors.page(query));
     return {
       webhook_messages: found.rows,
+      ...cursors.foot(found),
       cursor: cursors.write(found.last) ?? query.cursor ?? null,
-      has_more: found.has_more,
-      total_count: found.total_count,
     };
   },
 });

@@ -1,5 +1,6 @@
 // The webhooks of the reference: how a delivery looks and is checked, and each event with its data.
 
+import { ATTEMPT_MAX_MS, FIRST_RETRY_MS, RETRY_HOURS } from "../../domain/webhooks.ts";
 import {
   type OpenApiDocument,
   type Parameter,
@@ -25,9 +26,9 @@ export function eventAnchor(event: string): string {
 }
 
 export function eventsSection(document: OpenApiDocument, examples: Examples): Html {
-  const events = Object.entries(document.webhooks);
+  const events = Object.entries(document["x-webhooks"]);
   return html`<section><h2 id="events"><a href="#events">${EVENTS_TITLE}</a></h2>
-<p>Each is a POST of <code>{event, created_at, data}</code> to the <a href="#createWebhook">endpoints</a> that subscribed to it. Answer with any 2xx within 10 seconds; everything else is tried again, first after about 5 minutes and for about 69 hours in all. A message can come twice, with the same <code>webhook-id</code>, and after later ones: keep the ids that you have dealt with.</p>
+<p>Each is a POST of <code>{event, created_at, data}</code> to the <a href="#createWebhook">endpoints</a> that subscribed to it. Answer with any 2xx within ${ATTEMPT_MAX_MS / 1_000} seconds; everything else is tried again, first after about ${FIRST_RETRY_MS / 60_000} minutes and for about ${RETRY_HOURS} hours in all. A message can come twice, with the same <code>webhook-id</code>, and after later ones: keep the ids that you have dealt with.</p>
 <table class="w"><thead><tr><th scope="col">Header</th><th scope="col">Holds</th></tr></thead><tbody>${headersOf(document).map(headerRow)}</tbody></table>
 <p>The secret is in the answer to <a href="#createWebhook">registering</a> the endpoint. Either signature is enough; the second one also signs the time. Libraries of <em>Standard Webhooks</em> check it in many languages; the client does it for TypeScript:</p>
 ${figure("Check a delivery", html`${CHECK}`)}
@@ -35,8 +36,8 @@ ${events.map(([event, { post }]) => eventDetails(event, post, document, examples
 `;
 }
 
-function headersOf({ webhooks, components }: OpenApiDocument): Parameter[] {
-  const [first] = Object.values(webhooks);
+function headersOf({ components, ...document }: OpenApiDocument): Parameter[] {
+  const [first] = Object.values(document["x-webhooks"]);
   return (first?.post.parameters ?? []).flatMap(
     ({ $ref }) => components.parameters[$ref.split("/").at(-1) ?? ""] ?? [],
   );

@@ -120,7 +120,7 @@ function limitText(schema: SchemaObject): Html {
     schema.format === undefined && range("character", schema.minLength ?? 0, schema.maxLength),
     range("", schema.minimum, schema.maximum),
     entries && range("entries", schema.minItems ?? 0, schema.maxItems),
-    schema.uniqueItems === true && "no repeats",
+    schema["x-unique-items"] === true && "no repeats",
     schema["x-max-bytes"] !== undefined && `at most ${schema["x-max-bytes"] / 1024} KiB of JSON`,
   ].filter((each) => typeof each === "string" && each !== "");
   const sentence = content.length > 0 && html`<small>${capital(content.join(", "))}.</small>`;

@@ -79,7 +79,10 @@ const PAGING: readonly (readonly [string, string])[] = [
   ["limit", "Page size: 10 by default, at most 1000."],
   ["offset", "Skips this many records."],
   ["all=1", "Up to 1000 records at once."],
-  ["count=1", "Adds `total_count`."],
+  [
+    "count=1",
+    "Adds `total_count`: exact up to 100,000. Of more it is null, and `total_at_least` is 100000.",
+  ],
   ["cursor", "Goes on where the page before ended: safe while records are being added."],
 ];
 

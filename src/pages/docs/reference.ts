@@ -52,7 +52,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = { InvoiceWithFees: "Invoice
 const EVENTS_AFTER = "Webhooks";
 
 const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%233347c4'/%3E%3Cpath d='M20 6v13a5 5 0 1 1-4-4.9' fill='none' stroke='%23fff' stroke-width='3.4' stroke-linecap='round'/%3E%3C/svg%3E";
+  "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2032%2032'%3E%3Crect%20width='32'%20height='32'%20rx='7'%20fill='%233347c4'/%3E%3Cpath%20d='M20%206v13a5%205%200%201%201-4-4.9'%20fill='none'%20stroke='%23fff'%20stroke-width='3.4'%20stroke-linecap='round'/%3E%3C/svg%3E";
 
 export function renderDocs(document: OpenApiDocument): string {
   const shared = sharedInputs(document);
@@ -60,7 +60,7 @@ export function renderDocs(document: OpenApiDocument): string {
   const examples = examplesOf(document);
   const sampled = sampledAt(groups.flatMap(({ operations }) => operations));
   const { title } = document.info;
-  const links = contents(groups, Object.keys(document.webhooks));
+  const links = contents(groups, Object.keys(document["x-webhooks"]));
   const brand = html`<span class="brand">${title} <small>API reference</small></span>`;
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -139,7 +139,7 @@ function groupsOf(document: OpenApiDocument, shared: Shared): Group[] {
       .filter((input) => shared.has(input) && !taken.has(input) && taken.add(input));
     return { tag: name, text, id: `tag-${slug(name)}`, operations: own, records, inputs };
   });
-  const used = Object.values(document.webhooks).flatMap(({ post }) =>
+  const used = Object.values(document["x-webhooks"]).flatMap(({ post }) =>
     namesIn(post.requestBody.content["application/json"].schema, document, seen),
   );
   // The bodies themselves are shown event by event.
@@ -219,7 +219,7 @@ function recordText(schema: SchemaObject | undefined): Html | false {
   return description !== undefined && html`<p>${prose(description)}</p>`;
 }
 
-/** The same for a part of several requests. */
+/** The fields of an object that several requests take. */
 function inputTable(name: string, document: OpenApiDocument, shared: Shared): Html {
   const { schemas } = document.components;
   const fields = fieldsOf(schemas[name] ?? {}, schemas, "open", shared);
@@ -337,7 +337,7 @@ function answerText(schema: SchemaObject): Html | undefined {
 }
 
 /** What every page says of itself. */
-const PAGE_FIELDS = ["cursor", "has_more", "total_count"];
+const PAGE_FIELDS = ["cursor", "has_more", "total_count", "total_at_least"];
 
 function answerTable(caption: string, fields: readonly Field[]): Html {
   const isPage = fields.some(({ name, depth }) => name === "has_more" && depth === 0);

@@ -22,7 +22,7 @@ export type Examples = {
 };
 
 const DEPTH_MAX = 8;
-/** As deep a record stands that an answer is about: in a field, or in a list that is one. */
+/** How deep the record of an answer stands at most: in a field, or in a list that is one. */
 const ANSWER_DEPTH = 2;
 /** Before the name of a record that stands for its sample. */
 const NAMED = "→";
@@ -76,7 +76,7 @@ export function sampleOf(
   return sampleObject(shape, examples, request ?? {}, depth);
 }
 
-/** As many entries as the example request has, else one. */
+/** So many entries as the example request has, else one. */
 function listOf(given: unknown): unknown[] {
   return Array.isArray(given) ? given : [undefined];
 }
@@ -148,7 +148,7 @@ function shellName(name: string): string {
   return name.replace(/([a-z])([A-Z])/g, "$1_$2").toUpperCase();
 }
 
-/** The same with the client: the operation's id is the name of its method. */
+/** A call by the client: the operation's id is the name of its method. */
 export function typescript(call: Call, examples: Examples): string {
   const { operation, parameters } = call;
   const body = bodyOf(call, examples);

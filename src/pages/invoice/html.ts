@@ -1,6 +1,6 @@
 // An invoice or credit note as a page that prints well.
 
-import type { DocumentList, InvoiceDocument } from "../../domain/documents.ts";
+import type { DocumentList, InvoiceDocument } from "../../domain/documents/document.ts";
 import { type Html, html } from "../html.ts";
 import { initialOf, letterIcon } from "../icon.ts";
 import { type Page, textColorOn } from "../page.ts";
@@ -85,8 +85,8 @@ export function isVoid({ state }: InvoiceDocument): boolean {
 
 function listed({ title, rows }: DocumentList): Html {
   return html`<section class="list"><h2>${title}</h2><dl>${rows.map(
-    ({ date, text, amount }) =>
-      html`<div><dt>${date !== "" && html`<time>${date}</time>`}<bdi>${text}</bdi></dt><dd>${amount}</dd></div>`,
+    ({ date, day, text, amount }) =>
+      html`<div><dt>${date !== "" && html`<time datetime="${day}">${date}</time>`}<bdi>${text}</bdi></dt><dd>${amount}</dd></div>`,
   )}</dl></section>
 `;
 }
@@ -116,9 +116,26 @@ function styleOf(document: InvoiceDocument, size: PaperSize): string {
   const texts = memo + tax_note + footer + payment_instructions + document.support_email;
   const has_more = lists.length > 0 || pay !== undefined || texts !== "";
   const brand = `:root{--brand:${issuer.color};--on-brand:${textColorOn(issuer.color)}}`;
-  const more = `${has_more ? STYLE_OF_MORE : ""}${isVoid(document) ? STYLE_OF_VOID : ""}`;
+  const more = `${has_more ? STYLE_OF_MORE : ""}${isWide(document) ? STYLE_OF_WIDE : ""}${
+    isVoid(document) ? STYLE_OF_VOID : ""
+  }`;
   return `@page{size:${page};margin:16mm}${brand}${STYLE}${more}`;
 }
+
+/** Whether its amounts need the whole width of a phone. */
+function isWide({ lines, totals, lists }: InvoiceDocument): boolean {
+  const amounts = [...lines, ...totals, ...lists.flatMap(({ rows }) => rows)];
+  return amounts.some(({ amount }) => amount.length > WIDE);
+}
+
+const WIDE = 15;
+
+/** An amount breaks after its currency; a total that is too long stands below its name. */
+const STYLE_OF_WIDE = `
+@media(max-width:34rem){.n,.list dd{white-space:normal;overflow-wrap:normal}
+.totals div{flex-wrap:wrap;gap:0 1rem}.totals dd{margin-left:auto}
+td:nth-child(3):not(:last-child){grid-column:2/-1;text-align:left}}
+`;
 
 /** The word across the whole sheet, so that nobody pays or books it by mistake. */
 const STYLE_OF_VOID = `

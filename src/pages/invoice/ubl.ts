@@ -1,14 +1,17 @@
 // An e-invoice as XML: UBL 2.1 by EN 16931, an Invoice (380) or a CreditNote (381). The order of
 // the elements is that of the schema.
 
-import type { Party } from "../../domain/documents-parties.ts";
-import type { EInvoice, EInvoiceLine, TaxSubtotal } from "../../domain/e-invoices.ts";
+import type { EInvoice, EInvoiceLine, TaxSubtotal } from "../../domain/documents/e-invoices.ts";
+import type { Party } from "../../domain/documents/parties.ts";
 import { exponentOf } from "../../domain/money.ts";
+import { isVisible } from "../../schema/formats.ts";
+import { escapeXml, xmlText } from "../xml.ts";
 
 const UBL = "urn:oasis:names:specification:ubl:schema:xsd";
 const NORM = "urn:cen.eu:en16931:2017";
 /** "One": the units of a line stand in its text. */
 const UNIT = "C62";
+const CODE_LENGTH = 3;
 
 export function renderUbl(e: EInvoice): string {
   const isNote = e.kind === "credit_note";
@@ -20,11 +23,11 @@ export function renderUbl(e: EInvoice): string {
     basic("IssueDate", issuing_date),
     due_date !== undefined && basic("DueDate", due_date),
     basic(`${name}TypeCode`, isNote ? "381" : "380"),
-    e.notes.map((text) => basic("Note", text)),
+    e.notes.map((text) => basic("Note", noteText(text))),
     basic("DocumentCurrencyCode", currency),
     period !== undefined &&
       group("InvoicePeriod", basic("StartDate", period.start), basic("EndDate", period.end)),
-    e.po_number !== "" && group("OrderReference", basic("ID", e.po_number)),
+    isGiven(e.po_number) && group("OrderReference", basic("ID", e.po_number)),
     corrects !== undefined &&
       group(
         "BillingReference",
@@ -64,7 +67,7 @@ function party(who: Party): string {
 
 /** The third street line and those below it are one. */
 function address({ address: street, city, postal_code, region, country }: Party): string {
-  const lines = (street ?? "").split(/\r?\n/).filter((line) => line.trim() !== "");
+  const lines = (street ?? "").split(/\r?\n/).filter(isVisible);
   const [first, second, ...rest] = lines;
   return group(
     "PostalAddress",
@@ -74,8 +77,21 @@ function address({ address: street, city, postal_code, region, country }: Party)
     isGiven(postal_code) && basic("PostalZone", postal_code),
     isGiven(region) && basic("CountrySubentity", region),
     rest.length > 0 && group("AddressLine", basic("Line", rest.join(", "))),
-    group("Country", basic("IdentificationCode", (country ?? "").toUpperCase())),
+    group("Country", basic("IdentificationCode", countryCode(country ?? ""))),
   );
+}
+
+/** Kosovo has no letters in ISO 3166-1; the norm's list has it so. */
+function countryCode(country: string): string {
+  const code = country.toUpperCase();
+  return code === "XK" ? "1A" : code;
+}
+
+/** What stands between the first two # is read as a code if it has three characters. */
+function noteText(text: string): string {
+  const [before, inner = "", ...rest] = xmlText(text).split("#");
+  const isCode = rest.length > 0 && [...inner.replaceAll("\r\n", "\n")].length === CODE_LENGTH;
+  return isCode ? [before, ` ${inner}`, ...rest].join("#") : text;
 }
 
 function taxTotal({ currency, tax_cents, subtotals }: EInvoice): string {
@@ -117,12 +133,12 @@ function lineOf(line: EInvoiceLine, id: string, { kind, currency, discount_reaso
       group(
         "AllowanceCharge",
         basic("ChargeIndicator", discount_cents < 0 ? "true" : "false"),
-        basic("AllowanceChargeReason", discount_reason === "" ? "Discount" : discount_reason),
+        basic("AllowanceChargeReason", isGiven(discount_reason) ? discount_reason : "Discount"),
         amount("Amount", Math.abs(discount_cents), currency),
       ),
     group(
       "Item",
-      description !== "" && basic("Description", description),
+      isGiven(description) && basic("Description", description),
       basic("Name", line.name),
       category("ClassifiedTaxCategory", line),
     ),
@@ -155,7 +171,7 @@ function joined(children: readonly Part[]): string {
 }
 
 function basic(name: string, text: string, attributes = ""): string {
-  return `<cbc:${name}${attributes}>${escaped(text)}</cbc:${name}>\n`;
+  return `<cbc:${name}${attributes}>${escapeXml(text)}</cbc:${name}>\n`;
 }
 
 const VAT = group("TaxScheme", basic("ID", "VAT"));
@@ -172,22 +188,6 @@ function decimalText(cents: number, places: number): string {
   return cents < 0 ? `-${text}` : text;
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&apos;",
-};
-
-/** Without what XML 1.0 cannot hold, escaped or not: most control characters, halves of pairs. */
-function escaped(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "")
-    .replace(/[&<>"']/g, (char) => ESCAPES[char] ?? char);
-}
-
 function isGiven(text: string | null | undefined): text is string {
-  return text !== undefined && text !== null && text.trim() !== "";
+  return text !== undefined && text !== null && isVisible(text);
 }

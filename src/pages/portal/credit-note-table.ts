@@ -1,6 +1,6 @@
 // The credit notes of the portal, each with its invoice and what became of the money.
 
-import { formatDate, formatMoney } from "../../domain/documents-format.ts";
+import { formatDate, formatMoney } from "../../domain/documents/format.ts";
 import type { StoredPortal } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";
 import { type Frame, linkTo } from "./frame.ts";

@@ -1,7 +1,7 @@
 // The first thing on the portal: what is due, invoice by invoice, how it can be paid, and what
 // credit there is.
 
-import { formatDate, formatInstant, formatMoney } from "../../domain/documents-format.ts";
+import { formatDate, formatInstant, formatMoney } from "../../domain/documents/format.ts";
 import { PORTAL_OPEN_SHOWN, type PortalPage, type StoredPortal } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";
 import { contact, type Frame, linkTo } from "./frame.ts";

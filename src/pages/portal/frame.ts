@@ -14,7 +14,7 @@ const DEFAULT_COLOR = "#3347c4";
 export type Frame = {
   readonly issuer: Settings;
   readonly customer: { readonly id: string; readonly name: string };
-  /** Of the signed link that was followed; the page's own links carry it on. */
+  /** The signature of the link that was followed; the page's own links carry it on. */
   readonly access: string | undefined;
 };
 
@@ -105,7 +105,7 @@ export function renderPortalError(code: ErrorCode, path: string): Page {
   };
 }
 
-/** Shows that the page is being computed anew, and does so when a browser shows it from before. */
+/** Shows that the page is being computed anew, also when a browser shows one that it kept. */
 export const PORTAL_SCRIPT = `"use strict";
 for (const form of document.querySelectorAll("form")) {
   form.addEventListener("submit", () => {

@@ -1,6 +1,6 @@
 // The invoices of the portal, each with its state and, where it can be paid online, a button.
 
-import { formatDate, formatMoney } from "../../domain/documents-format.ts";
+import { formatDate, formatMoney } from "../../domain/documents/format.ts";
 import type { StoredPortal } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";
 import { type Frame, linkTo } from "./frame.ts";

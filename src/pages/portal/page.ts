@@ -13,7 +13,7 @@ import { isRefunded, paymentTable } from "./payment-table.ts";
 import { MONEY_STYLE } from "./style.ts";
 import { subscriptionCard } from "./subscription-card.ts";
 
-/** Those behind them are folded. */
+/** How many cards are open: those behind them are folded. */
 const CARDS_MAX = 5;
 
 export type PortalPageInput = Omit<Frame, "customer"> & {

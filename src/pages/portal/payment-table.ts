@@ -1,6 +1,6 @@
 // The payments of the portal.
 
-import { formatDate, formatMoney } from "../../domain/documents-format.ts";
+import { formatDate, formatMoney } from "../../domain/documents/format.ts";
 import { methodName } from "../../domain/payment-methods.ts";
 import type { StoredPortal } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";

@@ -6,7 +6,7 @@ import {
   formatMoney,
   formatPeriod,
   formatUnits,
-} from "../../domain/documents-format.ts";
+} from "../../domain/documents/format.ts";
 import { sumCents } from "../../domain/money.ts";
 import type { NextInvoice, PortalPage, StoredPortal } from "../../schema/portal.ts";
 import { type Html, html } from "../html.ts";

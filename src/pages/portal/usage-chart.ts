@@ -2,7 +2,7 @@
 // policy allows no inline styles.
 
 import { addDays, daysBetween } from "../../domain/dates.ts";
-import { formatDate, formatUnits } from "../../domain/documents-format.ts";
+import { formatDate, formatUnits } from "../../domain/documents/format.ts";
 import { type Html, html } from "../html.ts";
 
 const STEP = 8;

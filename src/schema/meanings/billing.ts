@@ -18,7 +18,10 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     postal_code: ["Postal code on documents.", "N1 9GU"],
     region: ["State or region on documents.", ""],
     country: ["Two letters of ISO 3166-1, or empty.", "GB"],
-    tax_id: ["Its tax number, such as a VAT id, on documents.", "GB111111111"],
+    tax_id: [
+      "Its tax number on documents. A VAT id is kept in capitals, without blanks and signs.",
+      "GB111111111",
+    ],
     tax_exemption: ["Why it pays no tax; null: it does. reverse_charge needs a tax_id.", null],
     tax_note: ["A sentence about tax on its documents, such as the law of an exemption.", ""],
     tax_codes: ["Taxes of this customer; null: the settings say; []: none.", null],
@@ -145,6 +148,8 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     payment_status: "Only those with this payment status.",
     period_start: ["Whose first billed day is this one or later.", "2026-01-01"],
     period_end: ["Whose last billed day is this one or earlier.", "2026-01-31"],
+    issued_from: ["Issued on this day (UTC) or later.", "2026-01-01"],
+    issued_to: ["Issued on this day (UTC) or earlier.", "2026-01-31"],
   },
   Payment: {
     id: ["Made by the service.", IDS.payment],
@@ -159,6 +164,14 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
   listPayments: {
     invoice_id: ["Only those of this invoice.", IDS.invoice],
     customer_id: ["UUID, or ext:<external_id>.", "ext:acme"],
+    paid_from: ["Paid on this day (UTC) or later.", "2026-01-01"],
+    paid_to: ["Paid on this day (UTC) or earlier.", "2026-01-31"],
+  },
+  WebhookPayment: {
+    reference: ["A text of your own, such as a bank reference; null: none.", null],
+    status: ["Always `succeeded`: only money that came is recorded.", "succeeded"],
+    paid_at: ["When the money moved.", "2026-02-03T10:15:00.000Z"],
+    refunded_cents: ["What of it was refunded.", 0],
   },
   CreditNote: {
     id: ["Made by the service.", IDS.credit_note],
@@ -305,6 +318,7 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     credit_cents: ["What of it became credit.", 0],
     reason: ["Why, in a few words.", "Outage on 20 January"],
     totals: "What is owed, in the customer's currency.",
+    by_currency: "What is due, by currency.",
     outstanding_cents: ["What is due.", 10_000],
     overdue_cents: ["What of it is late.", 0],
     generated_at: ["When this view was computed.", "2026-02-10T09:00:00.000Z"],

@@ -1,6 +1,6 @@
 // The meaning of fields that mean the same wherever they stand.
 
-/** What a field means; with an example where the schema does not make a good one. */
+/** What a field means, with an example where the schema does not make a good one. */
 export type Meaning = string | readonly [description: string, example: unknown];
 
 const ID = "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d";
@@ -36,7 +36,7 @@ export const IDS = {
   request: `${ID}8a`,
 } as const;
 
-/** Ids, times and figures. */
+/** Meanings of ids, times and figures. */
 const FIELDS: Readonly<Record<string, Meaning>> = {
   actor_token_id: ["The token that acted; null: the service itself.", IDS.token],
   add_on_id: ["The add-on.", IDS.add_on],
@@ -52,7 +52,7 @@ const FIELDS: Readonly<Record<string, Meaning>> = {
   charge_id: ["The charge that it is for; null where there is none.", IDS.charge],
   charge_model: "How units become an amount.",
   code: ["Your own code. It names the record in files and other calls.", "api_calls"],
-  count: ["1 adds total_count.", "1"],
+  count: ["1 adds total_count; where there are more than 100,000, total_at_least.", "1"],
   created_at: ["When it was made.", "2026-02-01T00:00:00.000Z"],
   credit_note_id: ["The credit note that it belongs to; null: none.", null],
   currency: ["ISO 4217 code, three capital letters.", "USD"],
@@ -63,6 +63,7 @@ const FIELDS: Readonly<Record<string, Meaning>> = {
     "WyIwMTk3YTJiNCJd",
   ],
   customer_external_id: ["Your own id of the customer.", "acme"],
+  customer_name: ["The customer's name as it is now.", "Acme Ltd"],
   customer_id: ["The customer.", IDS.customer],
   days_overdue: ["Days since the due date.", 3],
   discount_cents: ["What coupons took off.", 1000],
@@ -108,7 +109,11 @@ const FIELDS: Readonly<Record<string, Meaning>> = {
   taxable_cents: ["What the tax is of.", 9000],
   timestamp: ["When it happened.", "2026-01-31T12:00:00.000Z"],
   total_cents: ["Subtotal less discounts, with tax.", 10_800],
-  total_count: ["How many there are in all, where `count=1` asked for it.", 1],
+  total_at_least: ["How many were counted, where there are more; else it is not there.", 100_000],
+  total_count: [
+    "How many there are in all, where `count=1` asked for it; null: more than 100,000.",
+    1,
+  ],
   units: ["Exact decimal, without exponent.", "2000"],
   updated_at: ["When it was last changed.", "2026-02-01T00:00:00.000Z"],
   workspace_id: ["The workspace.", IDS.workspace],
@@ -116,7 +121,7 @@ const FIELDS: Readonly<Record<string, Meaning>> = {
 
 const PLACE = { city: "London", postal_code: "N1 9GU", region: "", country: "GB" };
 
-/** Records and lists in answers. */
+/** Meanings of records and lists in answers. */
 const PARTS: Readonly<Record<string, Meaning>> = {
   add_on: "The add-on.",
   add_ons: "The add-ons.",
@@ -174,6 +179,7 @@ const PARTS: Readonly<Record<string, Meaning>> = {
   taxes: "The taxes.",
   token: "The token.",
   tokens: "The tokens, newest first.",
+  url_policy: "Which URLs this service takes for endpoints.",
   usage: "What was used in the open period so far, and what it costs.",
   wallet: "The wallet.",
   wallets: "The wallets, one for each currency.",

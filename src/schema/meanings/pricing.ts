@@ -7,6 +7,8 @@ const TIERS = [
   { up_to: "1000", amount: "0.05" },
   { up_to: null, amount: "0.03" },
 ];
+const DROP =
+  "`drop`, with an end: what cannot be billed of periods that have ended, and of this one, is given up and logged.";
 const CATALOG_PRICE = "A flat fee takes its price and name from this catalog item; null: none.";
 
 export const PRICING: Readonly<Record<string, Readonly<Record<string, Meaning>>>> = {
@@ -169,6 +171,7 @@ export const PRICING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     status: ["The status it shall have.", "suspended"],
     plan_id: ["The plan it shall be on.", IDS.plan],
     ends_at: ["Terminates it then; null: never.", null],
+    unbilled: [DROP, "drop"],
     trial_days: ["In a trial: its length from the start. An end that has passed means now.", 14],
   },
   listSubscriptions: {
@@ -177,8 +180,15 @@ export const PRICING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     external_id: ["Only those with this id of yours.", "acme-pro"],
     status: ["Only those with this status.", "active"],
     billing_error: ["1 lists only those whose last close of a period failed.", "1"],
+    catalog_item_code: [
+      "Only live ones whose own charges (`overrides`) name this catalog item.",
+      "seat",
+    ],
   },
-  terminateSubscription: { invoice: "`skip` ends it without a final invoice." },
+  terminateSubscription: {
+    invoice: "`skip` ends it without a final invoice.",
+    unbilled: [DROP, "drop"],
+  },
   SubscriptionUsage: {
     subscription_id: ["The subscription.", IDS.subscription],
     period_start: ["First instant of the open period.", "2026-02-01T00:00:00.000Z"],

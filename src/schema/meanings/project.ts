@@ -15,6 +15,7 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     scopes: SCOPES,
     expires_at: EXPIRES,
     last_used_at: ["When it was last used, to about a minute; null: never.", null],
+    revoked_at: ["When it was revoked; null while it was not.", null],
   },
   createKey: {
     name: ["What it is for.", "ci"],
@@ -53,7 +54,10 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     slug: ["Short name: lower case, digits, hyphens.", "default"],
     name: ["What people call it.", "Default"],
     mode: ["A sandbox project has a clock that can be moved.", "sandbox"],
-    frozen_at: ["Where the clock of a sandbox stands; null: it runs.", null],
+    frozen_at: [
+      "Where the clock of a sandbox stands; null: it runs. Left out by the list while it cannot be read.",
+      null,
+    ],
     default_currency: ["Currency where nothing else says one.", "USD"],
     workspace: ["Slug or id of the workspace.", "default"],
   },
@@ -68,7 +72,10 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     postal_code: ["Postal code on documents.", "N1 9GU"],
     region: ["State or region on documents.", ""],
     country: ["Two letters of ISO 3166-1, or empty.", "GB"],
-    tax_id: ["Your tax number on documents.", "GB000000000"],
+    tax_id: [
+      "Your tax number on documents. A VAT id is kept in capitals, without blanks and signs.",
+      "GB000000000",
+    ],
     tax_codes: ["Taxes of every fee for which nothing nearer says any.", ["vat"]],
     footer: ["The last lines of documents.", "Example Ltd, registered in England"],
     invoice_prefix: ["First part of invoice numbers, 1 to 8 capital letters or digits.", "INV"],
@@ -96,7 +103,29 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     secret: ["Signs deliveries. In full when it is made or rotated, masked afterwards.", "whsec_…"],
     enabled: ["1 when events are sent, 0 when they wait.", 1],
     disabled_reason: ["Why it is off; null: it is on.", null],
+    jobs: "What is being done with a long queue of it, piece by piece; mostly nothing.",
     since: ["From this instant on.", "2026-02-01T00:00:00Z"],
+  },
+  WebhookJob: {
+    kind: "`resume`: what waits for a retry is sent at once. `replay`: messages are sent again.",
+    since: ["A replay takes the messages from this instant on.", "2026-02-01T00:00:00.000Z"],
+    done: ["Messages that were queued so far.", 12_000],
+    total: ["How many there will be; null: not counted.", 50_000],
+    created_at: ["When it was asked for.", "2026-02-03T08:00:00.000Z"],
+  },
+  createWebhook: {
+    if_absent: ["true makes none where an endpoint has this URL already.", true],
+  },
+  rotateWebhookSecret: {
+    grace_hours: [
+      "For how many hours the secret signs that is replaced; 24 unless said. 0 ends all former ones.",
+      24,
+    ],
+  },
+  UrlPolicy: {
+    allow_private: ["Whether also http, and addresses of private networks.", false],
+    allow_loopback: ["Whether also http and https to the machine of the service.", false],
+    own_host: ["Host and port of the service, which it does not send to.", "billing.example.test"],
   },
   Envelope: {
     created_at: ["When it happened.", "2026-02-01T00:00:00.000Z"],
@@ -174,6 +203,7 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     actor_token_id: ["Only by this token.", IDS.token],
     since: ["Only at this instant or later.", "2026-02-01T00:00:00Z"],
     order: ["`asc` follows the log from its beginning. Default: desc.", "asc"],
+    start: ["`end`, with order=asc: no rows, and the cursor to read on from later.", "end"],
   },
   getPortal: {
     access: ["Of a signed link: needed where the setting portal_access is signed.", "eyJ…"],
@@ -238,10 +268,23 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
   getHealthzReply: { status: ["Always `ok`.", "ok"] },
   getReadyzReply: {
     status: ["`ok`, `held` or `writes_fail`.", "ok"],
-    schema_version: ["The newest migration of the database that is needed.", 18],
+    schema_version: ["The newest migration of the database that is needed.", 1],
     warnings: [
       "What an operator should look at: that the service is held; on HEALTH_PORT also faults and weak settings.",
       [],
     ],
+    jobs: "The background jobs of this process; on HEALTH_PORT alone where there is one.",
+  },
+  JobRun: {
+    name: ["Its name, also in the log and in metrics.", "billing"],
+    description: ["What `done` counts.", "Webhooks claimed, to be sent at once."],
+    pause_ms: ["How long it rests when it has found nothing more to do.", 1_000],
+    last_run_at: [
+      "When its last run ended, by the clock of the process; null before the first.",
+      "2026-03-01T09:30:00.000Z",
+    ],
+    took_ms: ["How long that run took.", 12],
+    done: ["How much that run did; null when it failed.", 3],
+    failures: ["How often in a row a run, or a part of one, has failed by now.", 0],
   },
 };

@@ -1,7 +1,10 @@
 // `dues demo` in small: two months of a company in an empty sandbox, the same from the same seed,
 // and not among other records.
 
+import { readFileSync } from "node:fs";
+import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { COMPANY_FILE } from "../../../src/cli/demo/company.ts";
 import { type Shell, startShell } from "../support.ts";
 
 let shell: Shell;
@@ -43,6 +46,23 @@ test("it fills a sandbox, links to what is worth a look, and a seed gives the sa
     const ran = await shell.run(line.split(" "), { env: { DUES_PROJECT: first.id } });
     expect([line, ran.code, ran.err]).toEqual([line, 0, expect.any(String)]);
   }
+
+  const exported = await run(first.id, "export", "invoices");
+  const rows: Record<string, string>[] = parse(exported, { columns: true });
+  expect(rows.length).toBeGreaterThan(8);
+  for (const row of rows.filter(({ status }) => status !== "voided")) {
+    const cents = (name: string) => Number(row[`${name}_cents`]);
+    const settled = cents("credit_applied") + cents("offset") + cents("amount_paid");
+    const open = cents("amount_due") + cents("written_off");
+    expect(settled + open - cents("overpaid"), row.number).toBe(Number(row.total_cents));
+  }
+
+  // The project is what the company's file says, to the last field.
+  const file = readFileSync(COMPANY_FILE, "utf8")
+    .replace("org: lumen-models", "org: acme")
+    .replace("project: demo", "project: demo-1");
+  const diff = await shell.run(["diff", shell.file("company.yaml", file)]);
+  expect([diff.code, diff.out]).toEqual([0, expect.stringContaining("Nothing to do.")]);
 
   const again = await demo("demo-2", "--seed", "3");
   const figures = (text: string) => text.replace(/http:\S+|\(\d+ s\)|--project \S+/g, "");

@@ -30,8 +30,8 @@ function server(answer: (call: number) => RestAnswer | Promise<RestAnswer>, took
 async function answersTo(asked: Server, calls: number): Promise<unknown[]> {
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: TOOL.name } };
   const batch = [...Array.from({ length: calls }, () => call), { ...call, method: "ping" }];
-  const replies = await answerRpc(asked, Buffer.from(JSON.stringify(batch)));
-  return (replies as RpcReply[]).map((reply) => {
+  const { reply } = await answerRpc(asked, Buffer.from(JSON.stringify(batch)), {});
+  return (reply as RpcReply[]).map((reply) => {
     const { isError, content } = (reply as { result: Result }).result;
     if (isError !== true) return isError === false ? "done" : "pong";
     const { code, retryable } = JSON.parse(content[0]?.text ?? "").error;

@@ -13,7 +13,10 @@ const LONG = { timeout: 60_000 };
 const source = JSON.stringify(document);
 
 /** By rule: why it does not hold here. */
-const REDOCLY_EXCEPTIONS: Readonly<Record<string, string>> = {};
+const REDOCLY_EXCEPTIONS: Readonly<Record<string, string>> = {
+  "no-unused-components":
+    "It does not look under x-webhooks, where payloads and headers are used; document.test.ts does.",
+};
 const SPECTRAL_EXCEPTIONS: Readonly<Record<string, string>> = {
   "oas3-operation-security-defined":
     "OpenAPI 3.1 lets a bearer scheme list the roles that a call needs; the rule knows scopes of OAuth alone.",

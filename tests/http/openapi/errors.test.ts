@@ -83,17 +83,18 @@ describe("by the handler", () => {
     await expectCode("POST", "/v1/payments", "invoice_voided", { body: paymentOf(voided) });
   });
 
-  test("suspending an ended subscription brings it back, under the rules of a start", async () => {
+  test("making an ended subscription active again is under the rules of a start", async () => {
     const plan = await makePlan(app);
     const external_id = code("sub");
     const ended = await makeSubscription(app, { plan_id: plan.id, external_id });
     await app.post(`/v1/subscriptions/${ended.id}/terminate`);
     const successor = await makeSubscription(app, { plan_id: plan.id, external_id });
-    const suspend = `/v1/subscriptions/${ended.id}/suspend`;
-    await expectCode("POST", suspend, "already_exists");
+    const url = `/v1/subscriptions/${ended.id}`;
+    const back = { body: { status: "active" } };
+    await expectCode("PATCH", url, "already_exists", back);
     await app.post(`/v1/subscriptions/${successor.id}/terminate`);
     await app.ok("DELETE", `/v1/plans/${plan.id}`);
-    await expectCode("POST", suspend, "plan_archived");
+    await expectCode("PATCH", url, "plan_archived", back);
   });
 
   test("properties that grow beyond their limit by a merge are limit_exceeded", async () => {

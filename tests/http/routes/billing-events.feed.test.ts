@@ -4,9 +4,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import * as billingEvents from "../../../src/store/billing-events.ts";
-import { type Db, Pool, type Tx } from "../../../src/store/db.ts";
-import type { ProjectId } from "../../../src/store/tenants.ts";
+import type { ProjectId } from "../../../src/ids.ts";
+import { type Db, Pool, type Tx } from "../../../src/store/db/db.ts";
+import * as billingEvents from "../../../src/store/feeds/billing-events.ts";
 import { type Json, startApp } from "../../support/app.ts";
 import { type Client, newProject } from "../../support/client.ts";
 
@@ -115,4 +115,53 @@ test("the cursor of the last page goes on from there once there is more", async 
     while ((await next()) > 0);
   }
   expect(seen).toEqual(all);
+});
+
+test("since finds what began before its time and was committed behind it", async () => {
+  const api = await newProject(app);
+  const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+  // As transactions commit whose clocks were read in another order, some of many entries.
+  const seconds = [5, 3, 9, 1, 9, 2, 7, 12, 4, 12, 11, 15];
+  for (const [i, second] of seconds.entries()) {
+    const entries = Array.from({ length: 1 + (i % 3) * 3 }, () => ({
+      resource_type: "customer",
+      resource_id: randomUUID(),
+      event_type: "customer.created",
+      actor_token_id: null,
+      payload: { second },
+    }));
+    await pool.tx(async (tx) => {
+      billingEvents.insert(tx, api.project as ProjectId, entries, at(second));
+    });
+  }
+  const read = async (query: string) => {
+    const { billing_events } = await api.get(`/v1/billing-events?all=1&${query}`);
+    return billing_events.map(({ id }: Json) => id) as string[];
+  };
+  const all = await api.get("/v1/billing-events?all=1&event_type=customer.created");
+  for (let second = 0; second <= 16; second++) {
+    const since = at(second).toISOString();
+    const wanted = all.billing_events.filter(({ created_at }: Json) => created_at >= since);
+    const ids = wanted.map(({ id }: Json) => id);
+    const query = `event_type=customer.created&since=${since}`;
+    expect([since, await read(query)]).toEqual([since, ids]);
+    expect([since, await read(`${query}&order=asc`)]).toEqual([since, ids.toReversed()]);
+  }
+});
+
+test("the entries about a kind of record are those of all its types, in one order", async () => {
+  const api = await newProject(app);
+  for (const name of ["a", "b"]) {
+    const { customer } = await api.post("/v1/customers", { external_id: name, name });
+    await api.ok("PATCH", `/v1/customers/${customer.id}`, { name: "changed" });
+  }
+  const types = async (query: string) => {
+    const { billing_events } = await api.get(`/v1/billing-events?${query}`);
+    return billing_events.map(({ event_type }: Json) => event_type);
+  };
+  const [made, changed] = ["customer.created", "customer.updated"];
+  expect(await types("resource_type=customer")).toEqual([changed, made, changed, made]);
+  expect(await types("resource_type=customer&limit=2&offset=1")).toEqual([made, changed]);
+  expect(await types("resource_type=customer&order=asc&limit=3")).toEqual([made, changed, made]);
+  expect(await types("resource_type=custom")).toEqual([]);
 });

@@ -93,6 +93,20 @@ describe("catalog items", () => {
     const body = { code: item.code, name: "S", amount_cents: 1, currency: "EUR" };
     expectError(await app.call("POST", "/v1/catalog", body), 422, "currency_mismatch");
   });
+
+  test("live subscriptions with prices of their own are found by the item they name", async () => {
+    const { code: seat } = await makeItem(app);
+    const charges = [{ charge_model: "flat_fee", catalog_item_code: seat }];
+    const live = await makeSubscription(app, { overrides: { charges } });
+    const changed = await makeSubscription(app, { overrides: { charges } });
+    const ended = await makeSubscription(app, { overrides: { charges } });
+    await app.patch(`/v1/subscriptions/${changed.id}`, { overrides: null });
+    await app.post(`/v1/subscriptions/${ended.id}/terminate`, {});
+    const list = `/v1/subscriptions?count=1&catalog_item_code=${seat}`;
+    const { subscriptions, total_count } = await app.get(list);
+    expect([total_count, subscriptions[0].id]).toEqual([1, live.id]);
+    expect((await app.get(`${list}-other`)).subscriptions).toEqual([]);
+  });
 });
 
 describe("plans and charges", () => {

@@ -1,8 +1,12 @@
 // Customers are found by the beginnings of words of their name, email and external_id.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { sql } from "../../../src/store/db/sql.ts";
 import { type App, startApp } from "../../support/app.ts";
+import { countOnNodes, onClient } from "../../support/database.ts";
 import { type Sandbox, sandbox } from "../../support/given.ts";
+import { until } from "../../support/processes.ts";
+import { expectError } from "../../support/shapes.ts";
 
 let app: App;
 let project: Sandbox;
@@ -68,4 +72,32 @@ test("a search without text, too long, or of too many words is refused", async (
     const { status, body } = await project.call("GET", `/v1/customers?search=${search}`);
     expect([status, body.error.details[0].field]).toEqual([422, "search"]);
   }
+});
+
+test("with an external_id the search is asked of that customer too", async () => {
+  const one = (search: string) =>
+    project.call("GET", `/v1/customers?external_id=ORG-17&search=${search}`);
+  expect((await one("acme")).body.customer.external_id).toBe("ORG-17");
+  expect((await one("globex")).status).toBe(404);
+});
+
+test("a tax number that is taken away meanwhile is missed, and no bug", async () => {
+  const tax = { tax_id: "DE123456789" };
+  const { id } = (await app.post("/v1/customers", { external_id: "meanwhile", name: "M", ...tax }))
+    .customer;
+  const url = `/v1/customers/${id}`;
+  const answer = await onClient(app.connection, async (client) => {
+    await client.query("begin");
+    await client.query("update customers set tax_id = '' where id = $1", [id]);
+    const patching = app.call("PATCH", url, { tax_exemption: "reverse_charge" });
+    const waiting = sql`
+      select count(*) as count
+        from pg_stat_activity
+       where wait_event_type = 'Lock' and query like '%from customers%'`;
+    await until(async () => (await countOnNodes(app.connection, waiting)) > 0, 5_000);
+    await client.query("commit");
+    return patching;
+  });
+  expectError(answer, 422, "validation_error");
+  expect(answer.body.error.details[0].field).toBe("tax_id");
 });

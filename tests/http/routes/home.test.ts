@@ -1,7 +1,7 @@
 // What is at the base URL, for a browser and for a program, and the icon.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { httpServer } from "../../../src/main.ts";
+import { apiServer } from "../../../src/service/api-server.ts";
 import { type App, startApp } from "../../support/app.ts";
 
 let app: App;
@@ -50,7 +50,7 @@ test("others get the same as JSON", async () => {
 
 test("while the service is not ready the page says so, and why", async () => {
   const readiness = { draining: true, schema_version: 0, warnings: [] };
-  const server = httpServer(app.context, readiness, "all");
+  const server = apiServer(app.context, readiness);
   const page = await server.fastify.inject({ url: "/", headers: { accept: "text/html" } });
   expect(page.body).toContain("Not ready");
   expect(page.body).toContain("The process is shutting down.");

@@ -1,7 +1,7 @@
 // Tokens that are for some projects of their organization only.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { httpServer } from "../../../src/main.ts";
+import { apiServer } from "../../../src/service/api-server.ts";
 import { type Answer, type App, type Body, type Json, startApp } from "../../support/app.ts";
 import { expectError } from "../../support/shapes.ts";
 
@@ -91,7 +91,7 @@ describe("another project of the organization", () => {
   test("is the same on a server that has everything in its cache", async () => {
     const { headers } = await as([other]);
     const { context } = app;
-    const server = httpServer(context, { draining: false, schema_version: 0, warnings: [] }, "all");
+    const server = apiServer(context, { draining: false, schema_version: 0, warnings: [] });
     const ask = async (authorization: string, project: string) => {
       const sent = { authorization, "x-project-id": project };
       return (await server.fastify.inject({ url: "/v1/customers", headers: sent })).statusCode;

@@ -4,10 +4,14 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { Clock } from "../../../src/clock.ts";
 import { newToken } from "../../../src/ids.ts";
-import { httpServer, initTenant, testContext } from "../../../src/main.ts";
-import type { Db } from "../../../src/store/db.ts";
-import { sql } from "../../../src/store/sql.ts";
+import { apiServer } from "../../../src/service/api-server.ts";
+import { initTenant } from "../../../src/service/first-tenant.ts";
+import type { Db } from "../../../src/store/db/db.ts";
+import { sql } from "../../../src/store/db/sql.ts";
+import { tokenSweepJob } from "../../../src/workers/sweep.ts";
 import { type App, type Body, startApp, testConfig } from "../../support/app.ts";
+import { testContext } from "../../support/context.ts";
+import { runToEnd } from "../../support/run-job.ts";
 import { expectError } from "../../support/shapes.ts";
 
 const NOBODY = { authorization: undefined, "x-project-id": undefined };
@@ -41,7 +45,7 @@ function me(token: string, on = app) {
 function secondServer(db: Db = app.context.db) {
   const secret_key = randomBytes(32);
   const context = testContext({ config: testConfig(), db, clock, secret_key });
-  return httpServer(context, { draining: false, schema_version: 0, warnings: [] }, "all");
+  return apiServer(context, { draining: false, schema_version: 0, warnings: [] });
 }
 
 describe("KEY_CREATION", () => {
@@ -274,7 +278,9 @@ test("no table, nor the log, holds a token, however it was made or refused", asy
     made.push((await createKey(app, { scopes })).body.token);
   }
   made.push(admin, (await createKey(app, { name: "twice" }, as)).body.token);
-  made.push((await createKey(app, { name: "twice" }, as)).body.token, newToken());
+  const again = await createKey(app, { name: "twice" }, as);
+  expect(made).toContain(again.body.token);
+  made.push(newToken());
   for (const token of made) await me(token);
   await app.call("POST", "/v1/customers", { external_id: admin.slice(0, 5), name: "A" }, as);
   await app.server.gate.flushLastUsed();
@@ -301,4 +307,89 @@ test("no table, nor the log, holds a token, however it was made or refused", asy
   const logged = JSON.stringify(spy.mock.calls);
   vi.restoreAllMocks();
   expect(made.filter((token) => logged.includes(token))).toEqual([]);
+});
+
+describe("expired tokens", () => {
+  const SECOND_MS = 1_000;
+  const DAY_MS = 86_400 * SECOND_MS;
+  const inMs = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
+
+  test("a token that would be expired when it is made is refused", async () => {
+    for (const expires_at of ["2020-01-01T00:00:00.000Z", inMs(0)]) {
+      const refused = await createKey(app, { expires_at });
+      expectError(refused, 422, "validation_error");
+      expect(refused.body.error.details[0].field).toBe("expires_at");
+    }
+  });
+
+  test("make room for others, and are listed only when all are asked for", async () => {
+    const there = await startApp({ clock });
+    try {
+      const { id, token } = (await createKey(there, { expires_at: inMs(20 * SECOND_MS) })).body;
+      const { organization_id } = await there.context.db.one<{ organization_id: string }>(sql`
+        select organization_id
+          from tokens
+         where id = ${id}`);
+      await there.context.db.run(sql`
+        insert into tokens (organization_id, id, name, key_prefix, hash, scopes, expires_at,
+                            created_at)
+        select ${organization_id}, gen_random_uuid(), 'n', 'dues_0', sha256(n::text::bytea),
+               '{read}', ${inMs(20 * SECOND_MS)}, ${clock.now()}
+          from generate_series(1, 998) as n`);
+      expectError(await createKey(there), 422, "limit_exceeded");
+      clock.pass(21 * SECOND_MS);
+      expect((await createKey(there)).status).toBe(201);
+      expect((await me(token, there)).status).toBe(401);
+      expect((await there.get("/v1/keys")).tokens).toHaveLength(2);
+      const all = await there.get("/v1/keys?state=all&limit=1&count=1");
+      expect([all.total_count, all.has_more]).toEqual([1_001, true]);
+    } finally {
+      await there.close();
+    }
+  });
+
+  test("are removed 30 days after they expired", async () => {
+    const { db } = app.context;
+    const aged = async (days: number) => {
+      await db.run(sql`delete from tokens where expires_at is not null`);
+      await createKey(app, { expires_at: inMs(SECOND_MS) });
+      const at = new Date(Date.now() - days * DAY_MS);
+      await db.run(sql`update tokens set expires_at = ${at} where expires_at is not null`);
+      await createKey(app);
+      return (await tokenSweepJob(app.context).tick()).done;
+    };
+    expect([await aged(29), await aged(31)]).toEqual([0, 1]);
+    expect((await me(app.profile.token)).status).toBe(200);
+  });
+
+  test("keep the way closed that was open until the first token, also when all have expired", async () => {
+    const there = await startApp({ env: { KEY_CREATION: "bootstrap" } });
+    try {
+      const { db } = there.context;
+      const headers = { authorization: `Bearer ${there.profile.token}` };
+      for (let i = 0; i < 3; i++) await createKey(there, {}, headers);
+      await db.run(sql`update tokens set expires_at = ${new Date(Date.now() - 31 * DAY_MS)}`);
+      await runToEnd(tokenSweepJob(there.context));
+      expect((await db.one<{ count: number }>(sql`select count(*) from tokens`)).count).toBe(1);
+      expectError(await createKey(there), 401, "unauthorized");
+    } finally {
+      await there.close();
+    }
+  });
+});
+
+test("under an Idempotency-Key a token is made once, and kept encrypted", async () => {
+  const body = { name: "one" };
+  const headers = { ...NOBODY, "idempotency-key": "token of the job" };
+  const first = await createKey(app, body, headers);
+  const again = await createKey(app, body, headers);
+  expect([again.status, again.body]).toEqual([201, first.body]);
+  expect(again.headers["idempotent-replayed"]).toBe("true");
+  expectError(await createKey(app, { name: "two" }, headers), 409, "idempotency_conflict");
+  const { kept } = await app.context.db.one<{ kept: string }>(sql`
+    select body as kept
+      from idempotency_keys
+     where key = 'token of the job'`);
+  expect(kept).not.toContain(first.body.token);
+  expect((await me(first.body.token)).status).toBe(200);
 });

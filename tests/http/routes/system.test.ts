@@ -2,13 +2,14 @@
 
 import { createHash } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
-import { Bounds } from "../../../src/http/limits/bound.ts";
+import { Bounds } from "../../../src/http/admission/bound.ts";
+import type { Readiness } from "../../../src/http/readiness.ts";
 import { healthRoutes } from "../../../src/http/routes/system.ts";
 import { buildServer } from "../../../src/http/server.ts";
 import { makeLog } from "../../../src/log.ts";
-import { httpServer } from "../../../src/main.ts";
-import { type Db, type PointReads, Pool } from "../../../src/store/db.ts";
-import { schemaVersion } from "../../../src/store/migrate.ts";
+import { apiServer } from "../../../src/service/api-server.ts";
+import { type Db, type PointReads, Pool } from "../../../src/store/db/db.ts";
+import { schemaVersion } from "../../../src/store/migration/migrate.ts";
 import { includeThread, jobFailures } from "../../../src/telemetry.ts";
 import { startApp, testConfig } from "../../support/app.ts";
 import { Exposition } from "../../support/exposition.ts";
@@ -18,11 +19,11 @@ import { expectError } from "../../support/shapes.ts";
 const app = await startApp();
 afterAll(() => app.close());
 
-type Ready = { draining?: boolean; schema_version?: number; warnings?: string[] };
+type Ready = Partial<Readiness>;
 
 async function serverWith(readiness: Ready, change: Partial<typeof app.context> = {}) {
   const ready = { draining: false, schema_version: await schemaVersion(), warnings: [] };
-  return httpServer({ ...app.context, ...change }, { ...ready, ...readiness }, "all");
+  return apiServer({ ...app.context, ...change }, { ...ready, ...readiness });
 }
 
 async function statusOf(server: Awaited<ReturnType<typeof serverWith>>, url: string) {
@@ -76,6 +77,32 @@ describe("health", () => {
     expect((await server.fastify.inject({ url: "/metrics" })).statusCode).toBe(200);
     expect((await statusOf(server, "/v1/customers")).status).toBe(404);
     await server.fastify.close();
+  });
+
+  describe("what the jobs did when they last ran", () => {
+    const about = { name: "billing", description: "Periods closed.", pause_ms: 1_000 };
+    const last_run_at = new Date("2026-03-01T00:00:00.000Z");
+    const ran = { ...about, last_run_at, took_ms: 12, done: 3, failures: 0 };
+    const failed = { ...ran, name: "backlog", done: null, failures: 4 };
+    const never = { ...about, name: "sweep", last_run_at: null, took_ms: null, done: null };
+    const jobs = () => [ran, failed, { ...never, failures: 0 }];
+    const shown = JSON.parse(JSON.stringify(jobs()));
+
+    test("is told by /readyz where metrics are: where the API is, or on HEALTH_PORT", async () => {
+      const server = await serverWith({ jobs });
+      expect((await statusOf(server, "/readyz")).body.jobs).toEqual(shown);
+      const schema_version = await schemaVersion();
+      const own = { draining: false, schema_version, warnings: [], jobs };
+      const health = buildServer(app.context, healthRoutes(own), new Bounds());
+      expect((await statusOf(health, "/readyz")).body.jobs).toEqual(shown);
+      await health.fastify.close();
+    });
+
+    test("is not told to strangers by the port of the API beside a HEALTH_PORT", async () => {
+      const config = { ...app.context.config, health_port: 9_090 };
+      const server = await serverWith({ jobs }, { config });
+      expect((await statusOf(server, "/readyz")).body).not.toHaveProperty("jobs");
+    });
   });
 
   test("with HEALTH_PORT the port of the API has no metrics", async () => {
@@ -305,7 +332,6 @@ describe("logs", () => {
     lines.length = 0;
     const broken: Db = {
       ...throwing(),
-      portal_auto_invalidate: false,
       tx: () => Promise.reject(new Error("select secrets from vault")),
       alone: () => Promise.reject(new Error("select secrets from vault")),
       snapshot: () => Promise.reject(new Error("select secrets from vault")),

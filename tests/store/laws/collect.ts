@@ -3,10 +3,12 @@
 // Values are made by name and chosen at random from a seed, so that all branches are taken.
 
 import { join } from "node:path";
-import { matchesCustomer } from "../../../src/store/customers.ts";
-import { ALL_PROJECTS, onlyProjects } from "../../../src/store/project-filter.ts";
-import { type Sql, sql } from "../../../src/store/sql.ts";
-import type { ProjectId } from "../../../src/store/tenants.ts";
+import type { ProjectId } from "../../../src/ids.ts";
+import { ownChargesName } from "../../../src/store/catalog/price-overrides.ts";
+import { matchesCustomer } from "../../../src/store/customers/customers.ts";
+import { ALL_PROJECTS, onlyProjects } from "../../../src/store/db/project-filter.ts";
+import { type Sql, sql } from "../../../src/store/db/sql.ts";
+import { WORK } from "../../../src/store/work/projects-with-work.ts";
 import { type Node, nameOf, ROOT, type Source } from "../../tidy/files.ts";
 
 export type Sent = {
@@ -17,13 +19,14 @@ export type Sent = {
   readonly values: readonly unknown[];
 };
 
-/** With 64 calls each a function with six choices of two has all of its statements sent. */
-const CALLS = 64;
+/** With 128 calls each a function with six choices of two has all of its statements sent. */
+const CALLS = 128;
 /** A function that asks for ever, because of the answers it gets, is stopped here. */
 const STATEMENTS_MAX = 40;
 
 export const PROJECT = "11111111-1111-4111-8111-111111111111" as ProjectId;
-const UUID = "22222222-2222-4222-8222-222222222222";
+export const SOMEBODY = "22222222-2222-4222-8222-222222222222";
+const DAY = "2026-03-04";
 const AT = new Date("2026-03-04T05:06:07.089Z");
 
 type Choose = <T>(options: readonly T[]) => T;
@@ -43,47 +46,58 @@ const NAMED: Readonly<Record<string, Make>> = {
   project: () => PROJECT,
   project_id: () => PROJECT,
   scope_id: () => PROJECT,
-  ref: (choose) => choose([UUID, "ext:a", "cust_a1b2", "neither"]),
+  ref: (choose) => choose([SOMEBODY, "ext:a", "cust_a1b2", "neither"]),
   number: (choose) => choose(["INV-2026-0001", "no number"]),
-  mode: (choose) => choose(["shared", "alone"]),
+  mode: (choose) => choose(["shared", "alone", "sandbox"]),
   state: (choose) => choose(["billable", "unbillable", undefined]),
   type: (choose) => choose(["customer.updated", "plan.updated", "invoice.paid"]),
-  unique_value: (choose) => choose([UUID, null]),
+  unique_value: (choose) => choose([SOMEBODY, null]),
   retry_ms: (choose) => choose([null, 1_000]),
-  after: (choose) => choose([undefined, ["7"], ["7", UUID]]),
+  after: (choose) => choose([undefined, ["7"], ["7", SOMEBODY]]),
   table: (choose) => choose(["billing_events", "webhook_messages"]),
   drops: (choose) => record("drops", choose),
   all: (choose) => choose([1, 3]),
+  day: () => DAY,
+  issued_from: () => DAY,
+  issued_to: () => DAY,
+  paid_from: () => DAY,
+  paid_to: () => DAY,
+  period_start: () => DAY,
+  period_end: () => DAY,
+  limit: (choose) => choose([1, 3, 200]),
   offset: (choose) => choose([0, 3]),
   customer: customerFilter,
-  status: (choose) => choose([undefined, "running", "used_up", "ended"]),
+  status: (choose) => choose([undefined, "running", "used_up", "ended", "failed"]),
   billing_error: (choose) => choose(["0", "1"]),
+  priced_by: (choose) => choose([undefined, ownChargesName(PROJECT, "seat")]),
   search: (choose) => choose(["acme", "cust_abcd"]),
+  resource_type: (choose) => choose(["invoice", "neither"]),
   slug: (choose) => choose([undefined, "slug"]),
   workspace: (choose) => choose([undefined, "workspace"]),
 };
 
 /** As the routes make it: by the customer's id, or by the caller's own. */
 function customerFilter(choose: Choose): Sql | undefined {
-  return choose([undefined, sql`customer_id = ${UUID}`, matchesCustomer(PROJECT, "ext:a")]);
+  return choose([undefined, sql`customer_id = ${SOMEBODY}`, matchesCustomer(PROJECT, "ext:a")]);
 }
 
 const INSTANT = /^(at|from|to|since|until|before|end|now|paid_at|\w+_(at|until|start|next))$/;
 const LIST = /(ids|codes|keys|events|scopes|labels|steps|endpoints|entries|locks|refs|charges)$/;
 const NUMBER = /^(arrival|seq|version|position|year|last)$|(_no|_ms|_cents|_status)$/;
 const AMOUNT = /^(limit|total|each|max|attempt|tries)$/;
-const FLAG = /^(enabled|paused|late|live|billable|archived|count|ascending|created|locked)$/;
+const FLAG =
+  /^(portal_auto_invalidate|enabled|paused|late|live|billable|archived|count|ascending|created|locked)$/;
 const BYTES = /(secret|hash|encrypted|secret_check)$/;
 
 function named(name: string, choose: Choose): unknown {
   const make = NAMED[name];
   if (make !== undefined) return make(choose);
   if (INSTANT.test(name)) return AT;
-  if (LIST.test(name)) return several(choose, () => UUID);
+  if (LIST.test(name)) return several(choose, () => SOMEBODY);
   if (NUMBER.test(name) || AMOUNT.test(name)) return choose([1, 3]);
   if (FLAG.test(name)) return choose([true, false]);
   if (BYTES.test(name)) return Buffer.from(name);
-  return UUID;
+  return SOMEBODY;
 }
 
 function several<T>(choose: Choose, make: () => T): T[] {
@@ -94,18 +108,23 @@ function several<T>(choose: Choose, make: () => T): T[] {
 /** Records whose fields a caller may leave out. */
 const PARTIAL = /^(filter|change|request|options)$/;
 
+const MOSTLY = [true, true, true, true, true, true, true, false];
+const ALWAYS = /^(limit|offset)$/;
+
 /** Has every field that it is asked for. */
 function record(holder: string, choose: Choose): object {
   const fields = new Map<string, unknown>();
+  // Callers give many filters at once, and often one alone.
+  const few = choose([true, false]);
   return new Proxy(
     {},
     {
       get(_, field) {
         if (typeof field !== "string" || field === "then" || field === "toJSON") return undefined;
         if (!fields.has(field)) {
-          const left_out = PARTIAL.test(holder) && choose([true, false]);
+          const left_out = PARTIAL.test(holder) && choose(few ? MOSTLY : [true, false]);
           const value = named(field, choose);
-          fields.set(field, left_out && field !== "offset" ? undefined : value);
+          fields.set(field, left_out && !ALWAYS.test(field) ? undefined : value);
         }
         return fields.get(field);
       },
@@ -116,8 +135,8 @@ function record(holder: string, choose: Choose): object {
 type Parameter = { readonly name: string; readonly type: string };
 
 function argument({ name, type }: Parameter, choose: Choose): unknown {
-  if (/^\(.*\) =>/s.test(type)) return () => several(choose, () => UUID);
-  if (/^(readonly )?(string|ProjectId)\[\]$/.test(type)) return several(choose, () => UUID);
+  if (/^\(.*\) =>/s.test(type)) return () => several(choose, () => SOMEBODY);
+  if (/^(readonly )?(string|ProjectId)\[\]$/.test(type)) return several(choose, () => SOMEBODY);
   if (/^(readonly )?number\[\]$/.test(type)) return several(choose, () => 7);
   if (/\[\]$/s.test(type)) return several(choose, () => record("row", choose));
   if (type === "Date") return AT;
@@ -127,13 +146,14 @@ function argument({ name, type }: Parameter, choose: Choose): unknown {
   if (type === "Buffer") return Buffer.from(name);
   if (type === "string" || type === "ProjectId" || /^"/.test(type)) return named(name, choose);
   if (type === "ProjectFilter") return choose([ALL_PROJECTS, onlyProjects([PROJECT])]);
+  if (type === "Work") return choose(Object.keys(WORK));
   if (name === "expected") return expected(choose);
   return record(name, choose);
 }
 
 /** What a write of usage counts on has maps, which no made-up record can be. */
 function expected(choose: Choose): object {
-  const versions = new Map([[UUID, "1"]]);
+  const versions = new Map([[SOMEBODY, "1"]]);
   const fields = { locks: [7], subscriptions: versions, metrics: versions };
   return { ...fields, closing_until: choose([null, AT]) };
 }
@@ -160,7 +180,6 @@ function recordingDatabase(sent: Sql[], choose: Choose): object {
     maybeOne: answered(() => choose([row(), undefined])),
     one: answered(row),
     run: answered(() => choose([0, 1, 3])),
-    portal_auto_invalidate: choose([true, false]),
     // Asked for when the work is done, which here is the next turn.
     beforeCommit: (statements: () => readonly Sql[]) => {
       void Promise.resolve()

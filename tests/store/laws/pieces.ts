@@ -25,7 +25,7 @@ export type Piece = {
 
 export function storeSources(): Source[] {
   return projectFiles()
-    .filter((path) => /^src\/store\/[\w-]+\.ts$/.test(path))
+    .filter((path) => /^src\/store\/[\w-]+\/[\w-]+\.ts$/.test(path))
     .map((path) => sourceOf(path, readText(path)));
 }
 

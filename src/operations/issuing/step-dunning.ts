@@ -1,0 +1,139 @@
+// Sends the reminders and requests that follow an overdue invoice: each step once, in order, at
+// most one a day. Never suspends or terminates anything itself.
+
+import { utcDate } from "../../domain/dates.ts";
+import { daysOverdue, isAnswered, type Step } from "../../domain/dunning.ts";
+import type { DunningEvent } from "../../schema/dunning.ts";
+import type { Webhook } from "../../schema/webhook-payloads.ts";
+import type { Tx } from "../../store/db/db.ts";
+import * as dunning from "../../store/invoices/dunning.ts";
+import type { ProjectSettings } from "../../store/tenants/tenants.ts";
+import type { BatchReport } from "../batch-report.ts";
+import { type By, emit, type Fact } from "../emit.ts";
+import { dayOfNext, stepOf } from "./plan-dunning.ts";
+
+export const STEPS_BATCH_MAX = 500;
+
+/**
+ * Takes one batch of the steps that are due, by the present policy whatever they were planned by. A
+ * request that is answered already is not sent.
+ */
+export async function stepDunning(
+  tx: Tx,
+  settings: ProjectSettings,
+  by: By,
+  now: Date,
+  limit = STEPS_BATCH_MAX,
+): Promise<BatchReport> {
+  const project = settings.id;
+  const today = utcDate(now);
+  const due = await dunning.lockDue(tx, project, today, limit);
+  if (due.length === 0) return { done: 0, facts: [] };
+  await dunning.holdPolicy(tx, project);
+  const policy = await dunning.getPolicy(tx, project);
+
+  const facts: Fact[] = [];
+  const sent: dunning.SentStep[] = [];
+  const next: dunning.NextStep[] = [];
+  for (const invoice of due) {
+    const found = stepOf(invoice, policy, today);
+    if (found === undefined || found.on > today) {
+      next.push({ id: invoice.id, step_on: found?.on ?? null });
+      continue;
+    }
+    const { step } = found;
+    sent.push({ invoice_id: invoice.id, webhook_event: step.webhook_event, sent_on: today });
+    if (!isAnswered(step.webhook_event, invoice.subscription_status)) {
+      facts.push(stepFired(invoice, step, today));
+    }
+    const after = {
+      ...invoice,
+      sent: [...invoice.sent, step.webhook_event],
+      last_sent_on: today,
+    };
+    next.push({ id: invoice.id, step_on: dayOfNext(after, policy, today) });
+  }
+
+  await dunning.recordSent(tx, project, sent);
+  await dunning.setNext(tx, project, next);
+  await emit(tx, project, facts, by, now);
+  return { done: due.length, facts };
+}
+
+function stepFired(invoice: dunning.DunnedInvoice, step: Step, today: string): Fact {
+  const { id, number, due_date } = invoice;
+  const days_overdue = daysOverdue(due_date, today);
+  const event = step.webhook_event;
+  return {
+    type: "dunning.step_fired",
+    resource_id: id,
+    payload: { number, webhook_event: event, days_overdue },
+    webhook: webhookOf(event, invoice, days_overdue),
+  };
+}
+
+function webhookOf(
+  event: DunningEvent,
+  invoice: dunning.DunnedInvoice,
+  days_overdue: number,
+): Webhook {
+  switch (event) {
+    case "invoice.payment_overdue_reminder_1":
+    case "invoice.payment_overdue_reminder_2":
+      return { event, data: reminder(invoice, days_overdue) };
+    case "subscription.suspend_requested":
+    case "subscription.terminate_requested":
+      return { event, data: request(invoice, days_overdue) };
+  }
+}
+
+function request(invoice: dunning.DunnedInvoice, days_overdue: number) {
+  const { id, number, total_cents, amount_due_cents } = invoice;
+  const { subscription_id, subscription_external_id, subscription_status, plan_code } = invoice;
+  if (
+    subscription_id === null ||
+    subscription_external_id === null ||
+    subscription_status === null ||
+    plan_code === null
+  ) {
+    throw new Error(`Invoice ${number} has no subscription that could be suspended.`);
+  }
+  return {
+    subscription: {
+      id: subscription_id,
+      external_id: subscription_external_id,
+      plan_code,
+      status: subscription_status,
+    },
+    customer: {
+      id: invoice.customer_id,
+      external_id: invoice.customer_external_id,
+      email: invoice.customer_email,
+    },
+    overdue_invoice: { id, number, total_cents, amount_due_cents, days_overdue },
+  };
+}
+
+function reminder(invoice: dunning.DunnedInvoice, days_overdue: number) {
+  const { id, number, status, total_cents, amount_due_cents, currency } = invoice;
+  const { issuing_date, due_date } = invoice;
+  return {
+    invoice: {
+      id,
+      number,
+      status,
+      total_cents,
+      amount_due_cents,
+      currency,
+      issuing_date,
+      due_date,
+    },
+    customer: {
+      id: invoice.customer_id,
+      external_id: invoice.customer_external_id,
+      name: invoice.customer_name,
+      email: invoice.customer_email,
+    },
+    days_overdue,
+  };
+}
