@@ -152,22 +152,24 @@ export function rotate(
   const hours = secret.grace_hours;
   return tx.one<EndpointRow>(sql`
     update webhook_endpoints e
-       set former_secrets = case when ${hours}::integer = 0 then '{}'
-                                 else ${signing(sql`f.secret`, sql`bytea`)} || e.secret end,
-           former_until = case when ${hours}::integer = 0 then '{}'
-                               else ${signing(sql`f.until`, sql`timestamptz`)}
-                                    || (${DATABASE_NOW} + ${hours}::integer * interval '1 hour') end,
+       set former_secrets = ${signing(sql`f.secret`, sql`bytea`, hours)},
+           former_until = ${signing(sql`f.until`, sql`timestamptz`, hours)},
            secret = ${secret.encrypted}, secret_hint = ${secret.hint}, updated_at = ${now}
      where e.project_id = ${project} and e.id = ${id}
     returning ${COLUMNS}`);
 }
 
-/** A column of the former secrets of the endpoint `e` that still sign, the oldest first. */
-function signing(column: Sql, type: Sql): Sql {
+/**
+ * A column of the secrets of the endpoint `e` that sign beside a new one, the oldest first: those
+ * that did, and the one until now. Without hours of grace none does.
+ */
+function signing(column: Sql, type: Sql, hours: number): Sql {
+  const until = sql`${DATABASE_NOW} + ${hours}::integer * interval '1 hour'`;
   return sql`array(
     select ${column}
-      from unnest(e.former_secrets, e.former_until) with ordinality as f (secret, until, place)
-     where f.until > ${DATABASE_NOW}
+      from unnest(e.former_secrets || e.secret, e.former_until || (${until}))
+           with ordinality as f (secret, until, place)
+     where f.until > ${DATABASE_NOW} and ${hours}::integer > 0
      order by f.place)::${type}[]`;
 }
 

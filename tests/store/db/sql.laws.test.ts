@@ -188,6 +188,14 @@ describe("each check can fail", () => {
       "volatile",
       "update invoices set id = $2 where project_id = $1 returning 'INV-' || number_year",
     ],
+    [
+      "volatile",
+      "update plans set created_at = coalesce(updated_at, statement_timestamp()) where project_id = $1",
+    ],
+    [
+      "volatile",
+      "update plans set name = case when created_at < statement_timestamp() then $2 end where project_id = $1",
+    ],
     ["system column", "select xmin from plans where project_id = $1"],
     ["system column", "delete from plans where project_id = $1 and ctid = any(array(select 1))"],
     ["system column", "select $1::xid8"],
@@ -220,6 +228,7 @@ describe("each check can fail", () => {
     `${anchor} cross join json_to_recordset($2) as e (id uuid) where a.project_id = $1`,
     "update plans set created_at = statement_timestamp() where project_id = $1 returning id",
     "update plans set id = $2 where project_id = $1 returning lower(code)",
+    "update plans set created_at = greatest(updated_at, statement_timestamp()) where project_id = $1",
     "select delegated($1, $2) as done",
     "select pg_notify('a', 'b')",
     "delete from idempotency_keys where scope_id = $1",

@@ -106,6 +106,9 @@ function changeBreaches(level: Level, setting: Setting): Breach[] {
   if (kind === "UpdateStmt" && changed.includes(DISTRIBUTED[table])) {
     found.push({ law: "move", says: `${table}: the project of a row is changed` });
   }
+  for (const says of lateParts(node, setting)) {
+    found.push({ law: "volatile", says: `${table}: ${says}` });
+  }
   const returned = list(field(node, "returningClause"), "exprs");
   const excluded = list(field(node, "onConflictClause"), "targetList");
   for (const [part, name] of [
@@ -132,6 +135,20 @@ function mutableParts(part: readonly unknown[], setting: Setting): string[] {
         if (column !== undefined && !setting.joinable.has(column)) found.push(`|| of ${column}`);
       }
     }
+  });
+  return found;
+}
+
+/** The time is put in before a statement is sent, but not where it may not be needed. */
+function lateParts(statement: Tree, setting: Setting): string[] {
+  const found: string[] = [];
+  walkTree(statement, (kind, node) => {
+    if (kind !== "CaseExpr" && kind !== "CoalesceExpr") return;
+    walkTree(node, (inner, call) => {
+      const tellsTime = inner === "FuncCall" && list(call, "args").length === 0;
+      if (!tellsTime || !setting.mutable.has(signature(call))) return;
+      found.push(`${functionName(call)}() in ${kind === "CaseExpr" ? "case" : "coalesce"}`);
+    });
   });
   return found;
 }
