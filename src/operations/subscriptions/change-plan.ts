@@ -9,6 +9,7 @@ import type { ProjectId } from "../../ids.ts";
 import type { Overrides, SubscriptionPatch } from "../../schema/subscriptions.ts";
 import * as plans from "../../store/catalog/plans.ts";
 import type { Queryable, Tx } from "../../store/db/db.ts";
+import * as formerProperties from "../../store/subscriptions/former-properties.ts";
 import * as openPeriods from "../../store/subscriptions/open-periods.ts";
 import * as subscriptions from "../../store/subscriptions/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants/tenants.ts";
@@ -51,7 +52,9 @@ export async function changePlan(
     return replacePlan(tx, project, subscription, { plan, override, recurring_cents }, by, now);
   }
   if (!isNow) return schedule(tx, project, subscription, plan.id, by, now);
-  const at = notBefore(subscription, now);
+  // Quantities that were changed before belong to the period that ends, by whatever clock.
+  const last = await formerProperties.lastChange(tx, project, subscription.id);
+  const at = notBefore(subscription, last !== null && last > now ? last : now);
   const next = { kind: "change" as const, plan_id: plan.id, properties };
   const facts = await closeOrRefuse(tx, settings, { subscription, end: at, next }, at);
   if (change.properties !== undefined) {

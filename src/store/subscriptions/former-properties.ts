@@ -18,6 +18,19 @@ export async function insert(tx: Tx, project: ProjectId, former: FormerPropertie
             ${json(former.properties)})`);
 }
 
+/** The instant of the last change; null where there was none. */
+export async function lastChange(
+  db: Queryable,
+  project: ProjectId,
+  subscription_id: string,
+): Promise<Date | null> {
+  const { at } = await db.one<{ at: Date | null }>(sql`
+    select max(until) as at
+      from former_properties
+     where project_id = ${project} and subscription_id = ${subscription_id}`);
+  return at;
+}
+
 /** Properties that were in force in the open period of each subscription, oldest first. */
 export function list(
   db: Queryable,
