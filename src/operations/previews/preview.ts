@@ -133,7 +133,9 @@ async function closingAsked(
   const usage = await loadUsage(db, project, [subscription], terms);
   const { current_period_next: next, ends_at } = subscription;
   const over = ends_at !== null && ends_at < next ? ends_at : next;
-  const isOver = at === "period_end" || over <= now;
+  // A change of plan ends no trial: what is billed first by the new plan comes when that ends.
+  const isKept = subscription.in_trial && plan_id !== undefined;
+  const isOver = at === "period_end" || over <= now || isKept;
   const end = isOver ? over : now;
   const issued = end > now ? end : now;
   const closing = closingOf(terms, usage, subscription, end, settings, issued);

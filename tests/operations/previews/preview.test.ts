@@ -91,3 +91,27 @@ test.each(["2026-01-20T00:00:00Z", "2026-02-01T00:00:00Z", "2026-02-01T00:00:00.
     });
   },
 );
+
+// Asked for now or for the end of the period, a change of plan leaves a trial as it is.
+test.each(["now", "period_end"])(
+  "another plan in a trial begins where that ends, %s",
+  async (at) => {
+    const story = await sandbox(app, "2026-03-10");
+    const terms = { amount_cents: 3100, trial_days: 14 };
+    const subscription = await story.subscribe({ plan: await story.plan(terms) });
+    const plan = await story.plan({ amount_cents: 6200, base_timing: "advance" });
+    const asked = { plan_id: plan.id, at };
+    const sent = { subscription_id: subscription.id, ...asked };
+    const { invoice_preview, next_invoice_previews } = await story.post(
+      "/v1/invoices/preview",
+      sent,
+    );
+    expect(invoice_preview).toMatchObject({ period_end: "2026-03-23", total_cents: 0 });
+    await story.update(subscription, { plan_id: plan.id, change_at: at });
+    await story.travelTo("2026-03-24");
+    const [billed] = await story.invoices();
+    const { issuing_date, period_start, total_cents } = billed ?? {};
+    expect(next_invoice_previews[0]).toMatchObject({ issuing_date, period_start, total_cents });
+    expect(total_cents).toBe(1600);
+  },
+);
