@@ -17,7 +17,7 @@ import { duration, fail, gigabytes, judged, ok, skipped, type Verdict, warn } fr
 
 const POSTGRESQL_LEAST = 150_000;
 
-/** They plan every statement anew on its node, and keep each plan: fixed by citus #8824. */
+/** Versions that plan every statement anew on its node and keep each plan: until citus #8824. */
 const CITUS_LEAKING = ["13.2.1", "13.2.2", "14.0.0", "14.0.1"];
 
 export function checkVersion({ text, number, citus }: Version): Verdict {
@@ -57,7 +57,7 @@ export function checkSchema(found: number, needed: number): Verdict {
   );
 }
 
-/** What is confirmed must be on the disk: billing cannot ask its callers to send it again. */
+/** Holds what is confirmed to be on the disk: billing cannot ask its callers to send it again. */
 export function checkDurability(nodes: readonly Durability[]): Verdict {
   const wrong = nodes.flatMap(({ address, fsync, full_page_writes, synchronous_commit }) => [
     ...(fsync === "on" ? [] : [`fsync is ${fsync} at ${address}`]),

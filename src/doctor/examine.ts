@@ -113,7 +113,7 @@ async function readingsOf(
   }
 }
 
-/** The key by itself, and whether it is the one of the database. */
+/** Checks the key by itself, and whether it is the one of the database. */
 function secretKey(
   given: Surroundings,
   readings: DatabaseReadings | { readonly why: string },

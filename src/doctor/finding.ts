@@ -5,7 +5,7 @@ import type { Reading } from "../store/work/checks.ts";
 export type Status = "ok" | "warn" | "fail" | "skipped";
 
 export type Finding = {
-  /** Its name, which stays the same over versions. */
+  /** The name of the check, which stays the same over versions. */
   readonly check: string;
   readonly status: Status;
   readonly seen: string;

@@ -11,7 +11,7 @@ import { fail, gigabytes, judged, ok, skipped, type Verdict, warn } from "./find
 
 type NodeRange = { readonly major: number; readonly minor: number; readonly isOneMajor: boolean };
 
-/** As bin/node-version.js, which must run on any Node, reads them: `^20.15` is of Node 20 alone. */
+/** The ranges of a text, as bin/node-version.js reads them: `^20.15` is of Node 20 alone. */
 function nodeRanges(node: string): NodeRange[] {
   return node.split(" || ").map((range) => {
     const [, sign, major, minor] = /^(\^|>=)(\d+)\.(\d+)$/.exec(range) ?? [];
@@ -87,7 +87,7 @@ export function checkKeyFile(config: Config): Verdict {
   );
 }
 
-/** The profile that a start without DATABASE_URL keeps holds a token. */
+/** Checks the profile, which a start without DATABASE_URL keeps in a file: a token is in it. */
 export function checkProfileFile(config: Config): Verdict {
   const file = join(config.data_folder, "dev.json");
   const mode = modeOf(file);
@@ -156,7 +156,7 @@ export function checkPublicAddress(config: Config): Verdict {
   );
 }
 
-/** A link of the open kind works for ever, for whoever has it. */
+/** Counts live projects with portals of the open kind: their links work for ever, for anybody. */
 export function checkPortals(config: Config, portals: Reading<Portals>): Verdict {
   if (!config.is_public) return skipped("the service listens on this machine alone");
   return judged(portals, ({ live, open }) => {
@@ -170,7 +170,7 @@ export function checkPortals(config: Config, portals: Reading<Portals>): Verdict
   });
 }
 
-/** A token that is lost then opens one project, and not the live ones with the sandboxes. */
+/** Counts tokens for all projects: one bound to a project opens no others when it is lost. */
 export function checkTokens(config: Config, unbound: Reading<number>): Verdict {
   if (!config.is_public) return skipped("the service listens on this machine alone");
   return judged(unbound, (count) => {

@@ -1,12 +1,13 @@
 // Checks of the work itself: whether somebody does it, what is late, and what needs a person.
 
+import { RETRIES_MAX, RETRY_HOURS } from "../domain/webhooks.ts";
 import type { JobRun } from "../schema/jobs.ts";
 import type { ClusterStatus } from "../store/cluster/status.ts";
 import type { DatabaseReadings, Sessions } from "../store/work/checks.ts";
 import type { Asked } from "./ask-service.ts";
 import { duration, fail, ok, skipped, type Verdict, warn } from "./finding.ts";
 
-/** Workers are known by their connections: they look for work about once a second. */
+/** Finds workers by their connections: they look for work about once a second. */
 export function checkWorkers({ api, worker, listening }: Sessions): Verdict {
   if (worker + listening > 0) return ok(`${listening} process(es) with workers are connected`);
   if (api === 0) {
@@ -25,7 +26,7 @@ const JOB_FAILURES_FAIL = 10;
 /** How much later than its pause a job may end its next run before that is worth a word. */
 const JOB_LATE_S = 900;
 
-/** What the process that answers here did; others on the same database may have more jobs. */
+/** Judges the process that answers here; others on the same database may have more jobs. */
 export function checkJobs(asked: Asked, now: Date): Verdict {
   const at = asked.address ?? "the service";
   if ("why" in asked) return skipped(`${at} was asked what its jobs did: ${asked.why}`);
@@ -116,12 +117,13 @@ export function checkWebhooks({ due, oldest_due_s, waiting }: Value<"webhooks">)
   if (endpoints.length === 0) return ok(seen);
   return warn(
     seen,
-    "Ask whoever runs these endpoints. Failed messages are tried 12 times over 69 hours and then " +
-      "given up; those of an endpoint that is switched off wait until it is on again.",
+    `Ask whoever runs these endpoints. Failed messages are tried ${RETRIES_MAX} times over ` +
+      `${RETRY_HOURS} hours and then given up; those of an endpoint that is switched off wait ` +
+      "until it is on again.",
   );
 }
 
-/** A path or query of an endpoint may hold a secret. */
+/** The origin alone: a path or query of an endpoint may hold a secret. */
 function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "an endpoint";
 }

@@ -124,7 +124,7 @@ async function checkNothingAside(folder: string): Promise<void> {
   );
 }
 
-/** Private. Under root, the group of the server's user may pass through it to the data. */
+/** A private folder. Under root, the group of the server's user may pass through it to the data. */
 async function makeFolder(folder: string, user: OsUser): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   await mkdir(folder, { mode: 0o700 }).catch((error) => {
@@ -210,7 +210,7 @@ async function isWritable(folder: string): Promise<boolean> {
   );
 }
 
-/** Made under a temporary name and moved when complete: a kill leaves no half-made cluster. */
+/** Makes it under a temporary name and moves it when complete: a kill leaves none half made. */
 async function createCluster(
   cluster: NewCluster,
   settings: ServerSettings,
@@ -341,7 +341,7 @@ async function checkCluster(dataDirectory: string, user: OsUser, major: string):
   );
 }
 
-/** Missing counts as empty: the move of the new cluster replaces an empty folder. */
+/** Whether nothing is there. A missing folder is empty: the new cluster's move replaces both. */
 async function isEmpty(path: string): Promise<boolean> {
   return (await isMissing(path)) || (await readdir(path)).length === 0;
 }

@@ -63,7 +63,7 @@ export async function formerCluster(folder: string, binaries: string): Promise<C
   return { folder: path, data_directory, binaries, user };
 }
 
-/** Where the new data is made: the next start removes it should this process be killed. */
+/** The folder that new data is made in: the next start removes it should this process be killed. */
 export function freshFolder(folder: string): string {
   return join(resolve(folder), `upgrade.new-${process.pid}-data`);
 }

@@ -48,7 +48,7 @@ export type StartedServer = {
   stop(): Promise<void>;
 };
 
-/** Only a part of the socket's name: the server listens on no network address. */
+/** The port, a part of the socket's name and no more: the server listens on no network address. */
 export const PORT = 5432;
 export const POLL_MS = 20;
 const START_MAX_MS = 600_000;
@@ -206,7 +206,7 @@ async function signalToEnd(data_directory: string, server: RunningServer): Promi
   }
 }
 
-/** Its lines: pid, data directory, start, port, socket folder, address, memory key, status. */
+/** The lines are pid, data directory, start, port, socket folder, address, key and status. */
 async function readPidFile(data_directory: string): Promise<RunningServer | undefined> {
   const text = await readFile(join(data_directory, "postmaster.pid"), "utf8").catch(() => "");
   const lines = text.split("\n");

@@ -73,17 +73,17 @@ const RECONNECT_MS = 100;
 /** PostgreSQL cuts off what is longer. */
 const APPLICATION_NAME_MAX = 63;
 
-/** For `serve`: starts the server of the folder, or refuses when a service uses it. */
+/** Starts the server of the folder for `serve`, or refuses when a service uses it. */
 export function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   return openServer(options, "service");
 }
 
-/** For `init` and `migrate`: uses the server that runs on the folder, else starts its own. */
+/** Uses the server that runs on the folder, else starts one: for commands beside a service. */
 export function reachEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   return openServer(options, "command");
 }
 
-/** For `upgrade-data`: the same with the programs of the version that has written the data. */
+/** Does so for `upgrade-data`, with the programs of the version that has written the data. */
 export function reachFormer(options: EmbeddedOptions & { binaries: string }): Promise<Embedded> {
   return openServer(options, "command", () => formerCluster(options.folder, options.binaries));
 }

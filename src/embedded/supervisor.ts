@@ -10,7 +10,7 @@ const PAUSES_MS = [0, 1_000, 4_000, 15_000, 30_000];
 const STEADY_MS = 60_000;
 
 export type SupervisorOptions = {
-  /** Undefined when another process has a server on the data meanwhile. */
+  /** Starts a server; undefined when another process has one on the data meanwhile. */
   start(): Promise<StartedServer | undefined>;
   say(line: string): void;
   onGivenUp(why: string): void;
@@ -50,7 +50,7 @@ export class ServerSupervisor {
     }
   }
 
-  /** Undefined when it was given up, or stopped meanwhile. */
+  /** The new server; undefined when it was given up, or stopped meanwhile. */
   async #startAgain(reason: string): Promise<StartedServer | undefined> {
     const { start, say, onGivenUp } = this.#options;
     let why = `it ended (${reason})`;
@@ -83,7 +83,7 @@ export class ServerSupervisor {
   }
 }
 
-/** The reason among the last lines of the server's log, which the whole is told with at the end. */
+/** One line that says why. The log's last lines may stand behind it: they are told at the end. */
 function brief(why: string): string {
   const [, reason] = /(?:FATAL|PANIC): +(.*)/.exec(why) ?? [];
   return reason ?? why.split("\n")[0] ?? "";

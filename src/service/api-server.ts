@@ -7,7 +7,7 @@ import { buildServer, type HttpServer } from "../http/server.ts";
 import { routeTable } from "../http/table.ts";
 import { registry } from "../telemetry.ts";
 
-/** Before it listens, as tests use it. */
+/** The server before it listens, as tests use it. */
 export function apiServer(context: Context, readiness: Readiness): HttpServer {
   const bounds = new Bounds();
   bounds.showIn(registry);

@@ -2,11 +2,12 @@
 // a stream.
 
 import { once } from "node:events";
-import { createWriteStream, rmSync } from "node:fs";
-import { open, rename, rm, stat } from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Writable } from "node:stream";
 import type { Config } from "../config.ts";
+import { dropOnSignal, syncFolder } from "../drafts.ts";
 import { readSecretKey } from "../key-file.ts";
 import { type OnBackupProgress, type TakenBackup, takeBackup } from "../store/backup/backup.ts";
 import type { Connection } from "../store/db/db.ts";
@@ -45,7 +46,7 @@ export async function backUp(
   );
 }
 
-/** The same into a stream that is there, such as standard output. */
+/** Writes a backup into a stream that is there, such as standard output. */
 export async function backUpTo(
   config: Config,
   target: Writable,
@@ -74,7 +75,7 @@ async function backupOptions(
   return { now, onProgress, secret_key: readSecretKey(config) };
 }
 
-/** Found out before the database is opened, and told without the name the file has meanwhile. */
+/** Refuses a folder that is not there, before the database is opened. */
 async function checkFolder({ file }: BackupFlags): Promise<void> {
   const folder = dirname(resolve(file));
   const found = await stat(folder).catch(() => undefined);
@@ -91,7 +92,7 @@ async function checkFree({ file, force }: BackupFlags): Promise<void> {
   throw new StartError(`${file} is there already. Name another file, or add --force.`);
 }
 
-/** Whole and on disk, or not there. */
+/** Writes a draft, which takes the file's name once all of it is on the disk. */
 export async function writeBackup(
   config: Config,
   connection: Connection,
@@ -119,24 +120,4 @@ export async function writeBackup(
   } finally {
     stopWatching();
   }
-}
-
-const INTERRUPTED = 130;
-
-/** What is not complete does not stay when the command is told to end. */
-function dropOnSignal(path: string): () => void {
-  const drop = () => {
-    rmSync(path, { force: true });
-    process.exit(INTERRUPTED);
-  };
-  process.once("SIGINT", drop).once("SIGTERM", drop);
-  return () => {
-    process.off("SIGINT", drop).off("SIGTERM", drop);
-  };
-}
-
-/** So that the file's name survives a power cut too. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  await handle.sync().finally(() => handle.close());
 }

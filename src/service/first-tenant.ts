@@ -16,12 +16,12 @@ const FULL_TOKEN = { scopes: DEFAULT_SCOPES, project_ids: null, expires_at: null
 const DEFAULT_SLUGS: Slugs = { org: "default", workspace: "default", project: "default" };
 
 /**
- * Creates the default tenant and a token in an empty database. In the embedded database it makes
- * another token when none was kept, as after a start that ended early. Undefined in any other.
+ * Creates the default tenant and a token in an empty database, and another token in an embedded one
+ * where none was kept, as after a start that ended early. Undefined where there is nothing to make.
  */
 export async function firstTenant(db: Db, config: Config, now: Date): Promise<Profile | undefined> {
   const isEmbedded = config.database_url === undefined;
-  // Without a lock, which a cluster takes on every node: one may be away.
+  // Looked at without a lock first, which a cluster takes on every node: one may be away.
   if (!isEmbedded && (await countOrganizations(db)).count > 0) return undefined;
   return db.tx(async (tx) => {
     await lockSetup(tx);

@@ -9,7 +9,7 @@ import { healthRoutes } from "../http/routes/system.ts";
 import { buildServer, type HttpServer } from "../http/server.ts";
 import { StartError } from "./start-error.ts";
 
-/** A stop takes 10 s at most: who sends a body byte by byte is cut off after this. */
+/** When connections are cut off, such as of who sends a body byte by byte: a stop takes 10 s. */
 const DRAIN_MS = 8_000;
 /** How long a stop waits for connections to close by themselves, and how often it looks. */
 const CONNECTIONS_CLOSE_MS = 1_000;

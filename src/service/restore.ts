@@ -38,12 +38,12 @@ export async function restoreBackup(
   reporter: Reporter,
   now: Date,
 ): Promise<RestoredBackup> {
-  const header = await verified(file, reporter);
+  const header = await verify(file, reporter);
   await checkKey(config, file, header);
   return withStore(config, { verb: "restore", say: reporter.say }, async ({ connection }) => {
     const options = { header, held_since: now, next_numbers };
     const beforeCommit = () => keepKey(config, header);
-    const onProgress = await partOf(file, "loading", reporter);
+    const onProgress = await progressOver(file, "loading", reporter);
     const restored = await loadBackup(connection, file, { ...options, onProgress, beforeCommit });
     const { created_at, server_version } = header;
     const { counters, credit_note_counters } = await readWaiting(connection, now);
@@ -51,17 +51,19 @@ export async function restoreBackup(
   });
 }
 
-export async function verified(file: string, reporter: Reporter): Promise<BackupHeader> {
-  const onProgress = await partOf(file, "checking", reporter);
+/** Checks the whole file, and returns its head. */
+export async function verify(file: string, reporter: Reporter): Promise<BackupHeader> {
+  const onProgress = await progressOver(file, "checking", reporter);
   return verifyBackup(file, onProgress);
 }
 
-export async function partOf(file: string, what: string, { progress }: Reporter) {
+/** Tells of a file that is read how much of it is done, as its bytes go by. */
+export async function progressOver(file: string, what: string, { progress }: Reporter) {
   const size = (await stat(file).catch(() => undefined))?.size ?? 1;
   return (bytes: number) => progress(what, bytes / size);
 }
 
-/** Webhook secrets can be read with one key only: found out before anything is changed. */
+/** Refuses another key before anything is changed: webhook secrets can be read with one only. */
 async function checkKey(config: Config, file: string, header: BackupHeader): Promise<void> {
   if (header.secret_check === null) return;
   const kept = await hasKey(config);
@@ -87,7 +89,7 @@ export function readHold(config: Config, reporter: Reporter, now: Date): Promise
   );
 }
 
-/** Ends the hold. */
+/** Ends the hold, once the next numbers are at least those that are named. */
 export function resume(
   config: Config,
   next_numbers: readonly NextNumber[],

@@ -15,13 +15,13 @@ import { reachFormer } from "../embedded/start.ts";
 import { loadBackup, type Restored } from "../store/backup/restore.ts";
 import { type Reporter, writeBackup } from "./backup.ts";
 import { noData, withStore } from "./open-store.ts";
-import { partOf, verified } from "./restore.ts";
+import { progressOver, verify } from "./restore.ts";
 import { StartError } from "./start-error.ts";
 
 export type UpgradedData = {
   readonly from: string;
   readonly to: string;
-  /** Undefined when there was nothing to do. */
+  /** What was loaded; undefined when there was nothing to do. */
   readonly restored?: Restored;
   readonly backup?: string;
   /** The data as it was, which nobody needs any more once the service runs. */
@@ -56,11 +56,11 @@ export async function upgradeData(
   }
 }
 
-/** Nothing happened between the backup and now, so nothing is held. */
+/** Loads a backup. Nothing happened between the two, so nothing is held. */
 async function loadInto(config: Config, file: string, reporter: Reporter): Promise<Restored> {
-  const header = await verified(file, reporter);
+  const header = await verify(file, reporter);
   return withStore(config, { verb: "restore", say: reporter.say }, async ({ connection }) => {
-    const onProgress = await partOf(file, "loading", reporter);
+    const onProgress = await progressOver(file, "loading", reporter);
     const options = { header, held_since: null, next_numbers: [], onProgress };
     return loadBackup(connection, file, options);
   });

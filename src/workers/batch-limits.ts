@@ -3,13 +3,13 @@
 
 import { isPassing } from "../store/db/failures.ts";
 
-/** From a thousand it is four steps to one alone; each may take all the time of a statement. */
+/** How small a part follows: four steps from 1,000 to one, each as long as a statement may take. */
 const PARTS = 8;
 
 type Batch = {
   /** Does at most so much in one transaction, and returns how much there was. */
   readonly work: (limit: number) => Promise<number>;
-  /** For what fails alone; where undefined, that is tried again as it is. */
+  /** Puts off what fails alone; where undefined, that is tried again as it is. */
   readonly alone: ((error: unknown) => Promise<number>) | undefined;
 };
 

@@ -13,7 +13,7 @@ import { type TickReport, untilNothing } from "./loop.ts";
 
 /** How long the projects of other nodes wait for one that does not answer. */
 const PATIENCE_MS = 1_000;
-/** It is counted in steps: a process that itself stood still would else blame a node for it. */
+/** The steps in which it is counted: a process that stood still would else blame a node for it. */
 const STEP_MS = 100;
 /** After a failure, lists are asked for node by node for so long. */
 const APART_MS = 30_000;

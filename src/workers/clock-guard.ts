@@ -5,7 +5,7 @@ import { clockFault } from "../store/db/database-time.ts";
 import { type Job, RESTED } from "./loop.ts";
 import { clockDiffers } from "./prometheus.ts";
 
-/** One for all jobs of a worker. */
+/** Whether the clocks differ, for all jobs of a worker. */
 export class ClockGuard {
   readonly #context: Pick<Context, "db" | "clock" | "config" | "log">;
   #fault: string | undefined;

@@ -20,8 +20,8 @@ import { closeBatchSeconds, countInvoices, periodsClosed } from "./prometheus.ts
 /** Batches that each of the two parallel closes takes before the next project has its turn. */
 const TURN_BATCHES = 5;
 /**
- * A thousand are down to single ones in two steps. In halves it would be ten, and each may take the
- * time of a statement that is cut off.
+ * How many parts a batch is closed in: a thousand are down to single ones in two steps. In halves
+ * it would be ten, and each may take the time of a statement that is cut off.
  */
 const PARTS = 32;
 /** Single ones that are cut off before the next project has its turn: each took a long time. */
@@ -123,7 +123,7 @@ class Apart {
   }
 }
 
-/** Returns how many subscriptions it was about. */
+/** Notes what a batch came to, and returns how many subscriptions it was about. */
 function countClosed({ log }: Context, { id }: ProjectSettings, report: CloseReport): number {
   for (const one of report.set_aside ?? []) noteSetAside(log, id, one);
   periodsClosed.inc(report.closed);

@@ -303,7 +303,7 @@ export class Deliverer {
     }
   }
 
-  /** Not tried again: an expired claim makes the rows due by itself. */
+  /** Gives rows back to the queue. If that fails, their claims run out and do the same. */
   async #release(project: ProjectId, rows: readonly ClaimedDelivery[]): Promise<number> {
     if (rows.length === 0) return 0;
     this.#addWork(project);
@@ -348,7 +348,7 @@ export class Deliverer {
     for (const endpoint_id of gone) await this.#disable(project, endpoint_id);
   }
 
-  /** The results are written by then. If this fails, the next message is answered the same. */
+  /** Switches off an endpoint that is gone. If that fails, the next message leads here again. */
   async #disable(project: ProjectId, endpoint_id: string): Promise<void> {
     const { clock, config, db, log } = this.#context;
     const by = scheduler(config);

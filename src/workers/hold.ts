@@ -8,7 +8,7 @@ import { held } from "./prometheus.ts";
 
 const ASK_MS = 1_000;
 
-/** One for all jobs of a worker. */
+/** Whether a restored database is held, for all jobs of a worker. */
 export class Hold {
   readonly #db: Context["db"];
   readonly #log: Context["log"];

@@ -6,6 +6,7 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { BatchReport } from "../operations/batch-report.ts";
 import { registry } from "../telemetry.ts";
 
+/** No registry yet: `registerWorkerMetrics` names the one of the thread in which the jobs run. */
 const registers: [] = [];
 
 export const periodsClosed = new Counter({
@@ -19,7 +20,7 @@ const invoicesCreated = new Counter({
   registers,
 });
 
-/** Counts those that a batch of work has made. */
+/** Counts the invoices that a batch of work has made. */
 export function countInvoices({ facts }: Pick<BatchReport, "facts">): void {
   invoicesCreated.inc(facts.filter(({ type }) => type === "invoice.created").length);
 }
@@ -126,7 +127,7 @@ const METRICS = [
   }),
 ];
 
-/** Reports them from this thread. May be called again. */
+/** Has this thread report the metrics. May be called again. */
 export function registerWorkerMetrics(): void {
   if (loopLag === undefined) {
     loopLag = monitorEventLoopDelay({ resolution: 20 });

@@ -9,7 +9,7 @@ const HEAD_END = "\r\n\r\n";
 /** A longer head is handed on, to be refused. */
 const HEAD_BYTES_MAX = 16 * 1024;
 
-/** For a connection with one request at a time: what is written begins it, the answer follows. */
+/** Mends a connection with one request at a time: what is written begins it, the answer follows. */
 export function skipContinue(socket: Socket): void {
   const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
   const write = socket.write.bind(socket) as (...given: unknown[]) => boolean;
@@ -44,7 +44,7 @@ function skipped(bytes: Buffer): Buffer {
   return rest;
 }
 
-/** Or of what may become one, as more comes in. */
+/** Whether it begins with such a head, or may as more comes in. */
 function isHeadOfContinue(bytes: Buffer): boolean {
   if (bytes.length === 0 || bytes.length > HEAD_BYTES_MAX) return false;
   return CONTINUE.some((line) => {

@@ -12,7 +12,7 @@ import type { Job } from "./loop.ts";
 import { countInvoices } from "./prometheus.ts";
 
 const NAME = "watch_wallets";
-/** Half of what is promised: a round over many wallets takes its time too. */
+/** The pause is half of what is promised: a round over many wallets takes its time too. */
 const PAUSE_MS = 30_000;
 
 export function watchWalletsJob(context: Context): Job {

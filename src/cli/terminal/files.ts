@@ -2,7 +2,6 @@
 // what was done so far.
 
 import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
 import {
   access,
   appendFile,
@@ -16,6 +15,7 @@ import {
   stat,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { dropOnSignal, syncFolder } from "../../drafts.ts";
 import { CliError } from "./io.ts";
 
 /** Adds a part and waits until it is taken. */
@@ -23,13 +23,11 @@ export type Put = (part: string | Uint8Array) => Promise<unknown>;
 
 export type WholeTerms = {
   readonly replace: boolean;
-  /** Where the file is there and is not to be replaced. */
+  /** What to do where the file is there and is not to be replaced. */
   readonly hint?: string;
   /** The mode of the file; by default that of the file it replaces, or the usual one. */
   readonly mode?: number;
 };
-
-const INTERRUPTED = 130;
 
 /** Fills a draft beside the file, which takes its name once all of it is on the disk. */
 export async function writeWhole<T>(
@@ -63,7 +61,7 @@ function refuseIfThere(file: string, isThere: boolean, { replace, hint }: WholeT
   if (isThere && !replace) throw new CliError("failed", `${file} is there already.`, hint);
 }
 
-/** Closed before an error is reported, so that no late write finds the draft removed. */
+/** Fills a draft, and closes it before an error is reported: no late write finds it removed. */
 async function fillDraft<T>(
   file: string,
   draft: string,
@@ -116,7 +114,7 @@ export class Journal {
     this.#is_regular = is_regular;
   }
 
-  /** For its owner alone; what is there stays. */
+  /** Opens a journal that its owner alone can read; what is there stays. */
   static async open(file: string): Promise<Journal> {
     const handle = await told(file, () => open(file, "a", 0o600));
     const is_regular = await isRegular(file);
@@ -136,7 +134,7 @@ export class Journal {
   }
 }
 
-/** Told before anything is done that is to be recorded in it. */
+/** Refuses a file that cannot be written, before anything is done that is to be recorded in it. */
 export async function checkWritable(file: string): Promise<void> {
   const isThere = (await told(file, () => found(file))) !== undefined;
   await told(file, () => access(isThere ? file : dirname(join(file)), constants.W_OK));
@@ -151,7 +149,7 @@ async function found(file: string) {
   }
 }
 
-/** What fails is told with the name that was given, not with that of a draft. */
+/** Does the work. What fails is told with the name that was given, not with that of a draft. */
 async function told<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -159,22 +157,4 @@ async function told<T>(file: string, work: () => Promise<T>): Promise<T> {
     const [reason] = (error as Error).message.split(", ");
     throw new CliError("failed", `${file} was not written: ${reason}.`);
   }
-}
-
-/** What is not complete does not stay when the command is told to end. */
-function dropOnSignal(path: string): () => void {
-  const drop = () => {
-    rmSync(path, { force: true });
-    process.exit(INTERRUPTED);
-  };
-  process.once("SIGINT", drop).once("SIGTERM", drop);
-  return () => {
-    process.off("SIGINT", drop).off("SIGTERM", drop);
-  };
-}
-
-/** So that the file's name survives a power cut too. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  await handle.sync().finally(() => handle.close());
 }

@@ -16,7 +16,7 @@ type Wire = {
 /** Takes bytes, at once and in order. A promise says when there is room for more. */
 export type Take = (bytes: Buffer) => Promise<void> | undefined;
 
-/** Rows arrive one by one, and one by one they would cost the compressor a call each. */
+/** How much is handed on at once: row by row, each would cost the compressor a call. */
 const BATCH_BYTES = 128 * 1024;
 
 /** Runs `copy … to stdout` and hands on what comes. Returns the number of rows. */

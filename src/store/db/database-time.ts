@@ -3,6 +3,7 @@
 import { DATABASE_NOW, type Queryable } from "./db.ts";
 import { sql } from "./sql.ts";
 
+/** The clock of the process, as far as it is asked here. */
 type Clock = { now(): Date };
 
 export async function databaseTime(db: Queryable): Promise<Date> {
@@ -10,23 +11,27 @@ export async function databaseTime(db: Queryable): Promise<Date> {
   return at;
 }
 
-/** By how much the process is ahead, at least; below 0 when it is behind. */
-export async function aheadOfDatabase(db: Queryable, clock: Clock): Promise<number> {
+/**
+ * The least difference of the clocks that explains the answer: above 0 the process is ahead, below
+ * 0 behind. A time between the question and its answer is explained without any.
+ */
+export async function leastDifference(db: Queryable, clock: Clock): Promise<number> {
   const asked_ms = clock.now().getTime();
-  const at_ms = (await databaseTime(db)).getTime();
+  const database_ms = (await databaseTime(db)).getTime();
   const answered_ms = clock.now().getTime();
-  if (at_ms < asked_ms) return asked_ms - at_ms;
-  return Math.min(0, answered_ms - at_ms);
+  if (database_ms < asked_ms) return asked_ms - database_ms;
+  if (database_ms > answered_ms) return answered_ms - database_ms;
+  return 0;
 }
 
-/** Why the process does nothing by itself, in words for the operator; undefined when it may. */
+/** Why the process may do nothing by itself, in words for the operator; undefined when it may. */
 export async function clockFault(
   db: Queryable,
   clock: Clock,
   limit_ms: number,
 ): Promise<string | undefined> {
   if (limit_ms === 0) return undefined;
-  const ahead_ms = await aheadOfDatabase(db, clock);
+  const ahead_ms = await leastDifference(db, clock);
   if (Math.abs(ahead_ms) <= limit_ms) return undefined;
   const seconds = Math.round(Math.abs(ahead_ms) / 1_000);
   return (

@@ -80,11 +80,11 @@ export type PoolOptions = {
 const IDLE_IN_TRANSACTION_MS = 5_000;
 const CONNECTION_LIFETIME_S = 1_800;
 /**
- * For each connection of a pool with a bounded queue. A write holds one for about 12 ms, so the
- * last waits for 0.6 s.
+ * How many may wait for each connection of a pool with a bounded queue. A write holds one for about
+ * 12 ms, so the last waits for 0.6 s.
  */
 const WAITING_MAX = 50;
-/** After that the system asks whether the other side is there, once a second, ten times. */
+/** How long nothing comes before the system asks whether the other side is there, ten times. */
 const KEEP_ALIVE_MS = 5_000;
 /** How long an idle connection may take to answer once another one has gone silent. */
 const IDLE_ANSWER_MS = 1_000;

@@ -6,16 +6,15 @@ import { LISTEN_CONNECTION_NAME } from "./connection-names.ts";
 import type { Connection } from "./db.ts";
 import { SilenceWatch } from "./silence.ts";
 
-/** The application_name of connections that listen. */
 const RECONNECT_MS = 1_000;
 const CONNECT_MS = 2_000;
-/** It mostly waits, so it asks now and then whether anybody is there. */
+/** How often it asks whether anybody is there: mostly it only waits. */
 const ASK_MS = 3_000;
 const ANSWER_MS = 3_000;
 
 export type Listener = { stop(): Promise<void> };
 
-/** Reconnects for as long as it is not stopped. */
+/** Listens, and connects again whenever the connection is lost, until it is stopped. */
 export function listen(
   connection: Connection,
   channel: string,

@@ -1,6 +1,6 @@
 // Values as the text of a PostgreSQL array: a column of many rows is sent as one parameter.
 
-/** Nulls are nulls; whatever is in a text, it stays one value. */
+/** The values as an array of that type; whatever is in a text, it stays one value. */
 export function listText(type: string, values: readonly unknown[]): string {
   const write = writerOf(type);
   // In many columns one value follows itself. It is written once.

@@ -13,7 +13,7 @@ type Texts = readonly (string | null)[];
 type Shape = {
   readonly names: readonly string[];
   readonly parsers: readonly ((text: string) => unknown)[];
-  /** Copied for each row: the engine does that faster than it adds one property after the other. */
+  /** The row of nulls that each row is copied from: faster than adding property after property. */
   readonly empty: Readonly<Record<string, null>>;
 };
 
@@ -54,7 +54,7 @@ export class PreparedRead extends DriverQuery {
     super.prepare(shapes.has(this.name) ? undescribed : connection);
   }
 
-  /** Comes several times when others were sent before the first answer. */
+  /** Keeps the first description: it comes again where others were sent before the first answer. */
   override handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
     if (!this.#shapes?.has(this.name)) this.#shapes?.set(this.name, shapeOf(fields));
   }

@@ -15,12 +15,13 @@ export function columnsOf(columns: Columns): Sql {
 }
 
 /**
- * As many rows as a call has. A cluster keeps the plan of one, and locks the shard of their project
- * alone; for a select it plans, and locks, every shard, so that a shard that moves holds up all.
+ * How many rows are sent as VALUES, as many as a call has. A cluster keeps the plan of those, and
+ * locks the shard of their project alone; for a select it plans, and locks, every shard, so that a
+ * shard that moves holds up all.
  */
 const FEW = 4;
 
-/** None are not: there is no VALUES without a row. */
+/** Whether VALUES can hold them: without a row there is none. */
 export function areFew(rows: readonly unknown[]): boolean {
   return rows.length > 0 && rows.length <= FEW;
 }

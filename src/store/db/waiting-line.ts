@@ -8,7 +8,7 @@ const TOO_MANY = unavailable("Too many requests wait for the database.", undefin
 export class WaitingLine {
   readonly #max: number;
   readonly #late_ms: number;
-  /** In order. */
+  /** Callers that wait, in the order in which they came. */
   readonly #waiting = new Set<{ isLate: boolean }>();
   #refused = 0;
 

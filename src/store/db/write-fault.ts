@@ -3,7 +3,7 @@
 
 import { writeFaultOf } from "./failures.ts";
 
-/** After that nothing is known: nobody may have tried to write since. */
+/** How long a fault counts: nobody may have tried to write since. */
 const KEPT_MS = 60_000;
 
 /** `node` is its host and port, where there are several. */
@@ -13,7 +13,7 @@ export class WriteFault {
   #why: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Undefined once a write was done. */
+  /** Why writes failed; undefined once one was done. */
   get why(): string | undefined {
     return this.#why;
   }
