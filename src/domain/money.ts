@@ -53,6 +53,14 @@ export function exponentOf(currency: string): number {
   return exponent;
 }
 
+/** 4900 is "49.00" at 2 places and "4900" at none: exact, as no division is made. */
+export function decimalText(cents: number, places: number): string {
+  const digits = String(Math.abs(cents)).padStart(places + 1, "0");
+  const whole = digits.slice(0, digits.length - places);
+  const text = places === 0 ? whole : `${whole}.${digits.slice(-places)}`;
+  return cents < 0 ? `-${text}` : text;
+}
+
 /** Quantity times a price in minor units. */
 export function flatAmount(quantity: Decimal, unit_cents: number): Amount {
   return rounded(multiply(quantity, integer(unit_cents)));

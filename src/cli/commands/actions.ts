@@ -165,15 +165,18 @@ function updateSubscription(io: Io): Command {
 
 const DROP_UNBILLED = ["--drop-unbilled", "give up what cannot be billed"] as const;
 
-function dropped(flags: Flags): { unbilled?: "drop" } {
-  return (flags as { dropUnbilled?: boolean }).dropUnbilled === true ? { unbilled: "drop" } : {};
+/** The flags of commands that move a subscription; most of these take none of them. */
+type MoveFlags = Flags & { readonly invoice?: boolean; readonly dropUnbilled?: boolean };
+
+function unbilledOf({ dropUnbilled }: MoveFlags): { unbilled?: "drop" } {
+  return dropUnbilled === true ? { unbilled: "drop" } : {};
 }
 
 export function subscriptionActions(io: Io): Command[] {
   const move = (
     name: string,
     says: string,
-    work: (dues: Dues, ref: string, flags: Flags) => Promise<object>,
+    work: (dues: Dues, ref: string, flags: MoveFlags) => Promise<object>,
     examples?: readonly Example[],
   ) => {
     const made = remote(
@@ -183,7 +186,7 @@ export function subscriptionActions(io: Io): Command[] {
       examples ?? [[`dues subscriptions ${name} ext:acme-pro`, ""]],
     );
     made.argument("<subscription>", "id, or ext:<external_id>");
-    return actionCommand<Flags>(io, made, (dues, flags, ref = "") =>
+    return actionCommand<MoveFlags>(io, made, (dues, flags, ref = "") =>
       work(dues, pathRef(ref), flags),
     );
   };
@@ -192,8 +195,8 @@ export function subscriptionActions(io: Io): Command[] {
     "End a subscription and bill the open period now.",
     (dues, ref, flags) =>
       dues.terminateSubscription(ref, {
-        invoice: (flags as { invoice?: boolean }).invoice === false ? "skip" : "create",
-        ...dropped(flags),
+        invoice: flags.invoice === false ? "skip" : "create",
+        ...unbilledOf(flags),
       }),
   )
     .option("--no-invoice", "without a final invoice")
@@ -212,7 +215,7 @@ export function subscriptionActions(io: Io): Command[] {
     ),
     terminate,
     move("cancel", "End a subscription without billing the open period.", (dues, ref, flags) =>
-      dues.updateSubscription(ref, { status: "canceled", ...dropped(flags) }),
+      dues.updateSubscription(ref, { status: "canceled", ...unbilledOf(flags) }),
     ).option(...DROP_UNBILLED),
   ];
 }
@@ -231,7 +234,7 @@ export function addOnActions(io: Io): Command[] {
 }
 
 export function paymentActions(io: Io): Command[] {
-  type Record = Flags & {
+  type PaymentFlags = Flags & {
     amount?: number;
     allowOverpayment?: boolean;
     provider: string;
@@ -260,7 +263,7 @@ export function paymentActions(io: Io): Command[] {
     .option("--reference <text>", "a note")
     .option("--paid-at <timestamp>", "when; now by default");
   return [
-    actionCommand<Record>(io, made, async (dues, flags, ref = "") => {
+    actionCommand<PaymentFlags>(io, made, async (dues, flags, ref = "") => {
       const { invoice } = await dues.getInvoice(await invoiceId(dues, ref));
       if (invoice.amount_due_cents === 0 && flags.amount === undefined) {
         throw new CliError("failed", `Nothing is due on ${invoice.number}.`);
@@ -280,7 +283,7 @@ export function paymentActions(io: Io): Command[] {
   ];
 }
 
-/** The service refuses it too; here the amounts have their currency. */
+/** Refuses more than is due, as the service does too; here the amounts have their currency. */
 function refuseTooMuch(
   { number, amount_due_cents, currency }: Invoice,
   { amount = 0, allowOverpayment }: { amount?: number; allowOverpayment?: boolean },
@@ -358,7 +361,7 @@ export function usageCommand(io: Io): Command {
 
 type UsageCharge = SubscriptionUsage["charges"][number];
 
-/** What documents call it, and the combination of dimensions that the line is for. */
+/** The charge as documents call it, and the combination of dimensions that the line is for. */
 function usageName({ name, dimensions }: UsageCharge): string {
   return clean([name, dimensionsText(dimensions)].filter(Boolean).join(", "));
 }

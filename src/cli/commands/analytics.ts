@@ -39,10 +39,9 @@ export function analyticsCommand(io: Io): Command {
 
 async function analyticsText(screen: Screen, figures: Analytics): Promise<string> {
   const { by_currency, top_plans } = figures;
-  const head = `${plural(figures.active_subscriptions, "active subscription")}, ${plural(
-    by_currency.reduce((sum, row) => sum + row.outstanding_invoice_count, 0),
-    "invoice",
-  )} not paid yet.\n`;
+  const unpaid = by_currency.reduce((sum, row) => sum + row.outstanding_invoice_count, 0);
+  const active = plural(figures.active_subscriptions, "active subscription");
+  const head = `${active}, ${plural(unpaid, "invoice")} not paid yet.\n`;
   const columns: Column<(typeof AMOUNTS)[number]>[] = [
     { title: "AMOUNT", of: ([label]) => label },
     ...by_currency.map((row) => ({

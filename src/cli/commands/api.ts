@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { DuesError, errorOf, withoutPassword } from "../../client/error.ts";
 import { remote, withConnection } from "../connection/command.ts";
-import type { Connection, ConnectionFlags } from "../connection/profile.ts";
+import { baseOf, type Connection, type ConnectionFlags } from "../connection/profile.ts";
 import type { Declared } from "../terminal/effects.ts";
 import { writeWhole } from "../terminal/files.ts";
 import { CliError, type Io, writeRaw } from "../terminal/io.ts";
@@ -124,7 +124,7 @@ async function callOf(
 
 /** The token is for this service: another address is refused rather than called. */
 function urlOf(base_url: string, path: string): URL {
-  const base = base_url.replace(/\/+$/, "");
+  const base = baseOf(base_url);
   if (path === "")
     throw new CliError("usage", "Which path?", "For example: dues api get customers");
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path) && !path.startsWith(`${base}/`)) {

@@ -2,7 +2,7 @@
 // database itself, as `migrate` does.
 
 import { type Command, InvalidArgumentError } from "commander";
-import { systemClock } from "../../clock.ts";
+import { monotonicMs, systemClock } from "../../clock.ts";
 import { readConfig } from "../../config.ts";
 import type { Reporter, WrittenBackup } from "../../service/backup.ts";
 import type {
@@ -17,15 +17,13 @@ import type { UpgradedData } from "../../service/upgrade-data.ts";
 import { command } from "../connection/command.ts";
 import { CliError, type Io, printJson } from "../terminal/io.ts";
 import { byteSize, clean, plural, wrapped } from "../terminal/output.ts";
-import { bar, drawLine } from "../terminal/progress.ts";
+import { Progress } from "../terminal/progress.ts";
 import { type Column, plainTable } from "../terminal/table.ts";
-import { CLEAR_LINE } from "../terminal/visible.ts";
 
 /** Loaded on demand: the other commands start without what works on a database. */
 const backups = () => import("../../service/backup.ts");
 const restores = () => import("../../service/restore.ts");
 
-const DRAW_MS = 100;
 const YEAR_MIN = 1970;
 const NUMBER_MAX = 2_000_000_000;
 
@@ -50,21 +48,21 @@ function backupCommand(io: Io): Command {
     .addHelpText("after", BACKUP_HELP)
     .action(async (file: string, flags: BackupFlags) => {
       const { backUp, backUpTo } = await backups();
-      const bar = new Bar(io);
+      const reporter = reporterOn(io);
       const { force = false, withKey: with_key = false } = flags;
       const now = systemClock.now();
       const config = readConfig();
       try {
         if (file === "-") {
-          await backUpTo(config, process.stdout, { with_key }, bar, now);
+          await backUpTo(config, process.stdout, { with_key }, reporter, now);
           return;
         }
-        const written = await backUp(config, { file, force, with_key }, bar, now);
-        bar.end();
+        const written = await backUp(config, { file, force, with_key }, reporter, now);
+        reporter.end();
         if (flags.json) printJson(io, written);
         else io.out(backupText(written));
       } finally {
-        bar.end();
+        reporter.end();
       }
     });
 }
@@ -103,15 +101,15 @@ function restoreCommand(io: Io): Command {
     .addHelpText("after", RESTORE_HELP)
     .action(async (file: string, flags: NextFlags & { json?: boolean }) => {
       const { restoreBackup } = await restores();
-      const bar = new Bar(io);
+      const reporter = reporterOn(io);
       try {
         const wanted = { file, next_numbers: nextOf(flags) };
-        const restored = await restoreBackup(readConfig(), wanted, bar, systemClock.now());
-        bar.end();
+        const restored = await restoreBackup(readConfig(), wanted, reporter, systemClock.now());
+        reporter.end();
         if (flags.json) printJson(io, { ...restored, held: true });
         else io.out(restoredText(restored));
       } finally {
-        bar.end();
+        reporter.end();
       }
     });
 }
@@ -208,7 +206,7 @@ function seriesText(series: Series, counters: readonly InvoiceCounter[]): string
   return `\n${plainTable(columns, counters)}\n`;
 }
 
-/** Who asks for a number that is given out already may have looked at the wrong project or year. */
+/** Tells of numbers that are given out already: another project or year may have been meant. */
 function passedText(passed: readonly PassedCounter[]): string {
   const lines = passed.map((counter) => {
     const { series, project, year, next } = counter;
@@ -239,8 +237,8 @@ function resumeCommand(io: Io): Command {
     .action(async (flags: ResumeFlags) => {
       const { readHold, resume } = await restores();
       const config = readConfig();
-      const bar = new Bar(io);
-      const waiting = await readHold(config, bar, systemClock.now());
+      const reporter = reporterOn(io);
+      const waiting = await readHold(config, reporter, systemClock.now());
       if (waiting.held_since === null) {
         if (flags.json) printJson(io, { ...waiting, resumed: false });
         else io.out("Nothing is held.\n");
@@ -249,7 +247,7 @@ function resumeCommand(io: Io): Command {
       if (!flags.json) io.out(waitingText(waiting));
       if (!flags.yes) await confirmResume(io, waiting, flags);
       const next = nextOf(flags);
-      const done = await resume(config, next, bar);
+      const done = await resume(config, next, reporter);
       if (flags.json) {
         printJson(io, { ...waiting, ...done, resumed: true });
         return;
@@ -264,7 +262,7 @@ const SET_ASIDE_TEXT = "stayed unbilled, set aside: dues doctor says why";
 
 type ResumeFlags = NextFlags & { yes?: boolean; json?: boolean };
 
-/** Standard output has one JSON document, whatever the answer; who is asked is shown the words. */
+/** Asks, with the words on the other output where one JSON document is all that is printed. */
 async function confirmResume(io: Io, waiting: Waiting, { json }: ResumeFlags): Promise<void> {
   if (json && io.interactive) io.err(waitingText(waiting));
   try {
@@ -320,15 +318,15 @@ function upgradeCommand(io: Io): Command {
     .addHelpText("after", UPGRADE_HELP)
     .action(async (flags: { fromBinaries?: string; json?: boolean }) => {
       const { upgradeData } = await import("../../service/upgrade-data.ts");
-      const bar = new Bar(io);
+      const reporter = reporterOn(io);
       try {
         const wanted = { from_binaries: flags.fromBinaries };
-        const upgraded = await upgradeData(readConfig(), wanted, bar, systemClock.now());
-        bar.end();
+        const upgraded = await upgradeData(readConfig(), wanted, reporter, systemClock.now());
+        reporter.end();
         if (flags.json) printJson(io, upgraded);
         else io.out(upgradedText(upgraded));
       } finally {
-        bar.end();
+        reporter.end();
       }
     });
 }
@@ -349,31 +347,18 @@ function upgradedText({ from, to, restored, backup, former }: UpgradedData): str
   ].join("");
 }
 
-/** A bar on a terminal; elsewhere only what has to be said. */
-class Bar implements Reporter {
-  readonly #io: Io;
-  #drawn_ms = 0;
-
-  constructor(io: Io) {
-    this.#io = io;
-  }
-
-  // Handed on as functions, without their object.
-  readonly say = (line: string): void => {
-    this.end();
-    this.#io.err(`${line}\n`);
+/** Reports to who runs the command: a bar on a terminal, elsewhere only what has to be said. */
+function reporterOn(io: Io): Reporter & { end(): void } {
+  const bar = new Progress(io, monotonicMs, { quiet: true });
+  return {
+    say(line) {
+      bar.end();
+      io.err(`${line}\n`);
+    },
+    progress(what, part) {
+      const done = Math.min(part, 1);
+      bar.show(done, () => `${Math.floor(done * 100)} % ${what}`);
+    },
+    end: () => bar.end(),
   };
-
-  readonly progress = (what: string, part: number): void => {
-    const now = performance.now();
-    if (!this.#io.progress || now - this.#drawn_ms < DRAW_MS) return;
-    this.#drawn_ms = now;
-    const percent = Math.floor(Math.min(part, 1) * 100);
-    drawLine(this.#io, `${bar(Math.min(part, 1))} ${percent} % ${what}`);
-  };
-
-  end(): void {
-    if (this.#drawn_ms > 0) this.#io.err(CLEAR_LINE);
-    this.#drawn_ms = 0;
-  }
 }

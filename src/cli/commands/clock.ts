@@ -12,7 +12,16 @@ import { type Column, tableText } from "../terminal/table.ts";
 type Flags = ConnectionFlags & { readonly json?: boolean };
 
 export function clockCommand(io: Io): Command {
-  const show = remote("show", "reads", "What time it is in the project.", [["dues clock", ""]])
+  return new Command("clock")
+    .description("The clock of a sandbox project: show it, freeze it, travel forward.")
+    .addCommand(showCommand(io), { isDefault: true })
+    .addCommand(advanceCommand(io))
+    .addCommand(freezeCommand(io))
+    .addHelpText("after", "\nExample:\n  $ dues clock advance --to 2027-01-01");
+}
+
+function showCommand(io: Io): Command {
+  return remote("show", "reads", "What time it is in the project.", [["dues clock", ""]])
     .option("--json", "print JSON")
     .action(
       withConnection<Flags>(io, async ({ dues }, flags) => {
@@ -21,12 +30,12 @@ export function clockCommand(io: Io): Command {
         else io.out(`${clock.now} (${clock.mode})\n`);
       }),
     );
-  const advance = remote(
-    "advance",
-    "writes",
-    "Travel forward: everything that falls due happens.",
-    [["dues clock advance --to 2027-01-01", "to the first instant of that day"]],
-  )
+}
+
+function advanceCommand(io: Io): Command {
+  return remote("advance", "writes", "Travel forward: everything that falls due happens.", [
+    ["dues clock advance --to 2027-01-01", "to the first instant of that day"],
+  ])
     .requiredOption("--to <instant>", "a date, or a timestamp", instant)
     .option("--json", "print JSON")
     .action(
@@ -37,7 +46,10 @@ export function clockCommand(io: Io): Command {
         io.out(await unbilledText(dues));
       }),
     );
-  const freeze = remote(
+}
+
+function freezeCommand(io: Io): Command {
+  return remote(
     "freeze",
     "writes",
     "Stop the clock at an instant; from a frozen one, travel there.",
@@ -56,12 +68,6 @@ export function clockCommand(io: Io): Command {
         } else io.out(`The clock stands at ${report.clock.now}.\n`);
       }),
     );
-  return new Command("clock")
-    .description("The clock of a sandbox project: show it, freeze it, travel forward.")
-    .addCommand(show, { isDefault: true })
-    .addCommand(advance)
-    .addCommand(freeze)
-    .addHelpText("after", "\nExample:\n  $ dues clock advance --to 2027-01-01");
 }
 
 type Happened = ClockReport["events"][number];
@@ -74,7 +80,7 @@ const EVENT_COLUMNS: readonly Column<Happened>[] = [
 
 const EXAMPLES = 3;
 
-/** Nothing is billed any more of a subscription that cannot be: it must not be overlooked. */
+/** Names subscriptions that could not be billed: nothing is, of these, until somebody looks. */
 async function unbilledText(dues: Dues): Promise<string> {
   const query = { billing_error: "1", limit: EXAMPLES, count: "1" } as const;
   const page = await dues.listSubscriptions(query);
@@ -88,7 +94,7 @@ async function unbilledText(dues: Dues): Promise<string> {
   ].join("\n");
 }
 
-/** What happened on the way. */
+/** How far the clock has travelled, and what happened on the way. */
 async function reportText(io: Io, report: ClockReport): Promise<string> {
   const { clock, periods_closed, invoices_created, dunning_steps, events } = report;
   const counts = [
@@ -96,11 +102,6 @@ async function reportText(io: Io, report: ClockReport): Promise<string> {
     plural(invoices_created, "invoice"),
     plural(dunning_steps, "dunning step"),
   ];
-  const failed = report.billing_failed_count;
-  const unbilled =
-    failed === 0
-      ? ""
-      : `${plural(failed, "subscription")} cannot be billed: dues subscriptions list --billing-error\n`;
-  const head = `It is ${clock.now} now: ${counts.join(", ")}.\n${unbilled}`;
+  const head = `It is ${clock.now} now: ${counts.join(", ")}.\n`;
   return events.length === 0 ? head : head + (await tableText(io, EVENT_COLUMNS, events));
 }

@@ -11,6 +11,7 @@ import type {
   TableProgress,
 } from "../../service/cluster.ts";
 import { command, group, wholeNumber } from "../connection/command.ts";
+import { untilStopped } from "../connection/follow.ts";
 import { AlreadyReported, type Io, printJson } from "../terminal/io.ts";
 import { byteSize, clean, plural, styled, wrapped } from "../terminal/output.ts";
 import { bar, drawLine } from "../terminal/progress.ts";
@@ -199,7 +200,7 @@ export function statusText(io: Io, status: ClusterStatus): string {
   return [plainTable(NODE_COLUMNS, nodes), ...found, ...ends].join("\n");
 }
 
-/** What a rebalance is for, where that is plain to see; it weighs the rest itself. */
+/** Why shards can move, where that is plain to see; the rest a rebalance weighs itself. */
 function moveText(nodes: Cluster["nodes"]): string {
   const listed = (chosen: Cluster["nodes"]) => chosen.map(({ address }) => address).join(", ");
   const empty = nodes.filter(({ takes_shards, shards }) => takes_shards && shards === 0);
@@ -227,23 +228,15 @@ function rebalanceCommand(io: Io): Command {
     .addHelpText("after", REBALANCE_HELP)
     .action(async (flags: { json?: boolean }) => {
       const { rebalanceStore } = await service();
-      const abort = new AbortController();
-      const stop = () => abort.abort();
-      process.once("SIGINT", stop);
-      process.once("SIGTERM", stop);
       const progress = new MoveProgress(io);
-      try {
-        const onProgress = (state: RebalanceProgress) => progress.show(state);
-        const done = await rebalanceStore(readConfig(), { onProgress, signal: abort.signal });
-        progress.end();
+      const onProgress = (state: RebalanceProgress) => progress.show(state);
+      await untilStopped(async (signal) => {
+        const rebalancing = rebalanceStore(readConfig(), { onProgress, signal });
+        const done = await rebalancing.finally(() => progress.end());
         if (flags.json) printJson(io, done);
         else io.out(rebalanceText(done));
         if (done.state === "left_running") throw new AlreadyReported("failed");
-      } finally {
-        progress.end();
-        process.off("SIGINT", stop);
-        process.off("SIGTERM", stop);
-      }
+      });
     });
 }
 
@@ -279,7 +272,7 @@ export class MoveProgress {
     this.#steps_done = steps_done;
   }
 
-  /** Once for each try: Citus goes on trying for long, without a word of its own. */
+  /** Tells of each try that failed: Citus goes on trying for long, without a word of its own. */
   #showFailure(failure: RebalanceProgress["failure"]): void {
     const text = failure === null ? "" : `${failure.tries} ${failure.says}`;
     if (failure !== null && text !== this.#failure) {

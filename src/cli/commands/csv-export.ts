@@ -11,7 +11,7 @@ import { writesFile } from "../terminal/effects.ts";
 import { writeWhole } from "../terminal/files.ts";
 import { type Io, writeRaw } from "../terminal/io.ts";
 import { plural } from "../terminal/output.ts";
-import { CLEAR_LINE } from "../terminal/visible.ts";
+import { Progress } from "../terminal/progress.ts";
 import {
   exportedEvents,
   exportedInvoices,
@@ -115,26 +115,16 @@ async function intoFile(
     hint: "--force overwrites it.",
     mode: 0o600,
   };
-  const count = await writeWhole(file, terms, (put) =>
-    writeTable(table, flags, put, progressOn(io, name)),
-  );
-  io.err(`${io.progress ? CLEAR_LINE : ""}${plural(count, name.slice(0, -1))} in ${file}.\n`);
-}
-
-/** Between two drawings of the one line that a terminal shows. */
-const DRAW_MS = 100;
-/** Between two lines where progress is not drawn, as in a log. */
-const LINE_MS = 5_000;
-
-function progressOn(io: Io, name: string): (rows: number) => void {
-  const start = monotonicMs();
-  let shown = start;
-  return (rows) => {
-    const now = monotonicMs();
-    if (now - shown < (io.progress ? DRAW_MS : LINE_MS)) return;
-    shown = now;
-    const rate = Math.round((rows * 1000) / Math.max(now - start, 1));
-    const text = `${rows} ${name}, ${rate}/s`;
-    io.err(io.progress ? `${CLEAR_LINE}${text}` : `${text}\n`);
-  };
+  const progress = new Progress(io, monotonicMs);
+  const seen = (rows: number) =>
+    progress.show(undefined, (spent_ms) => {
+      return `${rows} ${name}, ${Math.round((rows * 1000) / Math.max(spent_ms, 1))}/s`;
+    });
+  try {
+    const count = await writeWhole(file, terms, (put) => writeTable(table, flags, put, seen));
+    progress.end();
+    io.err(`${plural(count, name.slice(0, -1))} in ${file}.\n`);
+  } finally {
+    progress.end();
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { Dues } from "../../client/dues.ts";
 import type { Invoice, Payment, Subscription, UsageEvent } from "../../client/types.ts";
+import { DAY_MS } from "../../domain/dates.ts";
 import { customerId, pathRef } from "../connection/refs.ts";
 import type { CsvValue } from "../terminal/csv-write.ts";
 import { amountText } from "../terminal/output.ts";
@@ -11,11 +12,10 @@ export type Table = {
   readonly pages: AsyncIterable<readonly (readonly CsvValue[])[]>;
 };
 
-/** Days of UTC, both of them included. */
+/** The first and the last day, of UTC, of what is exported. */
 export type Span = { readonly from?: string; readonly to?: string };
 
 const PAGE = 500;
-const DAY_MS = 24 * 3_600 * 1_000;
 
 type Columns<Row> = readonly (readonly [title: string, of: (row: Row) => CsvValue])[];
 

@@ -134,7 +134,7 @@ function importCommand(io: Io): Command {
     )
     .action(
       withConnection<ImportOptions>(io, async ({ dues }, flags, file = "") => {
-        const { importEvents } = await import("./events-import.ts");
+        const { importEvents } = await import("../events/import.ts");
         const result = await importEvents(io, dues, file, flags);
         if (flags.json) printJson(io, result);
         else {

@@ -6,6 +6,7 @@ import type { CreateKeyBody, Project } from "../../client/types.ts";
 import { openInBrowser } from "../connection/browser.ts";
 import { command, connectionFlags, remote, withConnection } from "../connection/command.ts";
 import {
+  baseOf,
   type Connection,
   type ConnectionFlags,
   clientOf,
@@ -13,6 +14,7 @@ import {
   dropProfile,
   isUuid,
   loginFile,
+  pathOf,
   writePrivate,
 } from "../connection/profile.ts";
 import { CliError, type Io, printJson } from "../terminal/io.ts";
@@ -42,18 +44,16 @@ function loginCommand(io: Io): Command {
     .action(async (flags: { url: string; project?: string }) => {
       const token = io.interactive ? await io.ask("Token: ", true) : await firstLine(io);
       if (token.trim() === "") throw new CliError("usage", "There is no token on the input.");
-      const base_url = flags.url.replace(/\/+$/, "");
+      const base_url = baseOf(flags.url);
       const given = { base_url, token: token.trim(), project_id: undefined };
       const dues = clientOf(io, given);
       const { organization } = await dues.getCurrentKey();
       const { projects } = await dues.listProjects({});
       const wanted = flags.project ?? (projects.length === 1 ? projects[0]?.id : undefined);
-      const names = projects.map((each) => `${each.workspace_slug}/${each.slug}`);
-      const project = projects.find(
-        (each, i) => each.id === wanted || each.slug === wanted || names[i] === wanted,
-      );
+      const project = projects.find((each) => wanted !== undefined && isNamed(each, wanted));
       if (flags.project !== undefined && project === undefined) {
-        throw new CliError("failed", `There is no project ${flags.project}.`, names.join(", "));
+        const names = projects.map(pathOf).join(", ");
+        throw new CliError("failed", `There is no project ${flags.project}.`, names);
       }
       await writePrivate(loginFile(io), { ...given, project_id: project?.id });
       const where = project === undefined ? "no project chosen" : `project ${project.slug}`;
@@ -107,9 +107,14 @@ function whoamiCommand(io: Io): Command {
     );
 }
 
-/** What --project takes, with the mode: "main/test (sandbox)". */
-function projectName({ workspace_slug, slug, mode }: Project): string {
-  return `${workspace_slug}/${slug} (${mode})`;
+/** Whether this is the project's id, its slug, or the slugs of its workspace and itself. */
+function isNamed(project: Project, ref: string): boolean {
+  return [project.id, project.slug, pathOf(project)].includes(ref);
+}
+
+/** The project as --project takes it, with its mode: "main/test (sandbox)". */
+function projectName(project: Project): string {
+  return `${pathOf(project)} (${project.mode})`;
 }
 
 export function keyCommands(io: Io): Command[] {
@@ -177,17 +182,14 @@ function bindingText(project_ids: readonly string[] | null): string {
   return project_ids.length === 1 ? "1 project" : `${project_ids.length} projects`;
 }
 
-/** By id, slug, or slugs of workspace and project. */
+/** The ids of projects, each named as --project names one. */
 async function projectIds(dues: Dues, refs: readonly string[]): Promise<string[]> {
   const { projects } = await dues.listProjects({});
   return refs.map((ref) => {
-    const found = projects.filter(({ id, slug, workspace_slug }) =>
-      [id, slug, `${workspace_slug}/${slug}`].includes(ref),
-    );
+    const found = projects.filter((each) => isNamed(each, ref));
     if (found.length === 1 && found[0] !== undefined) return found[0].id;
     const fault = found.length === 0 ? "There is no project" : "Several projects are called";
-    const names = projects.map((each) => `${each.workspace_slug}/${each.slug}`);
-    throw new CliError("failed", `${fault} ${ref}.`, names.join(", "));
+    throw new CliError("failed", `${fault} ${ref}.`, projects.map(pathOf).join(", "));
   });
 }
 

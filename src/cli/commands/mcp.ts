@@ -2,19 +2,20 @@
 // and output. A bridge: each message is passed on with the profile's token and project, and the
 // answer back. Nothing but the protocol is written to the output.
 
-import { StringDecoder } from "node:string_decoder";
 import type { Command } from "commander";
 import type { Dues } from "../../client/dues.ts";
 import { DuesError } from "../../client/error.ts";
 import { remote, withConnection } from "../connection/command.ts";
 import type { ConnectionFlags } from "../connection/profile.ts";
 import { CliError, type Io, writeRaw } from "../terminal/io.ts";
+import { linesOf } from "../terminal/lines.ts";
 
-/** Codes of JSON-RPC 2.0; of those that are left to servers, one that MCP gives no meaning. */
+/** A code of JSON-RPC 2.0 itself. */
 const PARSE_ERROR = -32700;
+/** One of the codes that are left to servers, to which MCP gives no meaning. */
 const SERVER_ERROR = -32010;
-/** The service takes messages of 256 KiB. */
-const LINE_MAX = 1024 * 1024;
+/** The longest message that is passed on; the service takes 256 KiB and says so. */
+const MESSAGE_MAX = 1024 * 1024;
 
 export function mcpCommand(io: Io): Command {
   return remote(
@@ -42,12 +43,15 @@ the profile: give an agent that only reads a token of its own (dues keys create 
     );
 }
 
-/** Resolves when the input has ended and every request is answered. */
+/** Passes messages on until the input has ended and every request is answered. */
 export async function bridge(io: Io, dues: Dues): Promise<void> {
   const waiting = new Set<Promise<void>>();
   const say = (error: unknown) => io.err(`dues mcp: ${(error as Error).message}\n`);
-  for await (const line of linesOf(io.stdin)) {
+  for await (const line of linesOf(io.stdin, MESSAGE_MAX)) {
     if (line.trim() === "") continue;
+    if (line.length > MESSAGE_MAX) {
+      throw new CliError("failed", `A message has more than ${MESSAGE_MAX} characters.`);
+    }
     const done = answer(dues, line)
       .then((reply) => reply && writeRaw(io.stdout, `${JSON.stringify(reply)}\n`))
       .catch(say)
@@ -57,21 +61,7 @@ export async function bridge(io: Io, dues: Dues): Promise<void> {
   await Promise.all(waiting);
 }
 
-/** Parted by line feeds alone: the other ends of lines that Unicode has may stand in a text. */
-async function* linesOf(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
-  const decoder = new StringDecoder("utf8");
-  let begun = "";
-  for await (const chunk of input) {
-    const lines = (begun + decoder.write(Buffer.from(chunk))).split("\n");
-    begun = lines.pop() ?? "";
-    yield* lines;
-    if (begun.length > LINE_MAX) {
-      throw new CliError("failed", `A message has more than ${LINE_MAX} characters.`);
-    }
-  }
-  yield begun + decoder.end();
-}
-
+/** What the service answers to a message; undefined to a notification. */
 async function answer(dues: Dues, line: string): Promise<object | undefined> {
   let message: unknown;
   try {

@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import type { Project } from "../../client/types.ts";
 import { remote, withConnection } from "../connection/command.ts";
-import type { Connection, ConnectionFlags } from "../connection/profile.ts";
+import { type Connection, type ConnectionFlags, pathOf } from "../connection/profile.ts";
 import { type Io, printJson } from "../terminal/io.ts";
 import { listCommand } from "./lists.ts";
 
@@ -23,7 +23,7 @@ export function projectCommands(io: Io): Command[] {
     examples: [["dues projects list", ""]],
     filters: [{ flag: "--workspace <workspace>", says: "of this workspace" }],
     columns: [
-      { title: "PROJECT", of: ({ workspace_slug, slug }) => `${workspace_slug}/${slug}` },
+      { title: "PROJECT", of: pathOf },
       { title: "NAME", cut: true, of: (row) => row.name },
       { title: "MODE", of: (row) => row.mode },
       { title: "CURRENCY", of: (row) => row.default_currency },
@@ -54,7 +54,7 @@ export function projectCommands(io: Io): Command[] {
         });
         if (flags.json) return printJson(io, answer);
         const { project } = answer;
-        const ref = `${project.workspace_slug}/${project.slug}`;
+        const ref = pathOf(project);
         io.out(`${ref} is there (${project.mode}). Use it with --project ${ref}\n`);
       }),
     );

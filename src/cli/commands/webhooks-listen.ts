@@ -2,11 +2,11 @@
 // machine, signed as the service signs them. It registers no endpoint, and shows only messages that
 // are committed while it runs.
 
-import { createHmac } from "node:crypto";
 import type { Command } from "commander";
 import type { Dues } from "../../client/dues.ts";
 import type { WebhookMessage } from "../../client/types.ts";
 import { monotonicMs, wallMs } from "../../clock.ts";
+import { sign, standardSignature } from "../../domain/webhooks.ts";
 import { remote, withConnection } from "../connection/command.ts";
 import { pause, untilStopped } from "../connection/follow.ts";
 import type { ConnectionFlags } from "../connection/profile.ts";
@@ -101,7 +101,7 @@ export async function listen(io: Io, dues: Dues, terms: ListenTerms): Promise<vo
   }
 }
 
-/** A body is JSON on one line: here it is to be read. */
+/** A body, which is JSON on one line, as it is read. */
 function indented(body: string): string {
   return visibleJson(JSON.stringify(JSON.parse(body), null, 2)).replace(/^/gm, "  ");
 }
@@ -119,9 +119,7 @@ async function endOf(dues: Dues): Promise<string | undefined> {
 /** Posts a message and returns what came of it, for the end of its line. */
 async function post(url: string, secret: string, message: WebhookMessage): Promise<string> {
   const { id, event, body } = message;
-  const at = String(Math.floor(wallMs() / 1000));
-  const key = Buffer.from(secret.slice("whsec_".length), "base64");
-  const signed = createHmac("sha256", key).update(`${id}.${at}.${body}`).digest("base64");
+  const timestamp_s = Math.floor(wallMs() / 1000);
   const started = monotonicMs();
   try {
     const answer = await fetch(url, {
@@ -130,10 +128,10 @@ async function post(url: string, secret: string, message: WebhookMessage): Promi
         "content-type": "application/json; charset=utf-8",
         "user-agent": "dues-webhooks/1",
         "x-service-event": event,
-        "x-service-signature": createHmac("sha256", secret).update(body).digest("hex"),
+        "x-service-signature": sign(secret, body),
         "webhook-id": id,
-        "webhook-timestamp": at,
-        "webhook-signature": `v1,${signed}`,
+        "webhook-timestamp": String(timestamp_s),
+        "webhook-signature": standardSignature([secret], { id, timestamp_s, body }),
       },
       body,
       redirect: "manual",

@@ -3,11 +3,7 @@
 
 import type { Command } from "commander";
 import type { Dues } from "../../client/dues.ts";
-import type {
-  ListWebhookDeliveriesQuery,
-  WebhookDelivery,
-  WebhookEndpoint,
-} from "../../client/types.ts";
+import type { WebhookDelivery, WebhookEndpoint } from "../../client/types.ts";
 import { GRACE_HOURS } from "../../schema/enums.ts";
 import { instant, remote, wholeNumber, withConnection } from "../connection/command.ts";
 import { type ConnectionFlags, isUuid } from "../connection/profile.ts";
@@ -71,7 +67,7 @@ function listDeliveries(io: Io): Command {
       { title: "ID", drop: 1, of: (row) => row.id },
     ],
     async read(dues, { endpoint, status, event }, page) {
-      return deliveriesOf(dues, {
+      return dues.webhook_deliveries.all({
         ...page,
         ...(typeof endpoint === "string" && { endpoint_id: await endpointId(dues, endpoint) }),
         ...(typeof status === "string" && { status: status as WebhookDelivery["status"] }),
@@ -80,19 +76,6 @@ function listDeliveries(io: Io): Command {
     },
   });
   return list.name("deliveries");
-}
-
-async function* deliveriesOf(
-  dues: Dues,
-  query: ListWebhookDeliveriesQuery,
-): AsyncGenerator<WebhookDelivery> {
-  let paging: { cursor?: string } = {};
-  for (;;) {
-    const page = await dues.listWebhookDeliveries({ ...query, ...paging });
-    yield* page.webhook_deliveries;
-    if (!page.has_more || page.cursor === null) return;
-    paging = { cursor: page.cursor };
-  }
 }
 
 const ENDPOINT = "id or URL of the endpoint";

@@ -3,20 +3,20 @@
 
 import type { Command } from "commander";
 
-/** `subscription_id` is --subscription here, `amount_cents` --amount, `expires_at` --expires. */
+/** How fields end whose flags do not: subscription_id is --subscription, amount_cents --amount. */
 const ENDINGS = ["", "_id", "_cents", "_at"];
+/** A name, and a value behind it: `state=unbillable`, `allow_overpayment: true`. */
+const NAMED = /\b([a-z]\w*)(?:=(\w+)|: true\b)?/g;
 
-/** Only names that no sentence has by itself: "name" and "to" are words too. */
+/** Alone, only names are replaced that no sentence has by itself: "name" and "to" are words too. */
 export function inFlags(message: string, command: Command | undefined): string {
-  let text = message;
-  for (const { long, name } of flagsOf(command)) {
-    text = text.replace(new RegExp(`\\b${name}=(\\w+)`, "g"), `${long} $1`);
-    for (const field of ENDINGS.map((ending) => name + ending)) {
-      if (!field.includes("_")) continue;
-      text = text.replace(new RegExp(`\\b${field}\\b(: true\\b)?`, "g"), long);
-    }
-  }
-  return text;
+  const flags = flagsByField(command);
+  return message.replace(NAMED, (text, field: string, value: string | undefined) => {
+    const flag = flags.get(field);
+    if (flag === undefined) return text;
+    if (value !== undefined) return `${flag} ${value}`;
+    return field.includes("_") ? flag : text;
+  });
 }
 
 /** What to do about a property that cannot be billed by; undefined where it is about none. */
@@ -24,11 +24,16 @@ export function propertyHint(message: string, command: Command | undefined): str
   const [, name] = /^The property "([\w.-]+)" must be/.exec(message) ?? [];
   if (name === undefined) return undefined;
   const flag = `--property ${name}=5`;
-  if (flagsOf(command).some(({ long }) => long === "--property")) return `For example: ${flag}`;
-  return `For example: dues subscriptions update <subscription> ${flag}`;
+  const takesOne = command?.options.some(({ long }) => long === "--property") === true;
+  return `For example: ${takesOne ? "" : "dues subscriptions update <subscription> "}${flag}`;
 }
 
-function flagsOf(command: Command | undefined): { readonly long: string; readonly name: string }[] {
-  const longs = command?.options.flatMap(({ long }) => long ?? []) ?? [];
-  return longs.map((long) => ({ long, name: long.slice(2).replaceAll("-", "_") }));
+/** The flags of a command by the fields of the API that they set. */
+function flagsByField(command: Command | undefined): ReadonlyMap<string, string> {
+  const flags = command?.options.flatMap(({ long }) => long ?? []) ?? [];
+  const fields = flags.flatMap((flag) => {
+    const name = flag.slice("--".length).replaceAll("-", "_");
+    return ENDINGS.map((ending) => [name + ending, flag] as const);
+  });
+  return new Map(fields);
 }

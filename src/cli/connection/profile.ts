@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Dues } from "../../client/dues.ts";
 import { withoutPassword } from "../../client/error.ts";
+import type { Project } from "../../client/types.ts";
 import { makePrivateFolder, removeFile, writeWhole } from "../terminal/files.ts";
 import { CliError, type Io } from "../terminal/io.ts";
 import { plainFetch } from "./plain-fetch.ts";
@@ -35,20 +36,29 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Address and token come from the same place, so that a token is not sent to another service. */
+/** An address as profiles keep it: paths are put behind it. */
+export function baseOf(url: string): string {
+  return url.replace(/\/+$/, "");
+}
+
+/**
+ * The profile to work with. Address and token come from the same place, so that a token is not sent
+ * to another service.
+ */
 export function findProfile(io: Io, flags: ConnectionFlags): { profile: Profile; from: string } {
   const { settings } = io;
   const project = flags.project ?? settings.project;
-  const given = flags.tokenFile === undefined ? settings.token : tokenIn(flags.tokenFile);
+  const { tokenFile } = flags;
+  const token = tokenFile === undefined ? settings.token : tokenIn(tokenFile);
   const url = flags.url ?? settings.url;
-  if (given !== undefined) {
-    const profile = { base_url: url ?? DEFAULT_URL, token: given, project_id: project };
-    return { profile, from: flags.tokenFile === undefined ? "the environment" : flags.tokenFile };
+  if (token !== undefined) {
+    const profile = { base_url: url ?? DEFAULT_URL, token, project_id: project };
+    return { profile, from: tokenFile ?? "the environment" };
   }
   for (const file of [loginFile(io), join(settings.data_folder, "dev.json")]) {
     const kept = readProfile(file);
     if (kept === undefined) continue;
-    if (url !== undefined && url.replace(/\/+$/, "") !== kept.base_url) continue;
+    if (url !== undefined && baseOf(url) !== kept.base_url) continue;
     return { profile: { ...kept, project_id: project ?? kept.project_id }, from: file };
   }
   throw new CliError(
@@ -88,7 +98,7 @@ export function clientOf(io: Io, profile: Profile): Dues {
   }
 }
 
-/** `project` or `workspace/project` as slugs. */
+/** The project that a slug names, or `workspace/project`. */
 async function projectId(dues: Dues, slug: string): Promise<string> {
   const [first = "", second] = slug.split("/");
   const query = second === undefined ? { slug: first } : { workspace: first, slug: second };
@@ -96,16 +106,22 @@ async function projectId(dues: Dues, slug: string): Promise<string> {
   const [only, another] = projects;
   if (only === undefined) throw new CliError("failed", `There is no project ${slug}.`);
   if (another !== undefined) {
-    const names = projects.map((each) => `${each.workspace_slug}/${each.slug}`).join(", ");
+    const names = projects.map(pathOf).join(", ");
     throw new CliError("usage", `Several projects are called ${slug}: ${names}.`);
   }
   return only.id;
+}
+
+/** A project as --project takes it: "main/live". */
+export function pathOf({ workspace_slug, slug }: Pick<Project, "workspace_slug" | "slug">): string {
+  return `${workspace_slug}/${slug}`;
 }
 
 export function loginFile(io: Io): string {
   return join(io.settings.config_folder, "profile.json");
 }
 
+/** The profile in a file; undefined where there is no file. */
 export function readProfile(file: string): Profile | undefined {
   let text: string;
   try {
@@ -124,7 +140,7 @@ export function readProfile(file: string): Profile | undefined {
   throw new CliError("failed", `${file} holds no profile.`, "Remove it and run dues login.");
 }
 
-/** Readable by its owner only. */
+/** Writes a file that its owner alone can read. */
 export async function writePrivate(file: string, value: object): Promise<void> {
   await makePrivateFolder(dirname(file));
   await writeWhole(file, { replace: true, mode: 0o600 }, (put) =>

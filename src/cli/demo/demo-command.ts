@@ -5,7 +5,7 @@ import type { Dues } from "../../client/dues.ts";
 import type { Project } from "../../client/types.ts";
 import { monotonicMs } from "../../clock.ts";
 import { needProject, remote, wholeNumber, withConnection } from "../connection/command.ts";
-import type { Connection, ConnectionFlags } from "../connection/profile.ts";
+import { type Connection, type ConnectionFlags, pathOf } from "../connection/profile.ts";
 import { AlreadyReported, CliError, type Io, printJson } from "../terminal/io.ts";
 import { Progress } from "../terminal/progress.ts";
 import { visible } from "../terminal/visible.ts";
@@ -73,7 +73,7 @@ async function emptySandbox(io: Io, dues: Dues, id: string): Promise<Project> {
   const { projects } = await dues.listProjects({});
   const project = projects.find((each) => each.id === id);
   if (project === undefined) throw new CliError("failed", `There is no project ${id}.`);
-  const name = `${project.workspace_slug}/${project.slug}`;
+  const name = pathOf(project);
   if (project.mode !== "sandbox") {
     return refuse(io, dues, project, `${name} is live: a demo goes into a sandbox.`);
   }

@@ -1,5 +1,6 @@
 // How results look: fields, money, prose, colours where a terminal shows them.
 
+import { decimalText } from "../../domain/money.ts";
 import { CURRENCIES } from "../../schema/currencies.ts";
 import type { Io } from "./io.ts";
 import { colored, visible } from "./visible.ts";
@@ -28,13 +29,9 @@ export function money(cents: number, currency: string): string {
   return `${amountText(cents, currency)} ${currency}`;
 }
 
-/** 4900 is "49.00" in USD and "4900" in JPY. */
+/** The amount without its currency. One that this version does not know has two places. */
 export function amountText(cents: number, currency: string): string {
-  const exponent = CURRENCIES[currency] ?? 2;
-  const digits = String(Math.abs(cents)).padStart(exponent + 1, "0");
-  const whole = digits.slice(0, digits.length - exponent);
-  const rest = exponent === 0 ? "" : `.${digits.slice(-exponent)}`;
-  return `${cents < 0 ? "-" : ""}${whole}${rest}`;
+  return decimalText(cents, CURRENCIES[currency] ?? 2);
 }
 
 const BYTE_UNITS = ["kB", "MB", "GB", "TB", "PB"];

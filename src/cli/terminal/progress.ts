@@ -1,4 +1,4 @@
-// Progress of a long run: a bar on a terminal, else a line every few seconds.
+// Progress of a long run: a bar on a terminal, else a line every few seconds where one is wanted.
 
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./visible.ts";
@@ -13,10 +13,13 @@ const COLUMNS = 80;
 export class Progress {
   readonly #io: Io;
   readonly #now: () => number;
+  readonly #isQuiet: boolean;
   readonly #start: number;
   #shown: number;
 
-  constructor(io: Io, now: () => number) {
+  /** `quiet`: says nothing where it cannot draw, for a command that is run by a timer. */
+  constructor(io: Io, now: () => number, { quiet = false } = {}) {
+    this.#isQuiet = quiet && !io.progress;
     this.#io = io;
     this.#now = now;
     this.#start = now();
@@ -24,13 +27,17 @@ export class Progress {
     this.#shown = io.progress ? Number.NEGATIVE_INFINITY : this.#start;
   }
 
-  /** `part` is how much is done, 0 to 1. The text is made when it is shown, which is not always. */
-  show(part: number, text: (spent_ms: number) => string): void {
+  /**
+   * `part` is how much is done, 0 to 1; undefined where nobody knows how much there is. The text is
+   * made when it is shown, which is not always.
+   */
+  show(part: number | undefined, text: (spent_ms: number) => string): void {
+    if (this.#isQuiet) return;
     const now = this.#now();
     if (now - this.#shown < (this.#io.progress ? DRAW_MS : LINE_MS)) return;
     this.#shown = now;
     const line = text(now - this.#start);
-    if (this.#io.progress) drawLine(this.#io, `${bar(part)} ${line}`);
+    if (this.#io.progress) drawLine(this.#io, part === undefined ? line : `${bar(part)} ${line}`);
     else this.#io.err(`${line}\n`);
   }
 

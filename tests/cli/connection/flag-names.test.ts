@@ -35,3 +35,9 @@ test("a property that is missing names the flag, or the command, that sets it", 
   );
   expect(propertyHint("The property is nice.", create)).toBeUndefined();
 });
+
+test("a field with its ending takes a value as its flag does", () => {
+  expect(inFlags("Leave out subscription_id=ext:a.", command)).toBe(
+    "Leave out --subscription ext:a.",
+  );
+});

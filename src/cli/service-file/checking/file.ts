@@ -59,7 +59,7 @@ export function checkFile(bytes: Uint8Array): CheckedFile | Fault[] {
   if (!validate(source.value)) {
     for (const error of validate.errors ?? []) markShape(source, error, mark);
   }
-  if (isObject(source.value)) checkMeaning(source.value as Loose, fitting(marks), tell);
+  if (isObject(source.value)) checkMeaning(source.value, fitting(marks), tell);
   checkWriting(source, source.value, [], tell);
   if (marks.length > 0) return faultsOf(marks);
   return { wanted: source.value as ServiceFile, source };
@@ -82,7 +82,7 @@ type DescribeFault = () => Pick<Fault, "message" | "hint">;
 /** Where something is wrong. */
 type Mark = { line: number; column: number; readonly path: Path; readonly describe: DescribeFault };
 
-/** The first in the order of lines; of several at one place only the first. */
+/** The first faults in the order of lines; of several at one place only the first. */
 function faultsOf(marks: readonly Mark[]): Fault[] {
   const ordered = marks.toSorted((a, b) => a.line - b.line || a.column - b.column);
   const faults: Fault[] = [];
@@ -152,7 +152,6 @@ function pathOf(value: unknown, pointer: string): Path {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-type Loose = Readonly<Record<string, unknown>>;
 
 function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -161,7 +160,7 @@ function isObject(value: unknown): value is Fields {
 type Placed = { readonly entry: Fields; readonly at: Path };
 
 /** The entries of a section of which these fields fit the schema. */
-function entriesOf(file: Loose, section: string, fits: Fits, fields: readonly string[]): Placed[] {
+function entriesOf(file: Fields, section: string, fits: Fits, fields: readonly string[]): Placed[] {
   const list = file[section];
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown, i) => {
@@ -172,7 +171,7 @@ function entriesOf(file: Loose, section: string, fits: Fits, fields: readonly st
 
 const MEASURE = ["aggregation_type", "field_name", "dimensions", "weighted_by"];
 
-function checkMeaning(file: Loose, fits: Fits, tell: Tell): void {
+function checkMeaning(file: Fields, fits: Fits, tell: Tell): void {
   for (const section of ["taxes", "catalog", "metrics", "addons", "plans", "coupons"]) {
     checkUnique(entriesOf(file, section, fits, ["code"]), "code", tell);
   }
@@ -201,8 +200,8 @@ function checkMeaning(file: Loose, fits: Fits, tell: Tell): void {
   }
 }
 
-/** Charge by charge: what is wrong with one says nothing about the others. */
-function checkPlanCharges(file: Loose, fits: Fits, tell: Tell): void {
+/** Checks charge by charge: what is wrong with one says nothing about the others. */
+function checkPlanCharges(file: Fields, fits: Fits, tell: Tell): void {
   const dimensions = new Map(
     entriesOf(file, "metrics", fits, ["code", "dimensions"]).map(({ entry }) => {
       return [entry.code, (entry as FileMetric).dimensions ?? []];
@@ -232,7 +231,7 @@ function checkPlanCharges(file: Loose, fits: Fits, tell: Tell): void {
   }
 }
 
-function checkMoney(file: Loose, fits: Fits, tell: Tell): void {
+function checkMoney(file: Fields, fits: Fits, tell: Tell): void {
   for (const { entry, at } of entriesOf(file, "coupons", fits, COUPON_TERMS)) {
     checkCoupon(entry as FileCoupon, at, tell);
   }

@@ -1,5 +1,5 @@
 // Reads YAML from an untrusted file: size and depth are limited before it is parsed, and the line
-// of every value is known. What the values mean is checked in check-file.ts.
+// of every value is known. What the values mean is checked in file.ts.
 
 import {
   CST,
@@ -16,7 +16,7 @@ import {
   visit,
 } from "yaml";
 
-/** Dozens of plans with a hundred charges and their tiers, as dues export writes them. */
+/** Room for dozens of plans with a hundred charges and their tiers, as dues export writes them. */
 export const FILE_BYTES_MAX = 4 * 1024 * 1024;
 /** Objects of one's own may have as many levels as a request, and stand deep in the file. */
 const DEPTH_MAX = 40;

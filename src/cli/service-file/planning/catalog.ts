@@ -1,6 +1,6 @@
 // The steps for what plans are made of: catalog items, metrics and add-ons.
 
-import type { AddOn, CatalogItem, Metric } from "../../../client/types.ts";
+import type { AddOn, Metric } from "../../../client/types.ts";
 import type { FileAddOn, FileCatalogItem, FileMetric } from "../../../schema/service-file.ts";
 import {
   type Change,
@@ -46,7 +46,7 @@ export function itemSteps(
 }
 
 /** The plans with charges for an item, and whether one of those pays the item's own price. */
-function usersOf(item_code: CatalogItem["code"], { plans }: Present) {
+function usersOf(item_code: string, { plans }: Present) {
   return plans.flatMap(({ code, amount_currency: currency, charges }) => {
     const own = charges.filter(({ catalog_item_code }) => catalog_item_code === item_code);
     const pays = own.some(({ amount_override_cents }) => amount_override_cents === null);

@@ -1,7 +1,7 @@
 // What an import says of how far it has come.
 
 import { expect, test } from "vitest";
-import { progressText } from "../../../src/cli/commands/events-import.ts";
+import { progressText } from "../../../src/cli/events/import.ts";
 
 test("lines, speed and the time that is left; counts of nothing are not shown", () => {
   const counts = { lines: 25_000_000, accepted: 0, duplicates: 0, refused: 0 };

@@ -6,10 +6,11 @@ import { DuesError } from "../../client/error.ts";
 import { monotonicMs } from "../../clock.ts";
 import { exitOf } from "../connection/refusals.ts";
 import { CliError, type EXIT, type Io } from "../terminal/io.ts";
+import { LINE_MAX } from "../terminal/lines.ts";
 import { plural } from "../terminal/output.ts";
 import { Progress } from "../terminal/progress.ts";
-import { LINE_MAX, type Line, readCsv, readNdjson } from "./event-lines.ts";
-import { ImportReport, type RefusedLine } from "./import-report.ts";
+import { type Line, readCsv, readNdjson } from "./lines.ts";
+import { ImportReport, type RefusedLine } from "./report.ts";
 
 export type ImportFlags = {
   readonly fromLine?: number;
@@ -24,9 +25,9 @@ export type ImportResult = Counts & {
   readonly report: string | null;
 };
 
-/** Half of what the service takes in one request. */
+/** How much is sent at once: half of what the service takes in one request. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
-/** While one batch is being stored the next one is read and sent. */
+/** How many batches are under way: while one is being stored the next one is read and sent. */
 const IN_FLIGHT_MAX = 2;
 
 type Counts = {
@@ -162,7 +163,7 @@ async function* batchesOf(lines: AsyncIterable<Line>, flags: ImportFlags): Async
   if (batch.length > 0) yield batch;
 }
 
-/** The text is kept until it is sent; the event may be longer, as it names each column of a CSV. */
+/** The longer of the text, which is kept, and the event, which names each column of a CSV. */
 function bytesOf({ text, event }: Line): number {
   const sent = event === undefined ? 0 : Buffer.byteLength(JSON.stringify(event)) + 1;
   return Math.max(Buffer.byteLength(text), sent);

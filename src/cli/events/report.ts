@@ -4,7 +4,7 @@
 import { createReadStream, realpathSync } from "node:fs";
 import { checkWritable, isRegular, Journal, removeFile, writeWhole } from "../terminal/files.ts";
 import { CliError } from "../terminal/io.ts";
-import { LINE_MAX, linesOf } from "./event-lines.ts";
+import { LINE_MAX, linesOf } from "../terminal/lines.ts";
 
 export type RefusedLine = {
   readonly line: number;
@@ -14,7 +14,7 @@ export type RefusedLine = {
   readonly text?: string;
 };
 
-/** A refused line stands in it as JSON, which may take six characters for one, and its reason. */
+/** The longest entry: the line as JSON, which may take six characters for one, and its reason. */
 const ENTRY_MAX = 7 * LINE_MAX;
 
 export class ImportReport {
@@ -44,7 +44,7 @@ export class ImportReport {
     return this.#before;
   }
 
-  /** Called when the first lines of a run are sent: an earlier report of these is out of date. */
+  /** Adds lines of this run. With the first of them an earlier report of the run is out of date. */
   async add(lines: readonly RefusedLine[]): Promise<void> {
     if (!this.#started) await this.#start();
     this.#started = true;
@@ -81,7 +81,7 @@ export class ImportReport {
   }
 }
 
-/** Undefined where there is no file. */
+/** The path without links; undefined where there is no file. */
 function realPath(file: string): string | undefined {
   try {
     return realpathSync(file);
@@ -103,7 +103,7 @@ function refusedLine(text: string): number | undefined {
   }
 }
 
-/** An empty file, and one that begins as a report does, may be written. */
+/** Refuses a file that is neither empty nor begins as a report does. */
 async function refuseOther(file: string): Promise<void> {
   if (!(await isRegular(file))) return;
   const input = createReadStream(file);

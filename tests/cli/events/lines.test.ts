@@ -3,7 +3,7 @@
 
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { type Line, readCsv, readNdjson } from "../../../src/cli/commands/event-lines.ts";
+import { type Line, readCsv, readNdjson } from "../../../src/cli/events/lines.ts";
 
 async function read(...lines: string[]): Promise<Line[]> {
   const found: Line[] = [];

@@ -1,8 +1,9 @@
-// Reads events from NDJSON or CSV one by one, so that the size of the file does not matter.
+// Reads usage events from NDJSON or CSV one by one, so that the size of the file does not matter.
 
 import type { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse/sync";
 import { inexactNumberIn } from "../../domain/json-values.ts";
+import { LINE_MAX, linesOf } from "../terminal/lines.ts";
 
 /** A record, and the line it began on. `fault` is set when it could not be read. */
 export type Line = {
@@ -12,24 +13,11 @@ export type Line = {
   readonly fault?: string;
 };
 
-export const LINE_MAX = 128 * 1024;
-/** How many lines a quoted cell may go on for: what is open longer was never meant to be. */
+/** How many lines a quoted cell may go on for: a quote that is open longer was not meant as one. */
 const CELL_LINES_MAX = 100;
 const EVENT_COLUMNS = ["transaction_id", "subscription_id", "code", "value", "timestamp"];
 const PROPERTY_PREFIX = "properties.";
 const NUMBER_SHOWN_MAX = 40;
-
-/** Lines without line ends. One that is longer is cut, to bound memory: it is refused later. */
-export async function* linesOf(input: Readable, most = LINE_MAX): AsyncGenerator<string> {
-  let rest = "";
-  input.setEncoding("utf8");
-  for await (const chunk of input as AsyncIterable<string>) {
-    const parts = (rest + chunk).split("\n");
-    rest = (parts.pop() ?? "").slice(0, most + 1);
-    for (const part of parts) yield part.endsWith("\r") ? part.slice(0, -1) : part;
-  }
-  if (rest !== "") yield rest;
-}
 
 export async function* readNdjson(input: Readable): AsyncGenerator<Line> {
   let line = 0;
@@ -55,7 +43,7 @@ function eventOf(text: string): Pick<Line, "event" | "fault"> {
   }
 }
 
-/** Sent as it is read here, it would be billed as another number. */
+/** Why a number is refused: sent as it is read here, it would be billed as another one. */
 function notKept(number: string): string {
   const shown = number.length > NUMBER_SHOWN_MAX ? `${number.slice(0, NUMBER_SHOWN_MAX)}…` : number;
   return `The number ${shown} cannot be kept exactly: write it with quotes.`;
@@ -136,8 +124,8 @@ async function* recordsOf(
 }
 
 /**
- * RFC 4180: a quoted cell may hold line ends. Where lines that a quote holds together make no
- * record, the first of them alone is refused, and the others are read for themselves.
+ * One record by RFC 4180, where a quoted cell may hold line ends. If the lines that a quote holds
+ * together make no record, the first of them alone is refused, and the others are read again.
  */
 async function recordFrom(
   first: Numbered,
@@ -166,7 +154,7 @@ function quotesIn(text: string): number {
   return text.split('"').length - 1;
 }
 
-/** Undefined where quotes stand where they cannot. */
+/** The cells of a record; undefined where a quote stands where none can. */
 function cellsOf(text: string): readonly string[] | undefined {
   if (!text.includes('"')) return text.split(",");
   try {
