@@ -62,6 +62,11 @@ export const CustomerRef = Patterned(
   { maxLength: 260, description: "UUID, or ext:<external_id>." },
 );
 
+/** A filter by a customer or subscription that takes any text: what names none finds nothing. */
+export const RefFilter = Type.Optional(
+  Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
+);
+
 /** An instant in answers: ISO 8601 UTC with milliseconds. Rows carry a `Date`. */
 export const Timestamp = Type.Unsafe<Date>({ type: "string", format: "date-time" });
 /** An instant that callers send: any offset, checked against the real calendar. */

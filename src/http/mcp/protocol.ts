@@ -12,6 +12,7 @@ import {
   checkBatch,
   HANDSHAKE_VERSIONS,
   isNewest,
+  isObject,
   NEWEST,
   ofNewest,
   type RpcHeaders,
@@ -148,12 +149,6 @@ function replyOf(id: RpcId, result: object): RpcReply {
   return { jsonrpc: "2.0", id, result };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Notifications, and the responses of a client, whatever else is in them. */
 function isUnanswered(sent: unknown): boolean {
   if (!isObject(sent) || sent.jsonrpc !== "2.0") return false;
@@ -162,7 +157,7 @@ function isUnanswered(sent: unknown): boolean {
   return method === undefined && ("result" in sent || "error" in sent);
 }
 
-/** Read first, so that every fault is told to the request that has it; null where it is no id. */
+/** The id, read first so that every fault is told to its request; null where there is none. */
 function idOf(sent: unknown): RpcId {
   const id = isObject(sent) ? sent.id : undefined;
   return id !== undefined && isId(id) ? id : null;
@@ -246,10 +241,10 @@ async function called(
   if (tool === undefined) {
     throw new RpcFault("params", `There is no tool ${name.slice(0, RPC_ID_MAX)}.`);
   }
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+  if (!isObject(given)) {
     throw new RpcFault("params", "params.arguments must be an object.");
   }
-  const { status, body } = await answered(server, tool, given as Arguments, batch);
+  const { status, body } = await answered(server, tool, given, batch);
   const content = [{ type: "text", text: JSON.stringify(body) }];
   if (status >= 400) return { content, isError: true };
   return { content, structuredContent: body, isError: false };

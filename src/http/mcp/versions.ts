@@ -47,7 +47,7 @@ export function isNewest(headers: RpcHeaders, { method, params }: Request): bool
   const claimed = meta[VERSION_KEY];
   if (typeof claimed !== "string") throw metaFault(`${VERSION_KEY} must be text`);
   if (claimed !== NEWEST) throw unsupported(claimed);
-  if (!isRecord(meta[CAPABILITIES_KEY])) throw metaFault(`${CAPABILITIES_KEY} must be an object`);
+  if (!isObject(meta[CAPABILITIES_KEY])) throw metaFault(`${CAPABILITIES_KEY} must be an object`);
   sameInHeader("MCP-Protocol-Version", named, claimed);
   sameInHeader("Mcp-Method", headers["mcp-method"], method);
   if (method === "tools/call") sameInHeader("Mcp-Name", headers["mcp-name"], params.name);
@@ -100,9 +100,9 @@ function metaFault(what: string): RpcFault {
 }
 
 function fieldsOf(value: unknown): Fields {
-  return isRecord(value) ? value : {};
+  return isObject(value) ? value : {};
 }
 
-function isRecord(value: unknown): value is Fields {
+export function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -9,7 +9,7 @@ import {
   upsertCoupon,
   withUses,
 } from "../../operations/subscriptions/change-coupon.ts";
-import { CursorPage, CursorQuery, OneOf, Wrapped } from "../../schema/common.ts";
+import { CursorPage, CursorQuery, OneOf, RefFilter, Wrapped } from "../../schema/common.ts";
 import {
   AppliedCoupon,
   COUPON_STATUSES,
@@ -79,9 +79,7 @@ const listApplied = read({
   project: "required",
   query: Type.Object({
     ...CursorQuery,
-    customer_id: Type.Optional(
-      Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
-    ),
+    customer_id: RefFilter,
     status: Type.Optional(OneOf(COUPON_STATUSES)),
   }),
   reply: [200, CursorPage("applied_coupons", AppliedCoupon)],

@@ -5,7 +5,7 @@ import { notFound } from "../../errors.ts";
 import type { ProjectId } from "../../ids.ts";
 import { createCreditNote, draftNote } from "../../operations/invoices/credit.ts";
 import { recordRefund } from "../../operations/money/record-refund.ts";
-import { CursorPage, CursorQuery, Uuid, Wrapped } from "../../schema/common.ts";
+import { CursorPage, CursorQuery, RefFilter, Uuid, Wrapped } from "../../schema/common.ts";
 import {
   CreditNote,
   CreditNoteCreate,
@@ -105,9 +105,7 @@ const list = read({
       Type.String({ maxLength: 32, description: "The credit note of this number." }),
     ),
     invoice_id: Type.Optional(Uuid),
-    customer_id: Type.Optional(
-      Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
-    ),
+    customer_id: RefFilter,
   }),
   reply: [200, CursorPage("credit_notes", CreditNote)],
   async handle({ context, db, project, query }) {

@@ -123,7 +123,7 @@ const patchCustomer = write({
   body: CustomerPatch,
   reply: [200, Wrapped("customer", Customer)],
   async handle({ tx, project, by, params, body, now }) {
-    const { id = "" } = params;
+    const { id } = params;
     if ((await customers.get(tx, project, id)) === undefined) throw notFound("customer");
     await checkTaxCodes(holding(tx, project), [body.tax_codes]);
     const change = withTaxId(body);

@@ -5,7 +5,14 @@ import type { Context } from "../../context.ts";
 import { instant } from "../../domain/reported-at.ts";
 import { notFound, Refusal, refuseField } from "../../errors.ts";
 import { UsageMemory } from "../../operations/usage/memory.ts";
-import { CursorPage, CursorQuery, OneOf, TimestampInput, Wrapped } from "../../schema/common.ts";
+import {
+  CursorPage,
+  CursorQuery,
+  OneOf,
+  RefFilter,
+  TimestampInput,
+  Wrapped,
+} from "../../schema/common.ts";
 import {
   EventAccepted,
   EventBatch,
@@ -116,9 +123,7 @@ const list = read({
   project: "required",
   query: Type.Object({
     ...CursorQuery,
-    subscription_id: Type.Optional(
-      Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
-    ),
+    subscription_id: RefFilter,
     code: Type.Optional(Type.String({ maxLength: 255 })),
     state: Type.Optional(OneOf(["billable", "unbillable"])),
     from: Type.Optional(TimestampInput),

@@ -10,6 +10,7 @@ import {
   CursorPage,
   CursorQuery,
   OneOf,
+  RefFilter,
   WholeQuery,
   Wrapped,
 } from "../../schema/common.ts";
@@ -54,9 +55,7 @@ const list = read({
   project: "required",
   query: Type.Object({
     ...CursorQuery,
-    customer_id: Type.Optional(
-      Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
-    ),
+    customer_id: RefFilter,
     currency: Type.Optional(Currency),
     status: Type.Optional(OneOf(GRANT_STATUSES)),
   }),
@@ -151,7 +150,7 @@ const wallets = read({
   query: Type.Object({ ...WholeQuery }),
   reply: [200, CursorPage("wallets", Wallet)],
   async handle({ context, db, project, settings, params, query, now }) {
-    const { id = "" } = params;
+    const { id } = params;
     const cursors = new Cursors(context.secret_key, project, "wallets", { of: id });
     const request = cursors.whole(query);
     const wallets = await db.snapshot((tx) => listWallets(tx, settings, id, now));
@@ -174,7 +173,7 @@ const put = write({
   reply: [200, Wrapped("wallet", Wallet)],
   example: { low_balance_cents: 2000, top_up_cents: 5000 },
   async handle({ tx, settings, by, params, body, now }) {
-    const { id = "", currency = "" } = params;
+    const { id, currency } = params;
     return { wallet: await putWallet(tx, settings, id, currency, body, by, now) };
   },
 });

@@ -15,6 +15,7 @@ import {
   CursorPage,
   CursorQuery,
   OneOf,
+  RefFilter,
   Uuid,
   Wrapped,
 } from "../../schema/common.ts";
@@ -50,9 +51,7 @@ const list = read({
   project: "required",
   query: Type.Object({
     ...CursorQuery,
-    customer_id: Type.Optional(
-      Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
-    ),
+    customer_id: RefFilter,
     subscription_id: Type.Optional(Uuid),
     number: Type.Optional(
       Type.String({ maxLength: 32, description: "The invoice of this number." }),

@@ -3,7 +3,14 @@
 import Type from "typebox";
 import { notFound } from "../../errors.ts";
 import { recordPayment } from "../../operations/money/record-payment.ts";
-import { CalendarDate, CursorPage, CursorQuery, Uuid, Wrapped } from "../../schema/common.ts";
+import {
+  CalendarDate,
+  CursorPage,
+  CursorQuery,
+  RefFilter,
+  Uuid,
+  Wrapped,
+} from "../../schema/common.ts";
 import { Payment, PaymentCreate } from "../../schema/payments.ts";
 import * as payments from "../../store/money/payments.ts";
 import { Cursors, filtersOf } from "../request/paging.ts";
@@ -46,9 +53,7 @@ const list = read({
   query: Type.Object({
     ...CursorQuery,
     invoice_id: Type.Optional(Uuid),
-    customer_id: Type.Optional(
-      Type.String({ maxLength: 260, description: "UUID, or ext:<external_id>." }),
-    ),
+    customer_id: RefFilter,
     paid_from: Type.Optional(CalendarDate),
     paid_to: Type.Optional(CalendarDate),
   }),

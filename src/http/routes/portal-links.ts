@@ -1,6 +1,6 @@
 // Signed links to a customer's portal, for projects whose portal is not open to everybody.
 
-import { parseTimestamp } from "../../domain/dates.ts";
+import { DAY_MS, parseTimestamp } from "../../domain/dates.ts";
 import { notFound, refuseField } from "../../errors.ts";
 import { emit } from "../../operations/emit.ts";
 import {
@@ -16,7 +16,7 @@ import { type Route, write } from "../route.ts";
 const tag = "Portal";
 const params = { id: "UUID, or ext:<external_id>." };
 const SECOND_MS = 1_000;
-const DEFAULT_S = 7 * 24 * 3_600;
+const DEFAULT_S = 7 * (DAY_MS / SECOND_MS);
 
 type Wanted = { readonly expires_in?: number; readonly expires_at?: string };
 
