@@ -20,7 +20,7 @@ const EVERY_CALL = new Set([
   "unavailable",
 ]);
 
-/** Each with a link to what it means, which is told once for all calls. */
+/** The errors of a call, each with a link to what it means, which is told once for all calls. */
 export function errorList(operation: Operation, document: OpenApiDocument): Html {
   const own = operation["x-errors"].flatMap((code) => {
     const error = document["x-error-codes"][code];

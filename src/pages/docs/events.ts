@@ -47,7 +47,7 @@ function headerRow({ name, description = "" }: Parameter): Html {
   return html`<tr><td><code>${name}</code></td><td>${prose(description)}</td></tr>`;
 }
 
-/** The anchor is inside, so that following a link to it opens the details. */
+/** An event with its data. The anchor is inside: following a link to it opens the details. */
 function eventDetails(
   event: string,
   post: WebhookOperation,

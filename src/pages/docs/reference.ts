@@ -11,6 +11,7 @@ import {
   type SchemaObject,
 } from "../../schema/openapi.ts";
 import { between, Html, html, prose } from "../html.ts";
+import { ICON_SVG } from "../icon.ts";
 import { errorList } from "./error-list.ts";
 import { EVENTS_TITLE, eventAnchor, eventsSection } from "./events.ts";
 import { type Field, fieldsOf, fieldTable, parameterFields, type Shared } from "./fields.ts";
@@ -45,14 +46,14 @@ type Group = {
   readonly inputs: readonly string[];
 };
 
-/** Records that have all of another, and more. */
+/** Records that have all fields of another, and more. */
 const EXTENSIONS: Readonly<Record<string, string>> = { InvoiceWithFees: "Invoice" };
 
 /** The group that webhook events come after. */
 const EVENTS_AFTER = "Webhooks";
 
-const ICON =
-  "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2032%2032'%3E%3Crect%20width='32'%20height='32'%20rx='7'%20fill='%233347c4'/%3E%3Cpath%20d='M20%206v13a5%205%200%201%201-4-4.9'%20fill='none'%20stroke='%23fff'%20stroke-width='3.4'%20stroke-linecap='round'/%3E%3C/svg%3E";
+/** In the page itself, which has no other file. */
+const ICON = `data:image/svg+xml,${encodeURIComponent(ICON_SVG)}`;
 
 export function renderDocs(document: OpenApiDocument): string {
   const shared = sharedInputs(document);
@@ -203,7 +204,7 @@ ${operations.map((shown) => operationArticle(shown, document, around))}</section
 `;
 }
 
-/** The anchor is inside, so that following a link to it opens the details. */
+/** The table of a record. The anchor is inside: following a link to it opens the details. */
 function recordTable(name: string, document: OpenApiDocument): Html {
   const { schemas } = document.components;
   const fields = fieldsOf(schemas[name] ?? {}, schemas, "linked");
@@ -276,7 +277,7 @@ function requestTables(
   return html`${queryTable(query)}${fieldTable(`Body${optional}${least}`, fields, "open", shared)}`;
 }
 
-/** What pages a list. The introduction says what each does. */
+/** Parameters that page a list. The introduction says what each does. */
 const PAGING = ["limit", "offset", "all", "count", "cursor"];
 
 function queryTable(fields: readonly Field[]): Html {
@@ -346,7 +347,7 @@ function answerTable(caption: string, fields: readonly Field[]): Html {
   return fieldTable(caption, own, "linked", new Set(), pagingRow(paging));
 }
 
-/** The introduction says what these are. */
+/** One row for what pages a list: the introduction says what these are. */
 function pagingRow(fields: readonly Field[]): Html | false {
   const names = fields.map(({ name }, i) => html`${i > 0 && ", "}<code>${name}</code>`);
   const place = html`<a href="#pagination">Pagination</a>`;

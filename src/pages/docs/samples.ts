@@ -24,7 +24,7 @@ export type Examples = {
 const DEPTH_MAX = 8;
 /** How deep the record of an answer stands at most: in a field, or in a list that is one. */
 const ANSWER_DEPTH = 2;
-/** Before the name of a record that stands for its sample. */
+/** The sign before the name of a record that stands for its sample. */
 const NAMED = "→";
 const JSON_TYPE = "application/json";
 
@@ -76,7 +76,7 @@ export function sampleOf(
   return sampleObject(shape, examples, request ?? {}, depth);
 }
 
-/** So many entries as the example request has, else one. */
+/** The entries that the example request has, else one of which nothing is known. */
 function listOf(given: unknown): unknown[] {
   return Array.isArray(given) ? given : [undefined];
 }

@@ -62,7 +62,7 @@ function tableHead({ has_units }: InvoiceDocument): Html {
 <th scope="col" class="n">Price</th><th scope="col" class="n">Amount</th></tr></thead>`;
 }
 
-/** At the top the word alone: the amount stands below the totals, in the order of amounts. */
+/** The button to pay; at the top with the word alone: the amount stands below the totals. */
 function payButton({ pay }: InvoiceDocument, label = pay?.label): Html | false {
   return pay !== undefined && html`<a class="pay" href="${pay.url}" rel="noopener">${label}</a>`;
 }
@@ -109,7 +109,7 @@ ${parts.map(
 )}`;
 }
 
-/** What only some documents have is styled only on those: the others stay byte for byte. */
+/** The style of what is on this document: others stay byte for byte as they were. */
 function styleOf(document: InvoiceDocument, size: PaperSize): string {
   const { issuer, memo, tax_note, lists, footer, pay, payment_instructions } = document;
   const page = size === "a4" ? "A4" : "letter";
@@ -137,7 +137,7 @@ const STYLE_OF_WIDE = `
 td:nth-child(3):not(:last-child){grid-column:2/-1;text-align:left}}
 `;
 
-/** The word across the whole sheet, so that nobody pays or books it by mistake. */
+/** Puts the word across the whole sheet, so that nobody pays or books it by mistake. */
 const STYLE_OF_VOID = `
 .void{position:relative;overflow:hidden}
 .void::after{content:"VOID" / "";position:absolute;inset:0;display:grid;place-items:center;

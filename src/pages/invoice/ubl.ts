@@ -3,7 +3,7 @@
 
 import type { EInvoice, EInvoiceLine, TaxSubtotal } from "../../domain/documents/e-invoices.ts";
 import type { Party } from "../../domain/documents/parties.ts";
-import { exponentOf } from "../../domain/money.ts";
+import { decimalText, exponentOf } from "../../domain/money.ts";
 import { isVisible } from "../../schema/formats.ts";
 import { escapeXml, xmlText } from "../xml.ts";
 
@@ -178,14 +178,6 @@ const VAT = group("TaxScheme", basic("ID", "VAT"));
 
 function amount(name: string, cents: number, currency: string): string {
   return basic(name, decimalText(cents, exponentOf(currency)), ` currencyID="${currency}"`);
-}
-
-/** 123456 at 2 places as `1234.56`: exact, as no division is made. */
-function decimalText(cents: number, places: number): string {
-  const digits = String(Math.abs(cents)).padStart(places + 1, "0");
-  const point = digits.length - places;
-  const text = places === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`;
-  return cents < 0 ? `-${text}` : text;
 }
 
 function isGiven(text: string | null | undefined): text is string {

@@ -86,10 +86,10 @@ const ERROR_TEXTS: Partial<Record<ErrorCode, readonly [string, string]>> = {
   rate_limited: ["One moment, please", "There were many requests just now. Try again shortly."],
 };
 
-/** It stays so until somebody else has acted. */
+/** Errors that stay until somebody else has acted. */
 const IN_VAIN: readonly ErrorCode[] = ["not_found", "validation_error", "limit_exceeded"];
 
-/** `path` is the page that was asked for. */
+/** The page for a refusal; `path` is the one that was asked for. */
 export function renderPortalError(code: ErrorCode, path: string): Page {
   const [title, text] = ERROR_TEXTS[code] ?? [
     "This page is not available just now",

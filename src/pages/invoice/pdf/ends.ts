@@ -4,22 +4,24 @@
 import type { DocumentList, InvoiceDocument } from "../../../domain/documents/document.ts";
 import type { DocumentRow } from "../../../domain/documents/totals.ts";
 import { textColorOn } from "../../page.ts";
-import { GAP, INK, RULE, type Sheet, STYLES } from "./sheet.ts";
+import { type Column, GAP, INK, RULE, type Sheet, STYLES } from "./sheet.ts";
 import { NOTE_HEIGHT } from "./table.ts";
 import type { Tag } from "./tags.ts";
 import { type Align, type Style, Typesetter } from "./typesetter.ts";
 
-type Column = { readonly x: number; readonly width: number };
-
-/** The column on the right for facts and totals; the wide one is for labels that are long. */
+/** The column on the right, for facts and totals. */
 export const SIDE = { width: 250, label: 110 } as const;
+/** The column of totals with long labels. */
 const WIDE_SIDE = { width: 320, label: 214 } as const;
-/** Labels of so many letters fit the narrow column. They are not measured: that leaves a trace. */
+/** How many letters of a label fit the narrow column. Measuring it would leave a trace. */
 const SHORT_LABEL = 20;
 const TOTAL_HEIGHT = 17;
-/** So many rows of a list are not parted from its title. */
+/** Measures of a list; `kept` is how many of its rows are not parted from its title. */
 const LIST = { date: 74, amount: 110, row: 15, kept: 6 } as const;
 const BUTTON = { height: 26, padding: 14, radius: 6 } as const;
+
+/** The box of a link, and what it says to who has it read out. */
+type LinkBox = Readonly<Record<"top" | "width" | "height", number>> & { readonly label: string };
 
 export class Ends {
   readonly #sheet: Sheet;
@@ -114,25 +116,20 @@ export class Ends {
     this.#sheet.y = top + height;
   }
 
-  #link(
-    url: string,
-    at: { readonly top: number; readonly width: number; readonly height: number } & {
-      readonly label: string;
-    },
-    draw: () => void,
-  ): void {
+  /** Draws a text that leads to an address when it is pressed anywhere in the box. */
+  #link(url: string, { top, width, height, label }: LinkBox, draw: () => void): void {
     const { doc, left, tags } = this.#sheet;
     const tag = tags.begin("Link", tags.begin("P"));
     tags.within(tag, draw);
     // To pdfkit a plain string is a name of the format; only an object is text.
-    const Contents = new String(at.label) as string;
+    const Contents = new String(label) as string;
     const options = { structParent: tag.element, Contents };
-    doc.link(left, at.top, at.width, at.height, url, options);
+    doc.link(left, top, width, height, url, options);
     // Ended here: where the link is, is taken from the page that is written on now.
     tag.element.end();
   }
 
-  /** Where to pay, and whom to ask. */
+  /** Draws where to pay, and whom to ask. */
   #howToPay(): void {
     const { payment_instructions: how, support_email: email } = this.#document;
     const sheet = this.#sheet;
@@ -155,36 +152,41 @@ export class Ends {
   }
 
   #list({ title, rows }: DocumentList): void {
-    const { left, right, width } = this.#sheet;
-    const hasDates = rows.some(({ date }) => date !== "");
-    const x = left + (hasDates ? LIST.date : 0);
-    const text = { x, width: width - LIST.amount - (x - left) };
+    const sheet = this.#sheet;
     const kept = Math.min(rows.length, LIST.kept);
-    this.#sheet.makeRoom(2 * GAP + (1 + kept) * LIST.row);
-    this.#sheet.y += 2 * GAP;
-    const { tags } = this.#sheet;
-    this.#sheet.as("H2", () => this.#sheet.paragraph(title, left, width, STYLES.label));
-    this.#sheet.y += 2;
-    const table = tags.begin("Table");
-    for (const row of rows) {
-      const tr = tags.begin("TR", table);
-      const date = tags.begin("TD", tr);
-      const text_cell = tags.begin("TD", tr);
-      const amount = tags.begin("TD", tr);
-      const draw = (cell: Tag, line: string, at: Column, style: Style, align: Align) =>
-        tags.within(cell, () => {
-          this.#typesetter.line(line, { ...at, y: this.#sheet.y }, style, align);
-        });
-      this.#typesetter.lines(row.text, text.width, STYLES.body).forEach((line, i) => {
-        this.#sheet.makeRoom(LIST.row);
-        this.#sheet.y += LIST.row;
-        draw(text_cell, line, text, STYLES.body, "left");
-        if (i > 0) return;
-        draw(date, row.date, { x: left, width: LIST.date }, STYLES.soft, "left");
-        const column = { x: right - LIST.amount, width: LIST.amount };
-        draw(amount, row.amount, column, STYLES.body, "right");
+    sheet.makeRoom(2 * GAP + (1 + kept) * LIST.row);
+    sheet.y += 2 * GAP;
+    sheet.as("H2", () => sheet.paragraph(title, sheet.left, sheet.width, STYLES.label));
+    sheet.y += 2;
+    const table = sheet.tags.begin("Table");
+    const hasDates = rows.some(({ date }) => date !== "");
+    for (const row of rows) this.#listRow(row, hasDates, table);
+  }
+
+  /** Draws a row: date and amount stand on the first line of its text. */
+  #listRow(row: DocumentList["rows"][number], hasDates: boolean, table: Tag): void {
+    const { left, right, width, tags } = this.#sheet;
+    const indent = hasDates ? LIST.date : 0;
+    const text = { x: left + indent, width: width - indent - LIST.amount };
+    const amount = { x: right - LIST.amount, width: LIST.amount };
+    const tr = tags.begin("TR", table);
+    const [dateCell, textCell, amountCell] = [
+      tags.begin("TD", tr),
+      tags.begin("TD", tr),
+      tags.begin("TD", tr),
+    ];
+    const draw = (cell: Tag, line: string, at: Column, style: Style, align: Align) =>
+      tags.within(cell, () => {
+        this.#typesetter.line(line, { ...at, y: this.#sheet.y }, style, align);
       });
-    }
+    this.#typesetter.lines(row.text, text.width, STYLES.body).forEach((line, i) => {
+      this.#sheet.makeRoom(LIST.row);
+      this.#sheet.y += LIST.row;
+      draw(textCell, line, text, STYLES.body, "left");
+      if (i > 0) return;
+      draw(dateCell, row.date, { x: left, width: LIST.date }, STYLES.soft, "left");
+      draw(amountCell, row.amount, amount, STYLES.body, "right");
+    });
   }
 
   #footer(text: string): void {

@@ -21,7 +21,7 @@ type Family = {
   readonly kind: "fixed" | "variable";
   readonly rtl: boolean;
   readonly slices: RegExp;
-  /** Where it is not all. */
+  /** The weights that it has, where it has not all. */
   readonly weights?: readonly Weight[];
 };
 
@@ -32,7 +32,7 @@ const fixed = (id: string, slices: RegExp, rtl = false): Family => {
   return { id, package: `@fontsource/${id}`, kind: "fixed", rtl, slices };
 };
 
-/** Fonts of one script each, of which its own slice alone is taken. */
+/** Scripts with a font of their own, of which the slice of that name alone is taken. */
 const SCRIPTS = [
   "armenian",
   "bengali",
@@ -78,9 +78,9 @@ export function orderFor(text: string): Order {
 
 const ALL_ORDERS = Object.keys(ORDERS) as Order[];
 
-/** Stands for characters that no face has. */
+/** The sign for characters that no face has. */
 export const REPLACEMENT = "\ufffd";
-/** What texts are joined with, and what stands for others: all that ASCII can print. */
+/** Characters that are always loaded: all that ASCII can print, and the sign for others. */
 const PLAIN = [REPLACEMENT, ...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i))];
 const WEIGHTS: readonly Weight[] = [400, 700];
 /** A slice takes about 200 KB. When there are so many, all are dropped and loaded as needed. */
@@ -99,7 +99,7 @@ type Both = Readonly<Record<Weight, Face>>;
 
 /** The faces of given texts: loaded once, then chosen without waiting. */
 export class Faces {
-  /** By order and character; undefined: none has it. */
+  /** The faces by order and character; undefined where none has it. */
   readonly #faces = new Map<string, Both | undefined>();
 
   static async of(texts: readonly string[]): Promise<Faces> {
@@ -112,7 +112,7 @@ export class Faces {
     return faces;
   }
 
-  /** Undefined when no face has the character. */
+  /** The face of a character; undefined when none has it. */
   faceFor(char: string, order: Order, weight: Weight): Face | undefined {
     return this.#find(char, order)?.[weight];
   }
@@ -124,7 +124,7 @@ export class Faces {
     return shown?.every(has) ? shown : undefined;
   }
 
-  /** A part of a text, a line of it, may look as if it were of another order than the whole. */
+  /** The faces of a character. A line of a text may look as if of another order than the whole. */
   #find(char: string, order: Order): Both | undefined {
     const own = this.#faces.get(`${order} ${char}`);
     if (own !== undefined) return own;

@@ -1,18 +1,19 @@
-// An invoice or credit note as PDF: its head here, the lines in pdf-table, the rest in pdf-ends.
+// An invoice or credit note as PDF: its head here, the lines in table.ts, the rest in ends.ts.
 
 import PDFDocument from "pdfkit";
 import type { InvoiceDocument } from "../../../domain/documents/document.ts";
+import { initialOf } from "../../icon.ts";
 import { textColorOn } from "../../page.ts";
 import { escapeXml } from "../../xml.ts";
 import { isVoid, type PaperSize } from "../html.ts";
 import { Ends, SIDE } from "./ends.ts";
-import { CUT, GAP, Sheet, SOFT, STYLES } from "./sheet.ts";
+import { type Column, CUT, GAP, Sheet, SOFT, STYLES } from "./sheet.ts";
 import { Table } from "./table.ts";
 import { SIZE_MIN, Typesetter } from "./typesetter.ts";
 
 const TONES = { good: "#136c43", warn: "#8a5200", bad: "#b01e30", mute: SOFT } as const;
 
-/** So many of the widest letters fit on a line of the facts. Not measured: that leaves a trace. */
+/** How many of the widest letters fit on a line of the facts. Measuring would leave a trace. */
 const NARROW_LINE = 14;
 
 export type PdfOptions = { readonly size: PaperSize; readonly compress?: boolean };
@@ -73,12 +74,12 @@ function escapeMetadata(doc: PDFKit.PDFDocument): void {
   };
 }
 
-/** All texts that may be drawn: their faces are loaded before. */
+/** All texts that may be drawn, whose faces are loaded before. */
 function textsOf(document: InvoiceDocument): string[] {
   const { issuer, customer, facts, lines, totals, state, note, memo, tax_note } = document;
   return [
     `Invoice Billed to Description Units Price Amount Page of continued 0123456789 ·${CUT}`,
-    issuer.name.trim().slice(0, 2).toUpperCase(),
+    initialOf(issuer.name),
     document.number,
     issuer.name,
     ...issuer.lines,
@@ -130,10 +131,8 @@ function drawHeader(sheet: Sheet, { kind, issuer, state }: InvoiceDocument): voi
   const { y: top, page } = sheet;
   const box = 30;
   sheet.shape(() => sheet.doc.roundedRect(sheet.left, top, box, box, 8).fill(issuer.color));
-  const [first = ""] = issuer.name.trim();
   const style = { size: 15, weight: 700, color: textColorOn(issuer.color) } as const;
-  const initial = first.toUpperCase();
-  sheet.centered(initial, sheet.left, top + 20.5, box, style);
+  sheet.centered(initialOf(issuer.name), sheet.left, top + 20.5, box, style);
   const x = sheet.left + box + 11;
   const width = sheet.width * 0.58 - box;
   sheet.y = top + 1;
@@ -177,8 +176,6 @@ function drawParties(sheet: Sheet, { kind, customer, facts }: InvoiceDocument): 
   sheet.y = (sheet.page === page ? Math.max(sheet.y, bottom) : sheet.y) + GAP * 2;
 }
 
-type Column = { readonly x: number; readonly width: number };
-
 function drawFact(
   sheet: Sheet,
   [label, value]: InvoiceDocument["facts"][number],
@@ -194,7 +191,7 @@ function drawFact(
   });
 }
 
-/** On one line, set smaller if need be; broken where it would be too small to read. */
+/** A value on one line, set smaller if need be; in several where it would be too small to read. */
 function valueLines(sheet: Sheet, value: string, { width }: Column): readonly string[] {
   const { body } = STYLES;
   const smallest = (sheet.typesetter.width(value, body) * SIZE_MIN) / body.size;

@@ -23,6 +23,9 @@ export const STYLES = {
   due: { size: 12.5, weight: 700, color: INK },
 } as const satisfies Record<string, Style>;
 
+/** Where a text stands across the page. */
+export type Column = { readonly x: number; readonly width: number };
+
 export class Sheet {
   readonly doc: PDFKit.PDFDocument;
   readonly typesetter: Typesetter;
@@ -46,7 +49,7 @@ export class Sheet {
     return this.typesetter.tags;
   }
 
-  /** An element of its own for what is drawn: a paragraph, a heading, a cell. */
+  /** Draws an element of its own: a paragraph, a heading, a cell. */
   as(type: string, draw: () => void, parent?: Tag): void {
     this.tags.within(this.tags.begin(type, parent), draw);
   }
@@ -61,7 +64,7 @@ export class Sheet {
     return start + count - 1;
   }
 
-  /** Draws on a page before, from there, and comes back to where it was. */
+  /** Draws on a former page, from `y` down, and comes back to where it was. */
   beside(page: number, y: number, draw: () => void): void {
     const back = { page: this.page, y: this.y };
     this.doc.switchToPage(page);
@@ -85,7 +88,7 @@ export class Sheet {
     if (this.y + height > this.bottom) this.nextPage();
   }
 
-  /** Goes on at the top of the next page where it must. */
+  /** Draws a text in lines, which go on at the top of the next page where they must. */
   paragraph(text: string, x: number, width: number, style: Style): void {
     for (const line of this.typesetter.lines(text, width, style)) {
       this.makeRoom(Typesetter.height(style));
@@ -94,7 +97,7 @@ export class Sheet {
     }
   }
 
-  /** A text in its own lines, over as many pages as it takes. */
+  /** Draws a text with lines of its own, over as many pages as it takes. */
   flow(text: string, style: Style): void {
     for (const part of text.split(/\r?\n/)) this.paragraph(part, this.left, this.width, style);
   }
@@ -111,12 +114,12 @@ export class Sheet {
     );
   }
 
-  /** What is no text says nothing to who has it read out. */
+  /** Draws what is no text, which says nothing to who has the document read out. */
   shape(draw: () => void): void {
     this.tags.apart(() => this.tags.mark(draw));
   }
 
-  /** A word across every page, light enough to read through. */
+  /** Draws a word across every page, light enough to read through. */
   stamp(word: string, color: string): void {
     const { doc, typesetter } = this;
     const style = { size: STAMP.size, weight: 700, color } as const;
@@ -141,7 +144,7 @@ export class Sheet {
     }
   }
 
-  /** So much of a text as a line holds, with a mark where it goes on. */
+  /** The part of a text that a line holds, with a mark where it goes on. */
   #cut(text: string, width: number, style: Style): string {
     const [first = "", ...rest] = this.typesetter.lines(text, width, style);
     if (rest.length === 0) return first;
@@ -150,7 +153,7 @@ export class Sheet {
     return line + CUT;
   }
 
-  /** The footer of every page, drawn last: it tells how many pages there are. */
+  /** Draws the footer of every page; last, because it tells how many pages there are. */
   footers(number: string, issuer: string): void {
     const y = this.doc.page.height - MARGIN;
     this.#onEachPage((i, count) => {

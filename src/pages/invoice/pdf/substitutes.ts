@@ -17,7 +17,7 @@ const BELOW = /[\u2080-\u209c]/;
 const SLASH = "\u2044";
 const PARTS_MAX = 8;
 
-/** Undefined where there is nothing that means the same. */
+/** What is drawn for a character; undefined where there is nothing that means the same. */
 export function substitutesFor(char: string): readonly Shown[] | undefined {
   const alike = ALIKE[char];
   if (alike !== undefined) return [{ char: alike, rise: "on" }];

@@ -3,22 +3,22 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DocumentLine } from "../../../domain/documents/lines.ts";
-import { GAP, INK, RULE, type Sheet, STYLES } from "./sheet.ts";
+import { type Column, GAP, INK, RULE, type Sheet, STYLES } from "./sheet.ts";
 import type { Tag } from "./tags.ts";
 import { type Align, type Style, Typesetter } from "./typesetter.ts";
 
 const COLUMN = { units: 84, rate: 92, amount: 96 } as const;
 const CELL_GAP = 10;
-/** So many rows move to the next page with totals that do not fit. */
+/** How many rows move to the next page with totals that do not fit. */
 const ROWS_WITH_TOTALS = 2;
-/** So many stay with the head of the table. */
+/** How many rows stay with the head of the table. */
 const ROWS_WITH_HEAD = 2;
 const BELOW_HEAD = 6;
 /** How far the parts of a row stand in. */
 const PART_INDENT = 10;
 const CONTINUED_WIDTH = 50;
 const PADDING = { above: 4, part: 2, below: 5 } as const;
-/** After so many rows other requests get a turn. */
+/** The rows after which other requests get a turn. */
 const ROWS_AT_ONCE = 10;
 
 export const NOTE_HEIGHT = Typesetter.height(STYLES.soft) * 3;
@@ -101,7 +101,7 @@ export class Table {
     const { title, units, rate, amount } = this.#columns();
     this.#sheet.y += Typesetter.height(STYLES.label);
     const { y } = this.#sheet;
-    const draw = (text: string, column: { x: number; width: number }, align: Align) =>
+    const draw = (text: string, column: Column, align: Align) =>
       cell(() => this.#typesetter.line(text, { ...column, y }, STYLES.label, align));
     draw("Description", title, "left");
     if (this.#content.has_units) {
@@ -142,12 +142,12 @@ export class Table {
     });
   }
 
-  #text(text: string, column: { x: number; width: number }, style: Style): void {
+  #text(text: string, column: Column, style: Style): void {
     this.#sheet.y += Typesetter.height(style);
     this.#typesetter.line(text, { ...column, y: this.#sheet.y - 2 }, style, "left");
   }
 
-  /** As wide as the columns before the amount, so that most stand on one line. */
+  /** Draws a part, as wide as the columns before the amount: so most stand on one line. */
   #part({ text, amount }: NonNullable<Block["part"]>): void {
     const { x, width } = this.#partColumn();
     this.#sheet.y += PADDING.part;
@@ -169,7 +169,7 @@ export class Table {
     return this.#typesetter.lines(text, this.#partColumn().width, STYLES.soft);
   }
 
-  /** Kept: each row is measured before it is drawn, and breaking lines is slow. */
+  /** The lines of a row, kept: it is measured before it is drawn, and breaking lines is slow. */
   #wrapped(line: DocumentLine): Wrapped {
     const known = this.#wraps.get(line);
     if (known !== undefined) return known;
@@ -190,7 +190,7 @@ export class Table {
     return PADDING.above + text + below;
   }
 
-  /** A row has its first part on its page. */
+  /** Makes room for a block; a row has its first part on its page. */
   #makeRoomFor(block: Block, next: Block | undefined): void {
     const follows = block.part === undefined && next?.part !== undefined;
     const height = this.#heightOf(block) + (follows ? this.#heightOf(next) : 0);
@@ -208,7 +208,7 @@ export class Table {
     if (isFull && height < this.#sheet.bottom / 2 && first !== undefined) this.#nextPageFor(first);
   }
 
-  /** Where a row goes on, it is named again. */
+  /** Starts a page; where a row goes on, it is named again. */
   #nextPageFor({ line, part }: Block): void {
     this.#nextPage();
     if (part === undefined) return;
@@ -224,7 +224,7 @@ export class Table {
   }
 }
 
-/** The last rows are not parted from the totals; the last part of one alone is not moved. */
+/** Whether the rows from here on stay with the totals; the last part of one alone is not moved. */
 function isBeforeTotals(blocks: readonly Block[], i: number): boolean {
   const [first, second] = blocks.slice(-ROWS_WITH_TOTALS);
   const isTorn = first?.part !== undefined && second?.part === undefined;

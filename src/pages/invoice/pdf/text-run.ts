@@ -47,7 +47,7 @@ type Internals = {
 const THOUSAND = 1_000;
 const NOWHERE: Position = { xAdvance: 0, advanceWidth: 0, xOffset: 0, yOffset: 0 };
 
-/** In the font and colour that are set; `y` is the base line. */
+/** Draws a run in the font and colour that are set; `y` is the base line. */
 export function drawRun(
   doc: PDFKit.PDFDocument,
   run: Run,
@@ -85,7 +85,7 @@ function piecesOf(font: Embedded, { face, text, meant, isReversed }: Run): Piece
   }));
 }
 
-/** Each with the blank behind it. */
+/** The words of a text, each with the blank behind it. */
 function wordsOf(text: string): readonly string[] {
   return text.match(/[^ ]* |[^ ]+$/g) ?? [];
 }
@@ -187,7 +187,7 @@ function hex(code: number): string {
   return code.toString(16).padStart(4, "0");
 }
 
-/** With the mark that says so. */
+/** A text in UTF-16, with the mark that says so. */
 function utf16(text: string): string {
   return ["\ufeff", ...text.split("")].map((unit) => hex(unit.charCodeAt(0))).join("");
 }

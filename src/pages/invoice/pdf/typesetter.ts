@@ -1,5 +1,5 @@
 // Sets lines of text in any script: chooses a face for each character, orders right-to-left runs by
-// the Unicode bidirectional algorithm and breaks long texts. text-run draws each run.
+// the Unicode bidirectional algorithm and breaks long texts. text-run.ts draws each run.
 
 import { createRequire } from "node:module";
 import { type Face, Faces, type Order, orderFor, REPLACEMENT, type Weight } from "./fonts.ts";
