@@ -196,11 +196,11 @@ export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<vo
            select (${end}::timestamptz - (${bills.each}::integer - m) * interval '1 month')::date
                   as start) d)
       insert into invoices (project_id, id, number_year, number_seq, customer_id, subscription_id,
-                            cause, period_no, invoice_type, status, payment_status, currency,
+                            invoice_type, status, payment_status, currency,
                             subtotal_cents, total_cents, amount_paid_cents, issuing_date, due_date,
                             period_start, period_end, seller_version, buyer_version, created_at)
       select s.project_id, ${orderedId(sql`(i + ${bills.after}::bigint)`)}, 2025,
-             i + ${bills.after}::bigint + 1, s.customer_id, s.id, 'period', m + 1, 'subscription',
+             i + ${bills.after}::bigint + 1, s.customer_id, s.id, 'subscription',
              case when paid then 'succeeded' else 'outstanding' end,
              case when paid then 'succeeded' else 'pending' end, 'USD',
              ${INVOICE_CENTS}::bigint, ${INVOICE_CENTS}::bigint,
@@ -212,6 +212,22 @@ export async function addInvoices(db: Pool, bills: Bills, end: Date): Promise<vo
         join month on m = i / ${count}::bigint`),
   );
   await db.run(sql`alter table invoices enable trigger user`);
+  await fill(db, "invoice_parts", () =>
+    db.run(sql`
+      insert into invoice_parts (project_id, subscription_id, invoice_id, due_at, period_no,
+                                 period_start, period_end, part_no, reason, plan_code)
+      select i.project_id, i.subscription_id, i.id, i.created_at,
+             row_number() over (partition by i.subscription_id order by i.id)
+               + coalesce((select max(p.period_no) from invoice_parts p
+                            where p.project_id = i.project_id
+                              and p.subscription_id = i.subscription_id), 0),
+             i.period_start, i.period_end, 0, 'period', 'base'
+        from invoices i
+       where i.subscription_id is not null
+         and not exists (select 1 from invoice_parts p
+                          where p.project_id = i.project_id and p.invoice_id = i.id)
+       order by i.id`),
+  );
 }
 
 /** A payment for every paid invoice that has none, forty days after its issue. */

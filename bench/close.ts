@@ -109,7 +109,9 @@ export async function assertClosed(
               from subscriptions
              where project_id = ${project} and period_no = ${period_no + 1}) as renewed
       from invoices
-     where project_id = ${project} and period_no = ${period_no}`);
+     where project_id = ${project}
+       and id in (select invoice_id from invoice_parts
+                   where project_id = ${project} and period_no = ${period_no})`);
   // 10.00 + 5.00 + 3 seats of 1.00, 1,500 calls of 0.01 and as many of storage of 0.002.
   const cents = 1_000 + 500 + 300 + 1_500 + 300;
   assert.deepEqual(found, {

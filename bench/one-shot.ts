@@ -10,6 +10,7 @@ const WRITTEN = [
   "subscriptions",
   "closed_periods",
   "invoices",
+  "invoice_parts",
   "fees",
   "billing_events",
   "webhook_messages",
@@ -48,12 +49,15 @@ export async function mark(db: Pool): Promise<number> {
 
 /** Seconds for the rows that were written behind the mark. */
 export async function oneShot(db: Pool, since: number, period_no: number): Promise<number> {
+  const parts = `(select * from public.invoice_parts where period_no = ${period_no}) p`;
   const rows: Record<(typeof WRITTEN)[number], string> = {
     subscriptions: `select * from public.subscriptions where period_no = ${period_no + 1}`,
     closed_periods: `select * from public.closed_periods where period_no = ${period_no}`,
-    invoices: `select * from public.invoices where period_no = ${period_no}`,
-    fees: `select f.* from public.fees f join public.invoices i
-             on i.project_id = f.project_id and i.id = f.invoice_id and i.period_no = ${period_no}`,
+    invoices: `select i.* from public.invoices i join ${parts}
+                 on i.project_id = p.project_id and i.id = p.invoice_id`,
+    invoice_parts: `select p.* from ${parts}`,
+    fees: `select f.* from public.fees f join ${parts}
+             on f.project_id = p.project_id and f.invoice_id = p.invoice_id`,
     billing_events: `select * from public.billing_events where position > ${since}`,
     webhook_messages: `select * from public.webhook_messages where position > ${since}`,
     webhook_queue: `select q.* from public.webhook_queue q join public.webhook_messages m

@@ -30,11 +30,7 @@ const UNTOUCHED = { discount_cents: 0, parts: [] };
 export function amountsOf(
   fees: readonly AmountFee[],
   coupons: readonly AppliedCoupon[],
-  invoice: {
-    readonly currency: string;
-    readonly subscription_id: string | null;
-    readonly own_use: string;
-  },
+  invoice: { readonly currency: string },
 ): Amounts {
   const discounts = discountFees(fees, coupons, invoice);
   const lines = fees.map((fee, i) => {

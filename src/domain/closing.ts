@@ -50,13 +50,12 @@ export type Closing = {
   readonly net_payment_days: number;
   /** Drops what is due at the start of the period that follows, as it cannot be billed. */
   readonly drops_start_fees?: boolean;
-  /** Asks for a draft also where nothing would be billed: for a preview. */
-  readonly draft_anyway?: boolean;
   readonly now: Date;
 };
 
 export type Closed = {
   readonly list: PlanVersion;
+  /** Undefined where the period is never billed. */
   readonly draft: InvoiceDraft | undefined;
   readonly billed: Billed;
   readonly corrected: readonly CorrectedPeriod[];
@@ -80,7 +79,6 @@ export function closePeriod(closing: Closing): Closed {
     ...dates,
     now: closing.now,
     net_payment_days: closing.net_payment_days,
-    allow_zero: closing.draft_anyway === true,
     part,
   });
   const levels = { start, end: levelsBehind(start, closing.usage) };

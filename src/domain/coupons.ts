@@ -2,6 +2,7 @@
 // and the fees come in, the discount of each fee and what each coupon took come out.
 
 import { type Decimal, decimal, divideRounded, integer, multiply } from "./decimal.ts";
+import { groupBy } from "./group-by.ts";
 import { scaled, toCents } from "./money.ts";
 
 /** A coupon as it was applied to a customer. */
@@ -31,6 +32,8 @@ export type DiscountableFee = {
   readonly fee_type: string;
   readonly plan_code: string | null;
   readonly metric_code: string | null;
+  /** The subscription that the fee is of; null: the invoice is of none. */
+  readonly subscription_id: string | null;
   /** The full period that the fee is of, or that it corrects; or the invoice itself. */
   readonly use: string;
   /** When the period ended that the fee corrects; null for a fee that corrects none. */
@@ -61,23 +64,22 @@ export type Part = {
   readonly is_taken_back: boolean;
 };
 
-/** The discounts of an invoice. `own_use` is its full period, or the invoice itself. */
+/**
+ * The discounts of an invoice. Each of its parts is to coupons what an invoice of its own would be,
+ * by the use of its fees; only rounding and spreading go over all of them.
+ */
 export function discountFees(
   fees: readonly DiscountableFee[],
   coupons: readonly AppliedCoupon[],
-  invoice: {
-    readonly currency: string;
-    readonly subscription_id: string | null;
-    readonly own_use: string;
-  },
+  { currency }: { readonly currency: string },
 ): Discounts {
   if (coupons.length === 0) return { fees: [], coupons: [] };
   const left = fees.map(({ amount_cents }) => amount_cents);
   const parts: Part[][] = fees.map(() => []);
   const took: { coupon: AppliedCoupon; amount_cents: number }[] = [];
   for (const coupon of coupons) {
-    if (!isFor(coupon, invoice)) continue;
-    const amounts = amountsOf(coupon, fees, left, invoice.own_use);
+    if (coupon.currency !== null && coupon.currency !== currency) continue;
+    const amounts = amountsOf(coupon, fees, left);
     let sum = 0;
     amounts.forEach((amount, i) => {
       const fee = fees[i];
@@ -106,26 +108,17 @@ export function discountFees(
   };
 }
 
-function isFor(
-  { currency, subscription_id }: AppliedCoupon,
-  invoice: { readonly currency: string; readonly subscription_id: string | null },
-): boolean {
-  if (currency !== null && currency !== invoice.currency) return false;
-  return subscription_id === null || subscription_id === invoice.subscription_id;
-}
-
 type Amount = { readonly cents: number; readonly is_taken_back: boolean };
 
 function amountsOf(
   coupon: AppliedCoupon,
   fees: readonly DiscountableFee[],
   left: readonly number[],
-  own_use: string,
 ): (Amount | undefined)[] {
   const taken =
     coupon.percent === null
-      ? takeFixed(coupon, fees, left, own_use)
-      : takePercent(coupon, decimal(coupon.percent), fees, left, own_use);
+      ? takeFixed(coupon, fees, left)
+      : takePercent(coupon, decimal(coupon.percent), fees, left);
   return fees.map((fee, i) => {
     if (!isEligible(coupon, fee)) return undefined;
     if (takesBack(coupon, fee)) {
@@ -146,7 +139,6 @@ function takePercent(
   percent: Decimal,
   fees: readonly DiscountableFee[],
   left: readonly number[],
-  own_use: string,
 ): Map<number, number> {
   const uses = new Map(coupon.uses);
   const counting = { ...coupon, uses };
@@ -155,7 +147,7 @@ function takePercent(
   let before = 0;
   fees.forEach((fee, i) => {
     if (!isEligible(coupon, fee) || takesBack(coupon, fee)) return;
-    if (!takes(counting, fee, own_use)) return;
+    if (!takes(counting, fee)) return;
     sum += left[i] ?? 0;
     const after = percentOf(sum, percent);
     taken.set(i, after - before);
@@ -170,20 +162,40 @@ function percentOf(cents: number, percent: Decimal): number {
 }
 
 /**
- * Cents a fixed coupon takes by index of the fee, only from fees of the invoice's own use: the
- * first n together lose their rounded share of what it gives, for every n.
+ * Cents a fixed coupon takes by index of the fee, from no correction: a pot from all fees together,
+ * another one use by use, in their order. A use that the fees of one make counts for the next.
  */
 function takeFixed(
   coupon: AppliedCoupon,
   fees: readonly DiscountableFee[],
   left: readonly number[],
-  own_use: string,
 ): Map<number, number> {
-  const own = fees.flatMap((fee, i) =>
-    isEligible(coupon, fee) && takes(coupon, fee, own_use) ? [i] : [],
-  );
+  const uses = new Map(coupon.uses);
+  const counting = { ...coupon, uses };
+  const taken = new Map<number, number>();
+  const indices = fees.flatMap((fee, i) => (isEligible(coupon, fee) ? [i] : []));
+  const groups = isPot(coupon) ? [indices] : groupBy(indices, (i) => fees[i]?.use ?? "").values();
+  for (const group of groups) {
+    const own = group.filter((i) => fees[i] !== undefined && takes(counting, fees[i]));
+    for (const [i, cents] of spread(coupon, fees, own, left)) {
+      const use = fees[i]?.use ?? "";
+      taken.set(i, cents);
+      uses.set(use, (uses.get(use) ?? 0) + cents);
+    }
+  }
+  return taken;
+}
+
+/** The first n of these fees together lose their rounded share of what is given, for every n. */
+function spread(
+  coupon: AppliedCoupon,
+  fees: readonly DiscountableFee[],
+  own: readonly number[],
+  left: readonly number[],
+): Map<number, number> {
+  const use = fees[own[0] ?? -1]?.use ?? "";
   const whole = own.reduce((sum, i) => sum + (left[i] ?? 0), 0);
-  const given = Math.max(0, Math.min(mayGive(coupon, own_use), whole));
+  const given = Math.max(0, Math.min(mayGive(coupon, use), whole));
   let sum = 0;
   let before = 0;
   const taken = own.map((i): [number, number] => {
@@ -197,8 +209,9 @@ function takeFixed(
 }
 
 function isEligible(coupon: AppliedCoupon, fee: DiscountableFee): boolean {
-  const { plan_codes, metric_codes } = coupon;
+  const { plan_codes, metric_codes, subscription_id } = coupon;
   if (fee.fee_type === "top_up") return false;
+  if (subscription_id !== null && subscription_id !== fee.subscription_id) return false;
   if (plan_codes !== null && !plan_codes.includes(fee.plan_code ?? "")) return false;
   return metric_codes === null || metric_codes.includes(fee.metric_code ?? "");
 }
@@ -216,9 +229,9 @@ function discountBack(fee: DiscountableFee, { id }: AppliedCoupon, left: number)
   return Math.max(left, scaled(left, taken_cents, left_cents));
 }
 
-function takes(coupon: AppliedCoupon, fee: DiscountableFee, own_use: string): boolean {
+function takes(coupon: AppliedCoupon, fee: DiscountableFee): boolean {
   if (fee.corrected_period_end === null) {
-    return coupon.ended_at === null && (isUse(coupon, own_use) || hasUseLeft(coupon));
+    return coupon.ended_at === null && (isUse(coupon, fee.use) || hasUseLeft(coupon));
   }
   // A correction belongs to the period that it corrects.
   if (coupon.percent === null) return false;

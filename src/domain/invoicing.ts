@@ -18,7 +18,7 @@ export type InvoiceDraft = {
   readonly part: PartOfPeriod | null;
 };
 
-/** The invoice, or undefined when lines are all of 0 and that is not allowed. */
+/** What one act puts on an invoice, also where its lines are of 0 or it has none. */
 export function draftInvoice(input: {
   readonly fees: readonly FeeDraft[];
   readonly currency: string;
@@ -26,13 +26,9 @@ export function draftInvoice(input: {
   readonly period_end: string;
   readonly now: Date;
   readonly net_payment_days: number;
-  /** Set for an add-on, invoiced at any price, and for a preview, shown at any price. */
-  readonly allow_zero?: boolean;
   readonly part?: PartOfPeriod;
-}): InvoiceDraft | undefined {
+}): InvoiceDraft {
   const { fees, currency, period_start, period_end } = input;
-  const isAllZero = fees.every((fee) => fee.amount_cents === 0);
-  if (isAllZero && input.allow_zero !== true) return undefined;
   checkAmount(sumCents(fees.map((fee) => fee.amount_cents)));
   const issuing_date = utcDate(input.now);
   return {
@@ -45,6 +41,34 @@ export function draftInvoice(input: {
     due_date: addDays(issuing_date, input.net_payment_days),
     part: input.part ?? null,
   };
+}
+
+/** Whether an invoice of these is made: a line other than 0 is on one of them. */
+export function isInvoiced(drafts: readonly InvoiceDraft[]): boolean {
+  return drafts.some(({ fees }) => fees.some(({ amount_cents }) => amount_cents !== 0));
+}
+
+/** One invoice of what falls due together, line behind line. They are of one currency and day. */
+export function joinDrafts(first: InvoiceDraft, others: readonly InvoiceDraft[]): InvoiceDraft {
+  if (others.length === 0) return first;
+  const drafts = [first, ...others];
+  const fees = drafts.flatMap((draft) => draft.fees);
+  checkAmount(sumCents(fees.map((fee) => fee.amount_cents)));
+  return {
+    ...first,
+    fees,
+    period_start: least(drafts.map(({ period_start }) => period_start)),
+    period_end: most(drafts.map(({ period_end }) => period_end)),
+    part: null,
+  };
+}
+
+function least(dates: readonly string[]): string {
+  return dates.reduce((one, other) => (other < one ? other : one));
+}
+
+function most(dates: readonly string[]): string {
+  return dates.reduce((one, other) => (other > one ? other : one));
 }
 
 /** The instant an unpaid invoice becomes overdue: the first of the day after its due date. */

@@ -24,8 +24,8 @@ export type Opened = {
   readonly anchor_date: string | null;
   readonly recurring_cents: string;
   readonly advance: Advance | null;
-  /** The invoice of what is due at the start of the period. */
-  readonly draft: InvoiceDraft | undefined;
+  /** What is due at the start of the period, perhaps nothing. */
+  readonly draft: InvoiceDraft;
 };
 
 export type Opening = Pick<

@@ -10,6 +10,10 @@ export const BILLING_TIMES = ["calendar", "anniversary"] as const;
 export const CHANGE_TIMES = ["now", "period_end"] as const;
 export const TRIAL_DAYS_MAX = 730;
 
+/** Which acts that fall due at one instant make one invoice. */
+export const INVOICE_GROUPINGS = ["separate", "subscription", "customer"] as const;
+export type InvoiceGrouping = (typeof INVOICE_GROUPINGS)[number];
+
 export const INVOICE_STATUSES = [
   "outstanding",
   "overdue",

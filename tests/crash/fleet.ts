@@ -111,7 +111,10 @@ export class Fleet {
     await this.#drop();
   }
 
-  async count(table: "invoices" | "payments" | "subscriptions", where = "true"): Promise<number> {
+  async count(
+    table: "invoices" | "invoice_parts" | "payments" | "subscriptions",
+    where = "true",
+  ): Promise<number> {
     const text = `select count(*) from ${table} where project_id = $1 and ${where}`;
     const row = await this.db.one<{ count: number }>({ text, values: [this.profile.project_id] });
     return row.count;

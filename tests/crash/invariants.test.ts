@@ -32,7 +32,7 @@ function repeatInvoice(changed: Readonly<Record<string, unknown>>): Act {
       select to_jsonb(i) as row, max(number_seq) over () as last
         from invoices i
        where i.project_id = ${app.profile.project_id} and i.subtotal_cents > 0
-       order by i.cause = 'period' desc
+       order by i.invoice_type = 'subscription' desc
        limit 1`);
     const copy = { ...row, id: randomUUID(), number_seq: last + 1, ...changed };
     const names = Object.keys(copy).join(", ");
@@ -55,11 +55,20 @@ const CORRUPTIONS: readonly Corruption[] = [
     "update invoice_counters set last = last + 1",
   ],
   [
-    "a cause has one invoice",
+    "an act is on one invoice",
     "a period is billed twice",
-    "drop index invoices_cause_key",
-    "alter table invoices disable trigger invoices_add_up",
-    repeatInvoice({}),
+    "alter table invoice_parts drop constraint invoice_parts_pkey",
+    `insert into invoice_parts
+     select p.project_id, p.subscription_id, p.invoice_id, p.due_at, p.period_no, p.period_start,
+            p.period_end, p.cause_no, 9, p.set_aside, p.reason, p.plan_code
+       from invoice_parts p
+       limit 1`,
+  ],
+  [
+    "an invoice has the parts that it says, of its customer, each with a fee",
+    "a part is gone",
+    "alter table invoice_parts disable trigger invoice_parts_stay",
+    "delete from invoice_parts where invoice_id = (select invoice_id from invoice_parts limit 1)",
   ],
   [
     "an add-on invoice has one application, of its amount and customer",
@@ -192,7 +201,9 @@ const REFUSED: readonly [what: string, tried: Act][] = [
     "an invoice's total changes",
     "update invoices set subtotal_cents = subtotal_cents + 1, total_cents = total_cents + 1",
   ],
-  ["an invoice comes without its fees", repeatInvoice({ cause_no: 99 })],
+  ["an invoice comes without its fees", repeatInvoice({})],
+  ["an act moves to another invoice", "update invoice_parts set cause_no = cause_no + 1"],
+  ["a part is removed", "delete from invoice_parts"],
 ];
 
 test.each(REFUSED)("the database refuses it when %s", async (_what, tried) => {

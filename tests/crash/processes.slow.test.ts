@@ -113,7 +113,7 @@ test("a termination against the close of the same period makes one invoice for i
     ),
   );
   expect(tally(answers.map(({ status }) => status))).toEqual({ 200: pairs });
-  expect(await fleet.count("invoices", "cause = 'period' and period_no = 1")).toBe(pairs);
+  expect(await fleet.count("invoice_parts", "reason = 'period' and period_no = 1")).toBe(pairs);
   expect(await fleet.count("subscriptions", "status = 'terminated'")).toBe(pairs);
   expect(await checkInvariants(fleet.db)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { type AmountFee, amountsOf, dueOf, statusOf } from "../../src/domain/amo
 import type { Tax } from "../../src/domain/taxes.ts";
 import { amountFee } from "../support/amount-fees.ts";
 
-const INVOICE = { currency: "USD", subscription_id: null, own_use: "invoice" };
+const INVOICE = { currency: "USD" };
 const VAT: Tax = { code: "vat", name: "VAT", percent: "20" };
 
 const fee = (amount_cents: number, taxes: readonly Tax[] = []): AmountFee =>

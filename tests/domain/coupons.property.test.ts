@@ -10,7 +10,7 @@ import {
   type LineDiscount,
 } from "../../src/domain/coupons.ts";
 
-const INVOICE = { currency: "USD", subscription_id: null, own_use: "now" };
+const INVOICE = { currency: "USD" };
 const ENDED = new Date("2026-02-01");
 const cents = fc.integer({ min: -20_000, max: 20_000 });
 const percent = fc.integer({ min: 1, max: 1_000_000 }).map((n) => String(n / 10_000));
@@ -64,6 +64,7 @@ function fee(fields: Partial<DiscountableFee> & { amount_cents: number }): Disco
     fee_type: "charge",
     plan_code: "p",
     metric_code: null,
+    subscription_id: null,
     use: "now",
     corrected_period_end: null,
     gives_back_base: false,

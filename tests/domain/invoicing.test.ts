@@ -1,7 +1,7 @@
 // What makes an invoice, and its dates.
 
 import { describe, expect, test } from "vitest";
-import { draftInvoice, overdueAt } from "../../src/domain/invoicing.ts";
+import { draftInvoice, isInvoiced, joinDrafts, overdueAt } from "../../src/domain/invoicing.ts";
 import { AmountOutOfRange } from "../../src/domain/money.ts";
 import type { FeeDraft } from "../../src/domain/pricing.ts";
 
@@ -13,15 +13,21 @@ const fee = (amount_cents: number): FeeDraft => ({
   amount_cents,
   properties: {},
 });
-const draft = (amounts: number[], parts: { now?: string; allow_zero?: boolean } = {}) =>
+const draft = (
+  amounts: number[],
+  {
+    now = "2026-02-01T00:00:00.000Z",
+    period_start = "2026-01-15",
+    period_end = "2026-01-31",
+  }: { now?: string; period_start?: string; period_end?: string } = {},
+) =>
   draftInvoice({
     fees: amounts.map(fee),
     currency: "USD",
-    period_start: "2026-01-15",
-    period_end: "2026-01-31",
-    now: new Date(parts.now ?? "2026-02-01T00:00:00.000Z"),
+    period_start,
+    period_end,
+    now: new Date(now),
     net_payment_days: 14,
-    ...(parts.allow_zero === undefined ? {} : { allow_zero: parts.allow_zero }),
   });
 
 describe("an invoice", () => {
@@ -47,17 +53,35 @@ describe("an invoice", () => {
   });
 
   test("is not made of nothing, or of lines of 0 alone", () => {
-    expect(draft([])).toBeUndefined();
-    expect(draft([0, 0])).toBeUndefined();
-    expect(draft([], { allow_zero: true })).toMatchObject({ fees: [] });
+    expect(isInvoiced([])).toBe(false);
+    expect(isInvoiced([draft([])])).toBe(false);
+    expect(isInvoiced([draft([0, 0])])).toBe(false);
+    expect(isInvoiced([draft([0]), draft([0, 0])])).toBe(false);
   });
 
-  test("of 0 is made for an add-on", () => {
-    expect(draft([0], { allow_zero: true })).toMatchObject({ fees: [fee(0)] });
+  test("takes lines of 0 that stand beside another", () => {
+    expect(isInvoiced([draft([0]), draft([0, 1])])).toBe(true);
+    expect(joinDrafts(draft([0]), [draft([0, 1])]).fees).toEqual([fee(0), fee(0), fee(1)]);
   });
 
   test("whose lines cancel out is made", () => {
-    expect(draft([200, -200])).toMatchObject({ fees: [fee(200), fee(-200)] });
+    expect(isInvoiced([draft([200, -200])])).toBe(true);
+    expect(isInvoiced([draft([200]), draft([-200])])).toBe(true);
+  });
+
+  test("of several parts has their lines in order, and reaches over all their periods", () => {
+    const advance = draft([2000], { period_start: "2026-02-01", period_end: "2026-02-28" });
+    const weekly = draft([7], { period_start: "2026-01-26", period_end: "2026-02-01" });
+    expect(joinDrafts(advance, [draft([30]), weekly])).toEqual({
+      ...draft([2000, 30, 7]),
+      period_end: "2026-02-28",
+    });
+    expect(joinDrafts(advance, [])).toBe(advance);
+  });
+
+  test("of parts that no number can carry together is refused", () => {
+    const most = draft([1_000_000_000_000_000]);
+    expect(() => joinDrafts(most, [draft([1])])).toThrow(AmountOutOfRange);
   });
 
   test("whose sum no number can carry is refused", () => {

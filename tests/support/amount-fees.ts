@@ -9,6 +9,7 @@ export function amountFee(
     fee_type: "charge",
     plan_code: null,
     metric_code: null,
+    subscription_id: null,
     corrected_period_end: null,
     gives_back_base: false,
     line: new Map(),

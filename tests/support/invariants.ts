@@ -22,14 +22,14 @@ const NET_AND_TAX: Sql = sql`
                                else i.tax_cents end as cents
               from invoices i
              cross join (values ('net'), ('tax')) k (kind)
-             where i.status <> 'voided' and i.cause <> 'top_up'
+             where i.status <> 'voided' and i.invoice_type <> 'top_up'
              union all
             select n.project_id, k.kind, ${hourOf(sql`n.created_at`)}, 0,
                    -case k.kind when 'net' then n.subtotal_cents else n.tax_cents end
               from (select n.*
                       from credit_notes n
                       join invoices i on i.project_id = n.project_id and i.id = n.invoice_id
-                     where i.cause <> 'top_up') n
+                     where i.invoice_type <> 'top_up') n
              cross join (values ('net'), ('tax')) k (kind)) t
          group by project_id, kind, key
         having sum(count) <> 0 or sum(cents) <> 0`;
@@ -48,19 +48,42 @@ const RULES: readonly Rule[] = [
           or c.last is distinct from i.most`,
   },
   {
-    name: "a cause has one invoice",
+    name: "an act is on one invoice",
     broken: sql`
-      select project_id, subscription_id, period_no, cause, cause_no, count(*)
-        from invoices
-       where subscription_id is not null
-       group by project_id, subscription_id, period_no, cause, cause_no
+      select project_id, subscription_id, period_no, reason, cause_no, count(*)
+        from invoice_parts
+       group by project_id, subscription_id, period_no, reason, cause_no
       having count(*) > 1`,
+  },
+  {
+    name: "an invoice has the parts that it says, of its customer, each with a fee",
+    broken: sql`
+      select i.project_id, i.id, i.part_count, p.parts, f.parts
+        from invoices i
+        left join (select p.project_id, p.invoice_id, count(*) as parts, max(p.part_no) + 1 as most,
+                          array_agg(s.customer_id) as customers, array_agg(s.id) as owners
+                     from invoice_parts p
+                     join subscriptions s
+                       on s.project_id = p.project_id and s.id = p.subscription_id
+                    group by p.project_id, p.invoice_id) p
+          on p.project_id = i.project_id and p.invoice_id = i.id
+        left join (select project_id, invoice_id, count(distinct part_no) as parts,
+                          min(part_no) as least, max(part_no) + 1 as most
+                     from fees
+                    group by project_id, invoice_id) f
+          on f.project_id = i.project_id and f.invoice_id = i.id
+       where f.parts is distinct from i.part_count or f.most <> i.part_count or f.least <> 0
+          or (i.invoice_type = 'subscription')
+             <> (p.parts is not null and p.parts = i.part_count and p.most = i.part_count
+                 and i.customer_id = all (p.customers)
+                 and coalesce(i.subscription_id = all (p.owners), p.owners[1] <> any (p.owners)))
+          or (i.invoice_type <> 'subscription' and p.parts is not null)`,
   },
   {
     name: "an add-on invoice has one application, of its amount and customer",
     broken: sql`
       select i.project_id, i.id, a.id as applied_id
-        from (select * from invoices where cause = 'add_on') i
+        from (select * from invoices where invoice_type = 'addon') i
         full join applied_add_ons a on a.project_id = i.project_id and a.invoice_id = i.id
        where i.id is null or a.id is null or a.amount_cents <> i.subtotal_cents
           or a.customer_id <> i.customer_id`,

@@ -18,6 +18,7 @@ const GROWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   usage_days: {},
   // Nothing is left to be marked, as on most days.
   invoices: { status: "case t.status when 'outstanding' then 'overdue' else t.status end" },
+  invoice_parts: {},
   fees: {},
   payments: {},
   refunds: {},
@@ -39,7 +40,7 @@ const SHARED =
 const OWNERS = ["customer_id", "subscription_id"];
 /** Tables whose own keys tell copies apart that have one owner. */
 const OWNED =
-  /^(subscriptions|closed_periods|usage_events|invoices|payments|refunds|credit_notes)$/;
+  /^(subscriptions|closed_periods|usage_events|invoices|invoice_parts|payments|refunds|credit_notes)$/;
 /** Tables whose rows come one after the other: a copy is as many days older. */
 const IN_TIME =
   /^(usage_events|invoices|payments|refunds|credit_notes|billing_events|webhook_\w+)$/;
@@ -72,8 +73,10 @@ function copied(table: string, { name, type, unique }: Column, owned: number): s
     const keeps = OWNERS.includes(name) && OWNED.test(table);
     return keeps ? `case when n <= ${owned} then ${old} else ${other} end` : other;
   }
-  if (unique && type === "text" && !/currency|prefix|cause/.test(name)) return `${old} || '-' || n`;
-  if (unique && /int/.test(type) && !/year|attempt|version/.test(name)) return `${old} + n * 1000`;
+  if (unique && type === "text" && !/currency|prefix|reason/.test(name))
+    return `${old} || '-' || n`;
+  if (unique && /int/.test(type) && !/year|attempt|version|part_no/.test(name))
+    return `${old} + n * 1000`;
   if (!IN_TIME.test(table)) return old;
   if (type === "date") return `(${old} - (n % ${DAYS})::integer)`;
   return type.startsWith("timestamp") ? `${old} - (n % ${DAYS}) * interval '1 day'` : old;

@@ -209,7 +209,7 @@ const LEDGER_RULES: readonly Rule[] = [
     broken: sql`
       select g.project_id, g.id, g.status, i.status as invoice_status
         from (select * from grants where kind = 'paid') g
-        full join (select * from invoices where cause = 'top_up') i
+        full join (select * from invoices where invoice_type = 'top_up') i
                on i.project_id = g.project_id and i.id = g.invoice_id
        where g.id is null or i.id is null or i.total_cents <> g.amount_cents
           or i.customer_id <> g.customer_id or i.currency <> g.currency

@@ -139,12 +139,14 @@ export const USAGE_RULES: readonly Rule[] = [
       with lines as (
         select i.project_id, i.subscription_id, f.charge_id, i.period_no, f.units, f.amount_cents
           from fees f
-          join invoices i on i.project_id = f.project_id and i.id = f.invoice_id
-         where i.cause = 'period' and f.fee_type = 'charge' and f.billable_metric_code is not null
+          join invoice_parts i on i.project_id = f.project_id and i.invoice_id = f.invoice_id
+                              and i.part_no = f.part_no
+         where i.reason = 'period' and f.fee_type = 'charge' and f.billable_metric_code is not null
         union all
         select i.project_id, i.subscription_id, f.charge_id, c.period_no, f.units, f.amount_cents
           from fees f
-          join invoices i on i.project_id = f.project_id and i.id = f.invoice_id
+          join invoice_parts i on i.project_id = f.project_id and i.invoice_id = f.invoice_id
+                              and i.part_no = f.part_no
           join closed_periods c on c.project_id = i.project_id
                                and c.subscription_id = i.subscription_id
                                and (c.starts_at at time zone 'UTC')::date
@@ -167,8 +169,8 @@ export const USAGE_RULES: readonly Rule[] = [
          group by 1, 2, 3, 4),
       invoiced as (
         select project_id, subscription_id, period_no, count(*) as n
-          from invoices
-         where cause = 'period'
+          from invoice_parts
+         where reason = 'period'
          group by 1, 2, 3)
       select project_id, subscription_id, charge_id, period_no, l.units, b.units as books,
              l.amount_cents, b.amount_cents as books_cents

@@ -98,15 +98,11 @@ async function loadBaseInvoices(
   const left =
     reduced.length === 0
       ? []
-      : await creditNotes.listBaseLeft(
-          db,
-          project,
-          reduced.map(({ id }) => id),
-        );
-  const byInvoice = new Map(left.map((base) => [base.invoice_id, base]));
+      : await creditNotes.listBaseLeft(db, project, [...new Set(reduced.map(({ id }) => id))]);
+  const byPart = new Map(left.map((base) => [`${base.invoice_id} ${base.part_no}`, base]));
   return new Map(
-    started.map(({ id, number, is_voided, ...period }) => {
-      const base = byInvoice.get(id);
+    started.map(({ id, part_no, number, is_voided, ...period }) => {
+      const base = byPart.get(`${id} ${part_no}`);
       const left = is_voided ? NOTHING_LEFT : (base ?? null);
       const exemption = base === undefined ? null : exemptionIn(base);
       return [periodKey(period), { number, taxes: base?.taxes ?? [], exemption, left }];

@@ -10,8 +10,9 @@ import * as openPeriods from "../../store/subscriptions/open-periods.ts";
 import type { BilledSubscription } from "../../store/subscriptions/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants/tenants.ts";
 import type { Fact } from "../emit.ts";
+import { separately } from "../issuing/group-acts.ts";
 import { type Issued, issueInvoices } from "../issuing/issue.ts";
-import { type InvoiceRequest, requestFor } from "../issuing/request.ts";
+import { type Act, actsOf, type InvoiceRequest } from "../issuing/request.ts";
 import { periodDropped, started as wasStarted } from "./facts.ts";
 import { loadTerms, type Terms } from "./load.ts";
 import { moveAhead } from "./move-ahead.ts";
@@ -141,9 +142,14 @@ function begunRow({ subscription, first }: Start): openPeriods.Unbegun {
 }
 
 /** A start is billed what is due at it, unless it begins with a trial. */
-export function startRequests({ subscription, first }: Start): InvoiceRequest[] {
+export function startActs({ subscription, first }: Start): Act[] {
   const draft = first.begun.in_trial ? undefined : first.opened.draft;
-  return requestFor(subscription, draft, "start", subscription.period_no);
+  const { period_no } = subscription;
+  return actsOf(subscription, draft, { reason: "start", period_no, due_at: first.started_at });
+}
+
+export function startRequests(start: Start): InvoiceRequest[] {
+  return separately(startActs(start));
 }
 
 /** Takes the invoices of this start from those issued, which come in the order of the starts. */

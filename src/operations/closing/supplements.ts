@@ -12,8 +12,9 @@ import type { ProjectSettings } from "../../store/tenants/tenants.ts";
 import * as usageLocks from "../../store/usage/locks.ts";
 import type { BatchReport, SetAside } from "../batch-report.ts";
 import { type By, emit, type Fact } from "../emit.ts";
+import { separately } from "../issuing/group-acts.ts";
 import { issueInvoices } from "../issuing/issue.ts";
-import { type InvoiceRequest, requestFor } from "../issuing/request.ts";
+import { actsOf, type InvoiceRequest } from "../issuing/request.ts";
 import { BATCH_MAX } from "./close.ts";
 import { closingOf, loadTerms, loadUsage } from "./load.ts";
 import { Decisions, type Failed, recordFailed, setAside } from "./set-aside.ts";
@@ -47,9 +48,9 @@ export async function postponeFirst(
 ): Promise<SetAside | undefined> {
   const [id] = await closedPeriods.listDueSupplements(tx, project, now, 1);
   if (id === undefined) return undefined;
-  const [subscription] = await lockStillDue(tx, project, [id], now);
-  if (subscription === undefined) return undefined;
-  const found = await setAside(tx, project, subscription, error, by, now);
+  const [due] = await lockStillDue(tx, project, [id], now);
+  if (due === undefined) return undefined;
+  const found = await setAside(tx, project, due.subscription, error, by, now);
   await closedPeriods.postponeSupplements(tx, project, [id], nextMidnight(now));
   return found;
 }
@@ -57,28 +58,33 @@ export async function postponeFirst(
 /** Two workers may both come here: what the second one waited for is invoiced by then. */
 async function lockStillDue(tx: Tx, project: ProjectId, ids: readonly string[], now: Date) {
   const batch = await subscriptions.lockBilled(tx, project, ids);
-  const due = new Set(await closedPeriods.keepDueSupplements(tx, project, ids, now));
-  return batch.filter(({ id }) => due.has(id));
+  const due = await closedPeriods.keepDueSupplements(tx, project, ids, now);
+  return batch.flatMap((subscription) => {
+    const due_at = due.get(subscription.id);
+    return due_at === undefined ? [] : [{ subscription, due_at }];
+  });
 }
 
 type Decided = ReturnType<typeof supplement> & {
   readonly subscription: subscriptions.BilledSubscription;
+  readonly due_at: Date;
 };
 
 async function decide(tx: Tx, settings: ProjectSettings, due: readonly string[], now: Date) {
   const project = settings.id;
-  const batch = await lockStillDue(tx, project, due, now);
+  const still = await lockStillDue(tx, project, due, now);
+  const batch = still.map(({ subscription }) => subscription);
   const locks = batch.map(({ id }) => usageLocks.usageLock(id));
   await usageLocks.lockUsage(tx, project, locks, "alone");
   const terms = await loadTerms(tx, project, batch);
   const usage = await loadUsage(tx, project, batch, terms);
   const decisions = new Decisions();
   const { net_payment_days } = settings;
-  const decided = batch.flatMap((subscription): Decided[] => {
+  const decided = still.flatMap(({ subscription, due_at }): Decided[] => {
     const decision = () => {
       const closing = closingOf(terms, usage, subscription, now, settings, now);
       if (closing.late.length === 0) return [];
-      return [{ subscription, ...supplement(closing, { net_payment_days, now }) }];
+      return [{ subscription, due_at, ...supplement(closing, { net_payment_days, now }) }];
     };
     return decisions.decide(subscription, decision) ?? [];
   });
@@ -92,7 +98,7 @@ async function write(
   now: Date,
 ): Promise<Fact[]> {
   const requests: InvoiceRequest[] = [];
-  for (const { subscription, list, draft, corrected, after } of decided) {
+  for (const { subscription, list, draft, corrected, after, due_at } of decided) {
     const { id, period_no } = subscription;
     const rows = corrected.map((row) => ({ ...row, subscription_id: id }));
     await closedPeriods.recordCorrections(tx, project, rows);
@@ -101,8 +107,10 @@ async function write(
     if (after?.period_no === last_no) await openPeriods.setLevels(tx, project, id, after.levels);
     if (wasPostponed(subscription)) await openPeriods.takeUp(tx, project, id);
     const cause_no = await closedPeriods.countSupplements(tx, project, id);
-    const named = { ...subscription, plan_code: list.plan_code };
-    requests.push(...requestFor(named, draft, "supplement", period_no, cause_no));
+    // An ended subscription is not behind with a period.
+    const named = { ...subscription, plan_code: list.plan_code, left_behind: false };
+    const why = { reason: "supplement" as const, period_no, cause_no, due_at };
+    requests.push(...separately(actsOf(named, draft, why)));
   }
   const issued = await issueInvoices(tx, project, requests, now);
   return issued.flatMap((one) => one.facts);

@@ -11,9 +11,11 @@ import * as closedPeriods from "../../store/subscriptions/closed-periods.ts";
 import * as openPeriods from "../../store/subscriptions/open-periods.ts";
 import type * as subscriptions from "../../store/subscriptions/subscriptions.ts";
 import type { Fact } from "../emit.ts";
+import { ofSubscription } from "../issuing/group-acts.ts";
 import { issueInvoices } from "../issuing/issue.ts";
 import { lockMoney, type Money, taxTermsOf } from "../issuing/load-money.ts";
-import { type InvoiceRequest, requestFor } from "../issuing/request.ts";
+import type { InvoiceRequest } from "../issuing/request.ts";
+import { endingActs } from "./acts.ts";
 import { ended, periodDropped, periodRenewed, planChanged, trialEnded } from "./facts.ts";
 import { type Start, startFacts, startRequests, writeStarts } from "./start-pending.ts";
 
@@ -62,7 +64,7 @@ export async function writeEndings(
   const batch = [...starts, ...decided.map(({ ending }) => ending)];
   if (batch.length === 0) return [];
   const customers = [...new Set(batch.map(({ subscription }) => subscription.customer_id))];
-  const requests = [...starts.flatMap(startRequests), ...decided.flatMap(invoiceRequests)];
+  const requests = [...starts.flatMap(startRequests), ...decided.flatMap(endingRequests)];
   const money = await lockMoney(tx, project, customers, requests, now);
   await writeStarts(tx, project, starts, now);
   await writeCloses(tx, project, decided, money, now);
@@ -147,15 +149,10 @@ function endRow({ ending, closed }: Decided): openPeriods.EndedSubscription[] {
   return [{ id: subscription.id, status, terminated_at: end, levels: closed.levels.end }];
 }
 
-function invoiceRequests({ ending, closed, opened }: Decided): InvoiceRequest[] {
-  const { subscription } = ending;
-  const { period_no, in_trial } = subscription;
-  const old = { ...subscription, plan_code: closed.list.plan_code };
-  const requests = requestFor(old, closed.draft, "period", period_no);
-  if (opened === undefined) return requests;
-  const next = { ...subscription, plan_code: opened.list.plan_code };
-  const cause = in_trial ? "start" : "advance";
-  return [...requests, ...requestFor(next, opened.draft, cause, period_no + 1)];
+function endingRequests({ ending, closed, opened }: Decided): InvoiceRequest[] {
+  const { subscription, end } = ending;
+  const acts = endingActs(subscription, { end, closed, opened });
+  return ofSubscription(acts, subscription.invoice_grouping);
 }
 
 /** Facts that tell what a caller has dropped. */

@@ -9,7 +9,7 @@ import type { ProjectId } from "../../ids.ts";
 import * as coupons from "../../store/catalog/coupons.ts";
 import type { Queryable } from "../../store/db/db.ts";
 import type { Money } from "./load-money.ts";
-import type { InvoiceRequest } from "./request.ts";
+import { type InvoiceRequest, linesOf, type Part } from "./request.ts";
 
 export type CouponHistory = {
   /** Coupons by customer, in the order in which they were applied. */
@@ -55,22 +55,28 @@ function wantedOf(requests: readonly InvoiceRequest[], money: Money): Wanted {
   for (const request of requests) {
     const own = money.coupons.get(request.customer.id);
     if (own === undefined) continue;
-    const corrections = request.draft.fees.flatMap((fee) => fee.money?.corrects ?? []);
-    const corrected = new Set(corrections.map((one) => correctedUse(one, request)));
+    const lines = linesOf(request);
+    const corrected = new Set(
+      lines.flatMap(({ fee, part }) => {
+        const corrects = fee.money?.corrects;
+        return corrects === undefined ? [] : [correctedUse(corrects, part)];
+      }),
+    );
+    const uses = new Set(request.parts.map((part) => ownUse(part, "")));
     for (const { id: applied_coupon_id, times, percent } of own) {
       const named = [...corrected].map((use) => ({ applied_coupon_id, use }));
       wanted.corrected.push(...named);
       if (times !== null) wanted.counted.add(applied_coupon_id);
       else if (percent !== null) wanted.uses.push(...named);
-      else wanted.uses.push({ applied_coupon_id, use: ownUse(request, "") });
+      else wanted.uses.push(...[...uses].map((use) => ({ applied_coupon_id, use })));
     }
-    wanted.lines.push(...request.draft.fees.flatMap((fee) => correctedLine(fee, request)));
+    wanted.lines.push(...lines.flatMap(({ fee, part }) => correctedLine(fee, part)));
   }
   return wanted;
 }
 
-function correctedLine(fee: FeeDraft, request: InvoiceRequest): string[] {
-  const line = fee.money?.corrects === undefined ? null : lineOf(fee, request);
+function correctedLine(fee: FeeDraft, part: Part): string[] {
+  const line = fee.money?.corrects === undefined ? null : lineOf(fee, part);
   return line === null ? [] : [line];
 }
 
@@ -83,19 +89,19 @@ function usesOf(uses: readonly coupons.Use[] | undefined): Pick<AppliedCoupon, "
   };
 }
 
-/** The billing period that an invoice is one of, or the invoice itself. */
-export function ownUse({ draft, subscription }: InvoiceRequest, invoice_id: string): string {
+/** The billing period that a part is one of, or the invoice itself. */
+export function ownUse({ draft, subscription }: Part, invoice_id: string): string {
   return draft.part === null || subscription === null
     ? `invoice ${invoice_id}`
     : `${subscription.id} ${fullPeriodOf(draft.part)}`;
 }
 
-export function correctedUse({ part }: Corrected, { subscription }: InvoiceRequest): string {
+export function correctedUse({ part }: Corrected, { subscription }: Part): string {
   return `${subscription?.id} ${fullPeriodOf(part)}`;
 }
 
 /** Which line of which period a fee is, or corrects. */
-export function lineOf(fee: FeeDraft, { subscription, period_no }: InvoiceRequest): string | null {
+export function lineOf(fee: FeeDraft, { subscription, period_no }: Part): string | null {
   const line = fee.money?.line ?? null;
   if (subscription === null || line === null) return null;
   return `${subscription.id} ${fee.money?.corrects?.period_no ?? period_no} ${line}`;

@@ -21,7 +21,7 @@ import type * as ledger from "../../store/money/ledger.ts";
 import { type Credit, grantOf } from "./add-credit.ts";
 import { type CouponHistory, correctedUse, lineOf, loadHistory, ownUse } from "./coupon-history.ts";
 import { type Money, taxTermsOf } from "./load-money.ts";
-import type { InvoiceRequest } from "./request.ts";
+import { type InvoiceRequest, linesOf, type Part } from "./request.ts";
 
 /** An invoice with its amounts, before it is written. */
 export type Figure = {
@@ -57,15 +57,13 @@ export async function computeFigures(
     const usual = taxesOf(terms, null);
     const taxes = draft.fees.map((fee) => taxesOn(fee, terms, usual));
     const exemptions = draft.fees.map((fee) => termsOn(fee, terms)?.exemption ?? null);
-    const isTopUp = request.cause === "top_up";
+    const isTopUp = isOfTopUp(request);
     const own = isTopUp ? NONE : (running.get(customer.id) ?? NONE);
-    const own_use = own.length === 0 ? "" : ownUse(request, id);
-    const fees = draft.fees.map((fee, i) =>
-      amountFee(fee, taxes[i] ?? NONE, request, own_use, history),
+    const uses = request.parts.map((part) => (own.length === 0 ? "" : ownUse(part, id)));
+    const fees = linesOf(request).map(({ fee, part, part_no }, i) =>
+      amountFee(fee, taxes[i] ?? NONE, part, uses[part_no] ?? "", history),
     );
-    const subscription_id = request.subscription?.id ?? null;
-    const invoice = { currency: draft.currency, subscription_id, own_use };
-    const amounts = amountsOf(fees, own, invoice);
+    const amounts = amountsOf(fees, own, draft);
     const isLast = lastOf.get(customer.id) === request;
     if (own.length > 0 && !isLast) {
       const after = own.map((coupon) => afterInvoice(coupon, amounts));
@@ -95,6 +93,10 @@ export async function computeFigures(
 }
 
 const NONE: readonly never[] = [];
+
+function isOfTopUp({ parts }: InvoiceRequest): boolean {
+  return parts.some(({ reason }) => reason === "top_up");
+}
 
 /** Whether the grant can pay the invoice: a preview is of a later day, when some have expired. */
 function isUsable({ currency, expires_at }: ledger.OwnedGrant, draft: InvoiceDraft): boolean {
@@ -131,7 +133,7 @@ function taxesOf(terms: TaxTerms | null, own: readonly string[] | null): readonl
 function amountFee(
   fee: FeeDraft,
   taxes: readonly Tax[],
-  request: InvoiceRequest,
+  part: Part,
   own_use: string,
   { lines }: CouponHistory,
 ): AmountFee {
@@ -144,10 +146,11 @@ function amountFee(
     fee_type,
     plan_code: typeof plan_code === "string" ? plan_code : null,
     metric_code: billable_metric_code,
-    use: isCounted ? correctedUse(corrects, request) : own_use,
+    subscription_id: part.subscription?.id ?? null,
+    use: isCounted ? correctedUse(corrects, part) : own_use,
     corrected_period_end: corrects?.ended_at ?? null,
     gives_back_base: corrects?.gives_back_base ?? false,
-    line: isCounted ? lineDiscounts(lines.get(lineOf(fee, request) ?? "") ?? []) : NO_LINE,
+    line: isCounted ? lineDiscounts(lines.get(lineOf(fee, part) ?? "") ?? []) : NO_LINE,
     taxes,
   };
 }
@@ -205,7 +208,7 @@ export function dueDateOf({ draft, customer, terms }: InvoiceRequest, money: Mon
 /** Why there is no tax, in words: the customer's reason of now, and those of late lines. */
 export function noteFor({ request, exemptions }: Figure, money: Money): string {
   const customer = money.customers.get(request.customer.id);
-  if (customer === undefined || request.cause === "top_up") return "";
+  if (customer === undefined || isOfTopUp(request)) return "";
   const all = [exemptionOf(customer), ...exemptions].flatMap((each) => each?.tax_reason ?? []);
   return [...new Set(all)].join("; ");
 }

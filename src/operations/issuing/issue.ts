@@ -24,7 +24,7 @@ import {
   shownCoupon,
 } from "./figures.ts";
 import { lockMoney, type Money } from "./load-money.ts";
-import type { InvoiceRequest } from "./request.ts";
+import { type InvoiceRequest, linesOf, type Part } from "./request.ts";
 import { UNMOVED } from "./standing.ts";
 
 export type Issued = { readonly invoice: invoices.InvoiceRow; readonly facts: Fact[] };
@@ -43,7 +43,7 @@ export async function issueInvoices(
   const money = held ?? (await lockMoney(tx, project, customers, requests, now));
   const figures = await computeFigures(tx, project, requests, money);
   const fees = figures.map(feesOf);
-  await newInvoices.insertFees(tx, project, fees.flat());
+  await newInvoices.insertLines(tx, project, fees.flat(), figures.flatMap(partsOf));
   const year = now.getUTCFullYear();
   const first = await newInvoices.takeNumbers(tx, project, year, figures.length);
   const rows = figures.map((figure, i) => rowOf(figure, money, first + i, now));
@@ -90,7 +90,7 @@ function rowOf(
   now: Date,
 ): newInvoices.NewInvoice {
   const { request, id, amounts, credit_applied_cents } = figure;
-  const { draft, cause } = request;
+  const { draft, parts } = request;
   const customer = money.customers.get(request.customer.id);
   if (customer === undefined) throw new Error(`Customer ${request.customer.id} vanished.`);
   const { total_cents } = amounts;
@@ -118,10 +118,8 @@ function rowOf(
     number_seq,
     customer_id: request.customer.id,
     subscription_id: request.subscription?.id ?? null,
-    cause,
-    period_no: request.period_no,
-    cause_no: request.cause_no,
-    invoice_type: TYPES[cause],
+    invoice_type: typeOf(request),
+    part_count: parts.length,
     seller_version: customer.seller_version,
     buyer_version: customer.buyer_version,
     created_at: now,
@@ -148,7 +146,12 @@ function detailsOf(figure: Figure, money: Money): Partial<newInvoices.Details> {
   };
 }
 
-const TYPES: Readonly<Record<invoices.Cause, Invoice["invoice_type"]>> = {
+function typeOf({ parts: [first] }: InvoiceRequest): Invoice["invoice_type"] {
+  if (first === undefined) throw new Error("Every invoice has a part.");
+  return TYPES[first.reason];
+}
+
+const TYPES: Readonly<Record<invoices.Reason, Invoice["invoice_type"]>> = {
   period: "subscription",
   start: "subscription",
   advance: "subscription",
@@ -160,9 +163,10 @@ const TYPES: Readonly<Record<invoices.Cause, Invoice["invoice_type"]>> = {
 
 function feesOf(figure: Figure): newInvoices.NewFee[] {
   const { request, id, fee_ids, amounts, taxes, exemptions } = figure;
-  return request.draft.fees.map((fee, i) => ({
+  return linesOf(request).map(({ fee, part, part_no }, i) => ({
     id: fee_ids[i] ?? "",
     invoice_id: id,
+    part_no,
     fee_type: fee.fee_type,
     charge_id: fee.charge_id,
     billable_metric_code: fee.billable_metric_code,
@@ -174,17 +178,35 @@ function feesOf(figure: Figure): newInvoices.NewFee[] {
     taxes: taxes[i] ?? [],
     tax_category: exemptions[i]?.tax_category ?? null,
     tax_reason: exemptions[i]?.tax_reason ?? null,
-    coupons: feeParts(figure, i),
+    coupons: takenOf(amounts.fees[i]?.parts ?? [], lineOf(fee, part)),
     properties: fee.properties,
   }));
 }
 
-function feeParts({ request, amounts }: Figure, i: number): coupons.FeePart[] | null {
-  const parts = amounts.fees[i]?.parts ?? [];
-  const fee = request.draft.fees[i];
-  if (parts.length === 0 || fee === undefined) return null;
-  const line = lineOf(fee, request);
-  return parts.map(({ applied_coupon_id, left_cents, amount_cents }) => ({
+/** The parts that have a subscription: others say nothing that their invoice does not. */
+function partsOf({ request, id: invoice_id }: Figure): newInvoices.NewPart[] {
+  return request.parts.flatMap((part, part_no) => partOf(part, invoice_id, part_no));
+}
+
+function partOf(
+  { subscription, draft, reason, ...part }: Part,
+  invoice_id: string,
+  part_no: number,
+): newInvoices.NewPart[] {
+  if (subscription === null) return [];
+  const { id: subscription_id, plan_code } = subscription;
+  const { period_start, period_end } = draft;
+  const of = { subscription_id, invoice_id, plan_code, period_start, period_end };
+  const { period_no, cause_no, due_at, set_aside } = part;
+  return [{ ...of, part_no, period_no, reason, cause_no, due_at, set_aside }];
+}
+
+type Taken = Figure["amounts"]["fees"][number]["parts"];
+
+/** What coupons took of a fee, as it is kept with it. */
+function takenOf(taken: Taken, line: string | null): coupons.FeePart[] | null {
+  if (taken.length === 0) return null;
+  return taken.map(({ applied_coupon_id, left_cents, amount_cents }) => ({
     applied_coupon_id,
     line,
     left_cents,

@@ -11,11 +11,13 @@ import type { Queryable } from "../../store/db/db.ts";
 import type { SubscriptionRow } from "../../store/subscriptions/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants/tenants.ts";
 import * as usageSums from "../../store/usage/sums.ts";
+import { endingActs } from "../closing/acts.ts";
 import { closingOf, loadUsage, openPeriodRef, type Terms } from "../closing/load.ts";
 import { isNotInvoiceable } from "../issuing/cannot-invoice.ts";
 import { computeFigures, type Figure } from "../issuing/figures.ts";
+import { separately } from "../issuing/group-acts.ts";
 import { readMoney } from "../issuing/load-money.ts";
-import { type InvoiceRequest, requestFor } from "../issuing/request.ts";
+import type { InvoiceRequest } from "../issuing/request.ts";
 
 export type Estimate = {
   readonly currency: string;
@@ -64,21 +66,18 @@ function requestsOf(
   subscription: SubscriptionRow,
   { id, external_id, name, email }: Customer,
 ): InvoiceRequest[] {
-  const { period_no, in_trial, ends_at } = subscription;
   const customer = {
     customer_id: id,
     customer_external_id: external_id,
     customer_name: name,
     customer_email: email,
   };
-  const { draft, list } = closePeriod(closing);
-  const old = { ...subscription, ...customer, plan_code: list.plan_code };
-  const requests = requestFor(old, draft, "period", period_no);
-  if (ends_at !== null && ends_at <= closing.end) return requests;
-  const opened = openNext(closing);
-  const next = { ...old, plan_code: opened.list.plan_code };
-  const cause = in_trial ? "start" : "advance";
-  return [...requests, ...requestFor(next, opened.draft, cause, period_no + 1)];
+  const closed = closePeriod(closing);
+  const { end } = closing;
+  const isLast = subscription.ends_at !== null && subscription.ends_at <= end;
+  const opened = isLast ? undefined : openNext(closing);
+  const named = { ...subscription, ...customer, plan_code: closed.list.plan_code };
+  return separately(endingActs(named, { end, closed, opened }));
 }
 
 /** What `work` asks for; nothing where no invoice can be made. */

@@ -3,7 +3,7 @@
 
 import { type Closing, closePeriod } from "../../domain/closing.ts";
 import { justAfter } from "../../domain/dates.ts";
-import type { InvoiceDraft } from "../../domain/invoicing.ts";
+import { type InvoiceDraft, isInvoiced } from "../../domain/invoicing.ts";
 import { hasEnded } from "../../domain/lifecycle.ts";
 import { type Opened, openNext } from "../../domain/opening.ts";
 import { notFound, refuse } from "../../errors.ts";
@@ -26,7 +26,7 @@ import {
   shownCoupon,
 } from "../issuing/figures.ts";
 import { type Money, readMoney } from "../issuing/load-money.ts";
-import { type InvoiceRequest, requestFor } from "../issuing/request.ts";
+import { actOf, type InvoiceRequest, joined, type Why } from "../issuing/request.ts";
 import { UNMOVED } from "../issuing/standing.ts";
 import { checkChange } from "../subscriptions/change-plan.ts";
 
@@ -44,16 +44,23 @@ export async function previewInvoice(
   const closing = withFormer(asked, stored.properties, now);
   const changed =
     to === undefined ? closing : await withPlan(db, project, closing, to, request, now);
-  const { draft, levels } = closePeriod({ ...changed, draft_anyway: true });
-  const drafts = [draft];
-  const { ends_at } = changed.subscription;
+  const { draft, levels } = closePeriod(changed);
+  const { ends_at, period_no, in_trial } = changed.subscription;
+  const { end: due_at } = changed;
+  const actFor = (draft: InvoiceDraft | undefined, why: Why) =>
+    draft === undefined ? [] : [actOf(subscription, draft, why)];
+  const acts = actFor(draft, { reason: "period", period_no, due_at });
   // Nothing follows where the subscription ends, as at the close.
   const isLast = ends_at !== null && ends_at <= changed.end;
   if (to !== undefined && !isLast) {
     const opened = openNext(changed);
-    drafts.push(opened.draft, closeOf(changed, opened, levels.end));
+    const next = { period_no: period_no + 1, due_at };
+    const reason = in_trial ? "start" : "advance";
+    if (isInvoiced([opened.draft])) acts.push(...actFor(opened.draft, { ...next, reason }));
+    const following = closeOf(changed, opened, levels.end);
+    acts.push(...actFor(following, { ...next, reason: "period", due_at: opened.period.next }));
   }
-  const requests = drafts.flatMap((one, i) => requestFor(subscription, one, "period", i));
+  const requests = acts.map((act) => joined(act, []));
   const [invoice_preview, ...next] = await shownPreviews(db, project, requests, now);
   if (invoice_preview === undefined) throw new Error("A preview always has a draft.");
   return to === undefined ? { invoice_preview } : { invoice_preview, next_invoice_previews: next };
@@ -208,7 +215,6 @@ function closeOf(
     base_invoice: null,
     quantities: { former: [], present: properties },
     now: end,
-    draft_anyway: true,
   };
   return closePeriod(following).draft;
 }

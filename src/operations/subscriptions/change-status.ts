@@ -20,8 +20,9 @@ import { startNow } from "../closing/start-pending.ts";
 import type { Ending } from "../closing/write-endings.ts";
 import { type By, emit, type Fact } from "../emit.ts";
 import { orCannotInvoice } from "../issuing/cannot-invoice.ts";
+import { separately } from "../issuing/group-acts.ts";
 import { issueInvoices } from "../issuing/issue.ts";
-import { requestFor } from "../issuing/request.ts";
+import { actsOf } from "../issuing/request.ts";
 import { lockPlan, recurring } from "./start.ts";
 
 export type Wanted = {
@@ -200,8 +201,9 @@ async function reactivate(
     });
   }
   if (billed !== undefined) await suspensions.insertPause(tx, project, id, billed);
-  const cause = isFirst ? "start" : "advance";
-  const requests = requestFor(subscription, opened.draft, cause, period.period_no);
-  const issued = await issueInvoices(tx, project, requests, now);
+  const reason = isFirst ? "start" : "advance";
+  const { period_no } = period;
+  const acts = actsOf(subscription, opened.draft, { reason, period_no, due_at: now });
+  const issued = await issueInvoices(tx, project, separately(acts), now);
   return issued.flatMap(({ facts }) => facts);
 }

@@ -26,8 +26,9 @@ import {
 import { holding } from "../catalog/resolve-charges.ts";
 import { loadNames } from "../closing/load.ts";
 import { type By, emit } from "../emit.ts";
+import { separately } from "../issuing/group-acts.ts";
 import { issueInvoices } from "../issuing/issue.ts";
-import { requestFor } from "../issuing/request.ts";
+import { actsOf } from "../issuing/request.ts";
 
 export async function startSubscription(
   tx: Tx,
@@ -86,7 +87,9 @@ export async function startSubscription(
   if (subscription === undefined) throw new Error(`Subscription ${id} was not written.`);
 
   const draft = isBilled ? opened.draft : undefined;
-  const issued = await issueInvoices(tx, project, requestFor(subscription, draft, "start", 1), now);
+  const why = { reason: "start" as const, period_no: 1, due_at: started_at };
+  const acts = actsOf(subscription, draft, why);
+  const issued = await issueInvoices(tx, project, separately(acts), now);
   const { customer_id, plan_id } = subscription;
   const payload = { external_id, customer_id, plan_id };
   const created = { type: "subscription.created" as const, resource_id: id, payload };

@@ -140,13 +140,13 @@ export function issued(db: Queryable, project: ProjectId, span: Span) {
                ${sign} * tax_cents as tax
           from invoices
          where project_id = ${project} and created_at > ${from} and created_at < ${to}
-           and status <> 'voided' and cause <> 'top_up'
+           and status <> 'voided' and invoice_type <> 'top_up'
          union all
         select n.currency, ${-sign} * n.subtotal_cents, ${-sign} * n.tax_cents
           from credit_notes n
           join invoices i on i.project_id = ${project} and i.id = n.invoice_id
          where n.project_id = ${project} and n.created_at > ${from} and n.created_at < ${to}
-           and i.cause <> 'top_up'`;
+           and i.invoice_type <> 'top_up'`;
   return db.many<IssuedSum>(sql`
     select currency, sum(net)::text as net, sum(tax)::text as tax
       from (

@@ -77,6 +77,7 @@ export function listByInvoice(db: Queryable, project: ProjectId, invoice_id: str
 
 export type BaseLeft = {
   readonly invoice_id: string;
+  readonly part_no: number;
   readonly taxable_cents: number;
   readonly left_cents: number;
   readonly taxes: readonly Tax[];
@@ -84,10 +85,10 @@ export type BaseLeft = {
   readonly tax_reason: string | null;
 };
 
-/** The base fee of each of these invoices, and what notes have left of it. */
+/** The base fee of each part of these invoices, and what notes have left of it. */
 export function listBaseLeft(db: Queryable, project: ProjectId, invoice_ids: readonly string[]) {
   return db.many<BaseLeft>(sql`
-    select f.invoice_id, coalesce(f.taxes, '[]') as taxes, f.tax_category, f.tax_reason,
+    select f.invoice_id, f.part_no, coalesce(f.taxes, '[]') as taxes, f.tax_category, f.tax_reason,
            f.amount_cents - f.discount_cents as taxable_cents,
            (f.amount_cents - f.discount_cents - coalesce(sum(l.amount_cents), 0))::bigint
              as left_cents

@@ -11,7 +11,15 @@ import { recordset } from "../db/rows.ts";
 import { json, type Sql, sql } from "../db/sql.ts";
 import { hasNumber, NUMBER } from "./numbers.ts";
 
-export type Cause = "period" | "start" | "advance" | "supplement" | "add_on" | "one_off" | "top_up";
+/** Why something is invoiced: a close, a start, late usage, or what a call makes. */
+export type Reason =
+  | "period"
+  | "start"
+  | "advance"
+  | "supplement"
+  | "add_on"
+  | "one_off"
+  | "top_up";
 
 /** What is still to be paid of an invoice `i`. */
 export const DUE: Sql = sql`case when i.status = 'voided' then 0
@@ -126,7 +134,7 @@ export function list(
 ) {
   const where: Sql[] = [sql`i.project_id = ${project}`];
   if (filter.customer) where.push(filter.customer);
-  if (filter.subscription_id) where.push(sql`i.subscription_id = ${filter.subscription_id}`);
+  if (filter.subscription_id) where.push(hasPartOf(project, filter.subscription_id));
   if (filter.number !== undefined) where.push(hasNumber("i", filter.number));
   if (filter.status) where.push(sql`i.status = ${filter.status}`);
   if (filter.payment_status) where.push(sql`i.payment_status = ${filter.payment_status}`);
@@ -155,6 +163,14 @@ export function list(
     },
     request,
   );
+}
+
+/** Whether a part of the invoice `i` is of the subscription. */
+function hasPartOf(project: ProjectId, subscription_id: string): Sql {
+  return sql`i.id in (
+        select t.invoice_id
+          from invoice_parts t
+         where t.project_id = ${project} and t.subscription_id = ${subscription_id})`;
 }
 
 /** Spans of time are listed in their own order, which their indexes have. */

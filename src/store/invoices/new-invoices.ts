@@ -12,7 +12,7 @@ import type {
 import type { Tx } from "../db/db.ts";
 import { columnsOf, rowsOf } from "../db/rows.ts";
 import { sql } from "../db/sql.ts";
-import type { Cause, InvoiceRow } from "./invoices.ts";
+import type { InvoiceRow, Reason } from "./invoices.ts";
 import { formatNumber } from "./numbers.ts";
 
 /** The first of `count` numbers without a gap. Locks the counter until the transaction ends. */
@@ -38,9 +38,7 @@ export type NewInvoice = Partial<Details> & {
   readonly number_seq: number;
   readonly customer_id: string;
   readonly subscription_id: string | null;
-  readonly cause: Cause;
-  readonly period_no: number;
-  readonly cause_no: number;
+  readonly part_count: number;
   readonly invoice_type: Invoice["invoice_type"];
   readonly status: InvoiceStatus;
   readonly payment_status: PaymentStatus;
@@ -89,9 +87,7 @@ const INVOICE = {
   number_seq: "integer",
   customer_id: "uuid",
   subscription_id: "uuid",
-  cause: "text",
-  period_no: "integer",
-  cause_no: "integer",
+  part_count: "smallint",
   invoice_type: "text",
   status: "text",
   payment_status: "text",
@@ -179,6 +175,7 @@ export function written(row: NewInvoice): InvoiceRow {
 
 export type NewFee = Omit<Fee, "properties" | "taxes"> & {
   readonly invoice_id: string;
+  readonly part_no: number;
   readonly taxes: readonly Tax[];
   readonly tax_category: Exemption["tax_category"] | null;
   readonly tax_reason: string | null;
@@ -186,8 +183,38 @@ export type NewFee = Omit<Fee, "properties" | "taxes"> & {
   readonly properties: Readonly<Record<string, unknown>>;
 };
 
+/** What one act of a subscription puts on an invoice. */
+export type NewPart = {
+  readonly subscription_id: string;
+  readonly invoice_id: string;
+  readonly due_at: Date;
+  readonly period_no: number;
+  readonly period_start: string;
+  readonly period_end: string;
+  readonly cause_no: number;
+  readonly part_no: number;
+  readonly set_aside: boolean;
+  readonly reason: Reason;
+  readonly plan_code: string;
+};
+
+const PART = {
+  subscription_id: "uuid",
+  invoice_id: "uuid",
+  due_at: "timestamptz",
+  period_no: "integer",
+  period_start: "date",
+  period_end: "date",
+  cause_no: "smallint",
+  part_no: "smallint",
+  set_aside: "boolean",
+  reason: "text",
+  plan_code: "text",
+};
+
 const FEE = {
   invoice_id: "uuid",
+  part_no: "smallint",
   id: "uuid",
   fee_type: "text",
   charge_id: "uuid",
@@ -206,17 +233,26 @@ const REDUCED_FEE = {
   coupons: "json",
 };
 
-export async function insertFees(
+/** Writes fees and parts in one statement, which nothing reads from: neither needs a number. */
+export async function insertLines(
   tx: Tx,
   project: ProjectId,
   fees: readonly NewFee[],
+  parts: readonly NewPart[],
 ): Promise<void> {
   const isPlain = fees.every(
     ({ coupons, taxes, tax_category }) =>
       coupons === null && taxes.length === 0 && tax_category === null,
   );
   const columns = isPlain ? FEE : REDUCED_FEE;
+  const before =
+    parts.length === 0
+      ? sql``
+      : sql`with parts as (
+      insert into invoice_parts (${columnsOf(PART)})
+      ${rowsOf(project, PART, parts)})
+    `;
   await tx.run(sql`
-    insert into fees (${columnsOf(columns)})
+    ${before}insert into fees (${columnsOf(columns)})
     ${rowsOf(project, columns, fees)}`);
 }

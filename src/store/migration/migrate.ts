@@ -12,6 +12,7 @@ import type { Connection } from "../db/db.ts";
 import { statementsOf } from "../db/sql-statements.ts";
 import { distributeLocal, prepareTransaction, releaseLocalRows } from "./distribution.ts";
 import { holdersOf, holdersOnNodes, isInTheWay, LockOrder, locksOf, takeLocks } from "./locks.ts";
+import { portionedTable, runInPortions } from "./portions.ts";
 
 const FILE_NAME = /^(\d{4})_[a-z0-9_-]+\.sql$/;
 /** The advisory lock on which all starters wait for one another: any number nobody else uses. */
@@ -240,12 +241,24 @@ async function refusedFor(
 
 async function apply(turn: Turn, migration: Migration): Promise<void> {
   const { client, place, order } = turn;
-  await client.query("begin");
-  try {
+  const portioned = portionedTable(migration);
+  if (portioned !== undefined) {
+    const [statement = ""] = statementsOf(migration.text);
+    await runInPortions(client, statement, portioned, (work) => inTransaction(client, work));
+    return record(client, migration);
+  }
+  await inTransaction(client, async () => {
     if (isDistributed(place)) await prepareTransaction(client);
     await takeLocks(client, await locksOf(client, migration.text), order);
     await applyWithin(client, migration);
     if (isDistributed(place)) await distributeLocal(client);
+  });
+}
+
+async function inTransaction(client: pg.Client, work: () => Promise<unknown>): Promise<void> {
+  await client.query("begin");
+  try {
+    await work();
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");
@@ -256,11 +269,21 @@ async function apply(turn: Turn, migration: Migration): Promise<void> {
 /** Applies a migration in the caller's transaction, on plain PostgreSQL. */
 export async function applyWithin(client: pg.Client, migration: Migration): Promise<void> {
   // First, so that two who got here anyway cannot both run it.
+  await record(client, migration);
+  const statements = statementsOf(migration.text);
+  const portioned = portionedTable(migration);
+  if (portioned === undefined) {
+    for (const statement of statements) await client.query(statement);
+    return;
+  }
+  await runInPortions(client, statements[0] ?? "", portioned, (work) => work());
+}
+
+async function record(client: pg.Client, migration: Migration): Promise<void> {
   await client.query(
     "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",
     [migration.version, migration.name, checksum(migration)],
   );
-  for (const statement of statementsOf(migration.text)) await client.query(statement);
 }
 
 /** The checksum that schema_migrations keeps. */

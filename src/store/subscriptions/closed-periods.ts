@@ -106,24 +106,32 @@ export function listInvoices(
   periods: readonly Pick<ClosedPeriod, "subscription_id" | "period_no">[],
 ) {
   return db.many<PeriodInvoice>(sql`
-    select i.subscription_id, i.period_no, ${NUMBER} as number,
+    select t.subscription_id, t.period_no, ${NUMBER} as number,
            coalesce((select jsonb_object_agg(coalesce(f.charge_id::text, ''), f.properties ->> 'name')
                        from fees f
                       where f.project_id = ${project} and f.invoice_id = i.id
+                        and f.part_no = t.part_no
                         and f.fee_type in ('subscription', 'charge', 'minimum')
                         and f.properties ->> 'name' is not null), '{}') as names
-      from invoices i
+      from invoice_parts t ${joinPeriods(periods)}
+      join invoices i on i.project_id = ${project} and i.id = t.invoice_id
+     where t.project_id = ${project} and t.reason = 'period'`);
+}
+
+/** Keeps the parts `t` of these periods. */
+function joinPeriods(periods: readonly Pick<ClosedPeriod, "subscription_id" | "period_no">[]): Sql {
+  return sql`
       join unnest(${periods.map((period) => period.subscription_id)}::uuid[],
                   ${periods.map((period) => period.period_no)}::integer[])
            as n (subscription_id, period_no)
-        on n.subscription_id = i.subscription_id and n.period_no = i.period_no
-     where i.project_id = ${project} and i.cause = 'period'`);
+        on n.subscription_id = t.subscription_id and n.period_no = t.period_no`;
 }
 
 export type StartInvoice = {
   readonly subscription_id: string;
   readonly period_no: number;
   readonly id: string;
+  readonly part_no: number;
   readonly number: string;
   readonly is_voided: boolean;
   /** Whether coupons or credit notes took something of it, taxes added to it, or it has a note. */
@@ -137,16 +145,13 @@ export function listStartInvoices(
   periods: readonly Pick<ClosedPeriod, "subscription_id" | "period_no">[],
 ) {
   return db.many<StartInvoice>(sql`
-    select i.subscription_id, i.period_no, i.id, ${NUMBER} as number,
+    select t.subscription_id, t.period_no, t.part_no, i.id, ${NUMBER} as number,
            i.status = 'voided' as is_voided,
-           i.discount_cents > 0 or i.credit_notes_cents > 0 or i.taxes is not null
+           i.coupons is not null or i.credit_notes_cents > 0 or i.taxes is not null
              or i.tax_note <> '' as has_more
-      from invoices i
-      join unnest(${periods.map((period) => period.subscription_id)}::uuid[],
-                  ${periods.map((period) => period.period_no)}::integer[])
-           as n (subscription_id, period_no)
-        on n.subscription_id = i.subscription_id and n.period_no = i.period_no
-     where i.project_id = ${project} and i.cause in ('start', 'advance')`);
+      from invoice_parts t ${joinPeriods(periods)}
+      join invoices i on i.project_id = ${project} and i.id = t.invoice_id
+     where t.project_id = ${project} and t.reason in ('start', 'advance')`);
 }
 
 export type LateMark = {
@@ -238,19 +243,20 @@ export async function listDueSupplements(
   return rows.map((row) => row.subscription_id);
 }
 
-/** The subscriptions of these for which it is due still. */
+/** The subscriptions of these for which it is due still, and since when. */
 export async function keepDueSupplements(
   db: Queryable,
   project: ProjectId,
   ids: readonly string[],
   now: Date,
 ) {
-  const rows = await db.many<{ subscription_id: string }>(sql`
-    select distinct subscription_id
+  const rows = await db.many<{ subscription_id: string; due_at: Date }>(sql`
+    select subscription_id, min(settle_at) as due_at
       from closed_periods
      where project_id = ${project} and subscription_id = any(${ids}::uuid[])
-       and settle_at <= ${now}`);
-  return rows.map((row) => row.subscription_id);
+       and settle_at <= ${now}
+     group by subscription_id`);
+  return new Map(rows.map((row) => [row.subscription_id, row.due_at]));
 }
 
 export async function nextSupplement(db: Queryable, project: ProjectId, until: Date) {
@@ -269,8 +275,8 @@ export async function countSupplements(
 ): Promise<number> {
   const { count } = await db.one<{ count: number }>(sql`
     select count(*)
-      from invoices
+      from invoice_parts
      where project_id = ${project} and subscription_id = ${subscription_id}
-       and cause = 'supplement'`);
+       and reason = 'supplement'`);
   return count;
 }

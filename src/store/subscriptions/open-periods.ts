@@ -68,6 +68,7 @@ export async function renew(
            scheduled_plan_id = n.scheduled_plan_id, advance = n.advance, levels = n.levels,
            recurring_cents = n.recurring_cents, in_trial = false,
            status = case when s.status = 'pending' then 'active' else s.status end,
+           left_behind = s.left_behind and least(n.current_period_next, s.ends_at) <= ${now},
            set_aside_reason = null, set_aside_until = null, updated_at = ${now}
       from ${recordset("n", OPEN_PERIOD, periods)}
      where s.project_id = ${project} and s.id = n.id`);
@@ -95,7 +96,8 @@ export async function reopen(
            anchor_date = ${period.anchor_date}::date,
            plan_version = ${period.plan_version}, override_no = ${period.override_no},
            advance = ${jsonOrNull(period.advance)}, recurring_cents = ${period.recurring_cents},
-           ends_at = null, scheduled_plan_id = null, in_trial = false, updated_at = ${now}
+           ends_at = null, scheduled_plan_id = null, in_trial = false, left_behind = false,
+           updated_at = ${now}
      where s.project_id = ${project} and s.id = ${period.id}
        and not exists (
          select 1
@@ -174,8 +176,8 @@ export async function end(
   await tx.run(sql`
     update subscriptions s
        set status = n.status, terminated_at = n.terminated_at, levels = n.levels,
-           scheduled_plan_id = null, in_trial = false, set_aside_reason = null,
-           set_aside_until = null, updated_at = ${now}
+           scheduled_plan_id = null, in_trial = false, left_behind = false,
+           set_aside_reason = null, set_aside_until = null, updated_at = ${now}
       from ${recordset("n", ENDED, ended)}
      where s.project_id = ${project} and s.id = n.id`);
 }
@@ -225,8 +227,13 @@ export async function setUnbegun(
            current_period_start = ${to.current_period_start},
            current_period_next = ${to.current_period_next}, anchor_date = ${to.anchor_date},
            in_trial = ${to.in_trial}, trial_ends_at = ${to.trial_ends_at},
-           advance = ${jsonOrNull(to.advance)}, set_aside_reason = null, set_aside_until = null,
-           recurring_cents = ${to.recurring_cents}, updated_at = ${now}
+           advance = ${jsonOrNull(to.advance)},
+           left_behind = left_behind
+                         and least(${to.current_period_next}::timestamptz, ends_at,
+                                   case when ${to.status} = 'pending'
+                                        then ${to.started_at}::timestamptz end) <= ${now},
+           set_aside_reason = null, set_aside_until = null, recurring_cents = ${to.recurring_cents},
+           updated_at = ${now}
      where project_id = ${project} and id = ${id}`);
 }
 
@@ -266,7 +273,8 @@ export async function takeUp(tx: Tx, project: ProjectId, id: string): Promise<vo
 }
 
 /**
- * Sets a subscription aside whose close failed, with the reason. It is tried again after the pause;
+ * Sets a subscription aside whose close failed, with the reason, and so leaves it behind the others
+ * of its customer until nothing of it is due any more. It is tried again after the pause;
  * null: when somebody has changed it or had it catch up.
  */
 export async function setAside(
@@ -281,6 +289,7 @@ export async function setAside(
   await tx.run(sql`
     update subscriptions
        set set_aside_reason = ${reason},
+           left_behind = status in ('pending', 'active', 'suspended'),
            set_aside_until = greatest(${DATABASE_NOW} + ${pause_min ?? 0} * interval '1 minute',
                                       ${at_least}::timestamptz)
      where project_id = ${project} and id = ${id}`);

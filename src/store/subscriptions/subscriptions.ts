@@ -4,7 +4,7 @@ import type { EndedStatus } from "../../domain/lifecycle.ts";
 import type { Advance } from "../../domain/pricing.ts";
 import type { Levels } from "../../domain/usage-fees.ts";
 import { canonicalUuid, type ProjectId } from "../../ids.ts";
-import { SUBSCRIPTION_STATUSES } from "../../schema/enums.ts";
+import { type InvoiceGrouping, SUBSCRIPTION_STATUSES } from "../../schema/enums.ts";
 import type { BillingTime, Overrides, SubscriptionStatus } from "../../schema/subscriptions.ts";
 import type { Queryable, Tx } from "../db/db.ts";
 import { Overtaken } from "../db/failures.ts";
@@ -42,6 +42,8 @@ export type SubscriptionRow = {
   readonly metadata: Record<string, string>;
   readonly terminated_at: Date | null;
   readonly set_aside_reason: string | null;
+  /** Whether its close has failed and something of it is due still. */
+  readonly left_behind: boolean;
   /** The instant up to which all ended periods are billed, however many. */
   readonly catch_up_to: Date | null;
   readonly created_at: Date;
@@ -57,13 +59,15 @@ export type NamedSubscription = SubscriptionRow & {
 export type BilledSubscription = NamedSubscription & {
   readonly customer_name: string;
   readonly customer_email: string;
+  /** The customer's own, else that of the settings. */
+  readonly invoice_grouping: InvoiceGrouping;
 };
 
 const COLUMNS: Sql = sql`s.id, s.external_id, s.customer_id, s.plan_id, s.status, s.is_called_suspended,
   s.billing_time, s.anchor_date, s.is_anchor_given, s.properties, s.started_at, s.period_no,
   s.current_period_start, s.current_period_next, s.plan_version, s.override_no, s.overrides,
   s.scheduled_plan_id, s.in_trial, s.trial_ends_at, s.ends_at, s.advance, s.levels, s.metadata,
-  s.terminated_at, s.set_aside_reason, s.catch_up_to, s.created_at`;
+  s.terminated_at, s.set_aside_reason, s.left_behind, s.catch_up_to, s.created_at`;
 
 const NAMED_COLUMNS: Sql = sql`${COLUMNS}, p.code as plan_code,
   c.external_id as customer_external_id`;
@@ -74,9 +78,11 @@ function joinNames(project: ProjectId): Sql {
       join plans p on p.project_id = ${project} and p.id = s.plan_id`;
 }
 
-export const BILLED_COLUMNS: Sql = sql`${NAMED_COLUMNS}, c.name as customer_name, c.email as customer_email`;
+export const BILLED_COLUMNS: Sql = sql`${NAMED_COLUMNS}, c.name as customer_name,
+  c.email as customer_email, coalesce(c.invoice_grouping, o.invoice_grouping) as invoice_grouping`;
 export function billedTable(project: ProjectId): Sql {
-  return sql`subscriptions s ${joinNames(project)}`;
+  return sql`subscriptions s ${joinNames(project)}
+      join projects o on o.id = ${project}`;
 }
 
 /** Whether the subscription `s` has an open period, or a first one to come. */

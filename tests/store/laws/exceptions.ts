@@ -49,6 +49,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     law: "volatile",
     reason: "joined to the rows that are read, not to those that change",
   },
+  {
+    text: "with parts as ( insert into invoice_parts",
+    law: "cte",
+    reason: "nothing reads it, so none of its rows is copied: fees of the same project follow it",
+  },
   { text: "insert into project_anchors", law: "insert", reason: NEW_PROJECT },
   { text: "insert into log_heads", law: "insert", reason: NEW_PROJECT },
   { text: "insert into project_clocks", law: "insert", reason: NEW_PROJECT },
@@ -80,6 +85,7 @@ export const EXCEPTIONS: readonly Exception[] = [
 export const OWN_CONNECTIONS: Readonly<Record<string, string>> = {
   "src/store/migration/migrate.ts": "runs at the coordinator, before there is a service",
   "src/store/migration/locks.ts": "runs at the coordinator, for a migration",
+  "src/store/migration/portions.ts": "runs at the coordinator, before there is a service",
   "src/store/cluster/distribute.ts": "runs at the coordinator, while no service runs",
   "src/store/db/cluster-nodes.ts": "asks Citus about its nodes",
   "src/store/cluster/status.ts": "asks one node for its own copies, at the operator's word",

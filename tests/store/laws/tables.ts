@@ -31,6 +31,7 @@ export const DISTRIBUTED: Readonly<Record<string, "project_id" | "scope_id">> = 
   dunning_policies: "project_id",
   dunning_steps: "project_id",
   fees: "project_id",
+  invoice_parts: "project_id",
   former_properties: "project_id",
   grants: "project_id",
   // A scope is a project or an organization; one that is a project sits on that project's node.
