@@ -22,7 +22,10 @@ const context = {
 };
 const workers = startWorkersWithPool(context, connection, spread);
 const report = (about: ThreadReport) => parentPort?.postMessage(about);
-setInterval(() => report({ jobs: workers.jobs() }), JOBS_MS);
+const reportJobs = () => report({ jobs: workers.jobs() });
+// At once as well: whoever asks in the first second learns which jobs there are.
+reportJobs();
+setInterval(reportJobs, JOBS_MS);
 
 parentPort?.on("message", async (request: ThreadRequest) => {
   if (request === "metrics") {
