@@ -9,6 +9,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { leaveOut } from "./leave-out.js";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -50,7 +51,8 @@ const bundle = await rolldown({
   tsconfig: false,
   transform: { target: "node20.15" },
   external: APART,
-  plugins: [packagesByFile],
+  // Benches use more of undici than the service does.
+  plugins: [more.length === 0 && leaveOut, packagesByFile],
   onLog(level, log) {
     if (level === "warn") throw new Error(log.message);
   },

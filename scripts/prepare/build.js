@@ -56,7 +56,9 @@ function writeStamp(mark, files) {
 /** Contents, not times: a clone, a copy and a branch switch give what they should. */
 function markOf() {
   const hash = createHash("sha256");
-  const makers = ["bundle.js", "package-lock.json"].map((name) => at(...BUNDLE, name));
+  const makers = ["bundle.js", "leave-out.js", "package-lock.json"].map((name) =>
+    at(...BUNDLE, name),
+  );
   for (const path of [at("package-lock.json"), ...makers, ...filesUnder(at("src"))]) {
     const body = readFileSync(path);
     hash.update(`${relative(root, path)} ${body.length}\n`).update(body);

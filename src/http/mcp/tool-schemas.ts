@@ -63,14 +63,13 @@ export function noOthers(properties: Readonly<Record<string, TSchema>>): TObject
   return Type.Object({ ...properties }, { additionalProperties: false });
 }
 
-/** Refuses arguments that the schema does not allow. Compiled when a tool is first called. */
+/** Refuses arguments that the schema does not allow. */
 export function argumentsChecker(schema: TObject): Check {
   const checkNames = namesChecker("argument", Object.keys(schema.properties));
-  let check: Check | undefined;
+  const check: Check = checker(schema, "body");
   return (given) => {
     // First, because it knows what a misspelled name was meant to be.
     checkNames(given as Readonly<Record<string, unknown>>);
-    check ??= checker(schema, "body");
     check(given);
   };
 }
