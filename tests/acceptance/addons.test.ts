@@ -1,6 +1,6 @@
 // Add-ons and their application, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { makeAddOn, makeCustomer, makeItem } from "../support/records.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
@@ -12,7 +12,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project("2026-03-05T10:00:00.000Z");
 });
-afterAll(() => service.close());
 
 test("fields: code, name, description, a direct amount_cents, currency default USD, invoice_timing always immediate", async () => {
   const addOn = await makeAddOn(api, { description: "One hour", amount_cents: 12_500 });

@@ -1,6 +1,6 @@
 // The analytics summary, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openService, type Service } from "../support/acceptance.ts";
 import { makeInvoice, makePlan, makeSubscription, paymentOf } from "../support/records.ts";
 import { expectError } from "../support/shapes.ts";
@@ -10,7 +10,6 @@ let service: Service;
 beforeAll(async () => {
   service = await openService();
 });
-afterAll(() => service.close());
 
 test("GET /v1/analytics: project header required", async () => {
   const api = await service.project();

@@ -1,6 +1,6 @@
 // The log of domain events, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import type { Json } from "../support/app.ts";
 import { makeCustomer, makeInvoice, makeSubscription } from "../support/records.ts";
@@ -13,7 +13,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project();
 });
-afterAll(() => service.close());
 
 function log(query: string) {
   return api.ok("GET", `/v1/billing-events?${query}`);

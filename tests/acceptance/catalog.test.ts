@@ -1,6 +1,6 @@
 // Catalog items, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { code, makeAddOn, makeItem, makePlan } from "../support/records.ts";
 import { expectError, UUID } from "../support/shapes.ts";
@@ -12,7 +12,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project();
 });
-afterAll(() => service.close());
 
 test("POST /v1/catalog: body code, name, amount_cents, currency, metadata; 201 {catalog_item}", async () => {
   const metadata = { tier: "gold", nested: { list: [1, "two", null, true] } };

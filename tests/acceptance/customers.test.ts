@@ -1,6 +1,6 @@
 // Customers, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { makeCustomer } from "../support/records.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
@@ -12,7 +12,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project();
 });
-afterAll(() => service.close());
 
 test("POST /v1/customers: body external_id, name, email, currency; 201 {customer}", async () => {
   const body = { external_id: "acme", name: "Acme", email: "a@acme.test", currency: "EUR" };

@@ -1,6 +1,6 @@
 // The error table, the limits and the versioning rules, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { makeCustomer } from "../support/records.ts";
 import { expectError } from "../support/shapes.ts";
@@ -14,7 +14,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project();
 });
-afterAll(() => service.close());
 
 test("every error response has the body {error: {code, message, retryable}}", async () => {
   const answers = [

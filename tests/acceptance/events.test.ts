@@ -1,6 +1,6 @@
 // Usage events, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { code, makeMetric, makePlan, makeSubscription } from "../support/records.ts";
 import { expectError } from "../support/shapes.ts";
@@ -18,7 +18,6 @@ beforeAll(async () => {
   metric = await makeMetric(api, { field_name: "calls" });
   subscription = await subscribe(api, metric.id);
 });
-afterAll(() => service.close());
 
 async function subscribe(there: Api, billable_metric_id: string) {
   const charge = { charge_model: "standard", billable_metric_id, properties: { amount: "0.25" } };

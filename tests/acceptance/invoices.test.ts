@@ -1,6 +1,6 @@
 // Invoices and fees, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import type { Json } from "../support/app.ts";
 import {
@@ -42,7 +42,6 @@ beforeAll(async () => {
   const listed = await api.ok("GET", `/v1/invoices?customer_id=${customer.id}`);
   invoice = (await api.ok("GET", `/v1/invoices/${listed.invoices[0].id}`)).invoice;
 });
-afterAll(() => service.close());
 
 test("period close (arrears charges): status outstanding, payment_status pending, invoice_type subscription", () => {
   expect(invoice).toMatchObject({

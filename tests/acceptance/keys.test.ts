@@ -1,6 +1,6 @@
 // Tokens and authentication, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
 
@@ -13,7 +13,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project();
 });
-afterAll(() => service.close());
 
 function createKey(body: object) {
   return api.call("POST", "/v1/keys", body, NO_HEADERS);

@@ -1,6 +1,6 @@
 // Billable metrics, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { makeMetric } from "../support/records.ts";
 import { expectError, UUID } from "../support/shapes.ts";
@@ -12,7 +12,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project();
 });
-afterAll(() => service.close());
 
 test("POST /v1/metrics: body code, name, aggregation_type, field_name; 201 {metric}", async () => {
   const body = { code: "calls", name: "Calls", aggregation_type: "sum", field_name: "n" };

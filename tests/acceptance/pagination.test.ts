@@ -1,6 +1,6 @@
 // Pagination and limits of the list endpoints, sentence by sentence.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import type { Json } from "../support/app.ts";
 import {
@@ -34,7 +34,6 @@ beforeAll(async () => {
     await api.ok("POST", "/v1/payments", paymentOf(invoice));
   }
 });
-afterAll(() => service.close());
 
 async function list(name: string, query: string): Promise<Json[]> {
   return (await api.ok("GET", `/v1/${name}${query}`))[name.replace("-", "_")];

@@ -1,6 +1,6 @@
 // Payments, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { makeInvoice, paymentOf } from "../support/records.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
@@ -12,7 +12,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project("2026-02-01T00:00:00.000Z");
 });
-afterAll(() => service.close());
 
 async function invoiceOf(id: string) {
   return (await api.ok("GET", `/v1/invoices/${id}`)).invoice;

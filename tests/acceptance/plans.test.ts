@@ -1,6 +1,6 @@
 // Plans and their charges, sentence by sentence.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { code, makeItem, makeMetric, makePlan, makeSubscription } from "../support/records.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
@@ -12,7 +12,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project();
 });
-afterAll(() => service.close());
 
 test("POST /v1/plans: body code, name, interval, amount_cents, amount_currency, labels, charges; 201 {plan} with charges", async () => {
   const metric = await makeMetric(api);

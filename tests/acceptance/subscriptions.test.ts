@@ -1,6 +1,6 @@
 // Subscriptions and their states, sentence by sentence.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { code, makeCustomer, makeItem, makePlan, makeSubscription } from "../support/records.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
@@ -15,7 +15,6 @@ beforeAll(async () => {
   service = await openService();
   api = await service.project(START);
 });
-afterAll(() => service.close());
 
 async function statusOf(id: string): Promise<string> {
   return (await api.ok("GET", `/v1/subscriptions/${id}`)).subscription.status;

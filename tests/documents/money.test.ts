@@ -2,11 +2,11 @@
 // the notes.
 
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { renderInvoice } from "../../src/pages/invoice/html.ts";
 import { renderInvoicePdf } from "../../src/pages/invoice/pdf/render.ts";
 import { renderPage } from "../../src/pages/page.ts";
-import { type App, type Json, startApp } from "../support/app.ts";
+import { type App, type Json, sharedApp } from "../support/app.ts";
 import { madeInTheEnd } from "../support/asking-again.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
 import { note, oneOff, paid, refund, settings, vat } from "../support/money.ts";
@@ -171,7 +171,7 @@ describe("a credit note, through the API", () => {
   let made: Json;
 
   beforeAll(async () => {
-    app = await startApp();
+    app = await sharedApp();
     project = await sandbox(app, "2026-01-01");
     await vat(project, "20");
     customer = await project.customer({ email: "billing@blue.test" });
@@ -181,7 +181,6 @@ describe("a credit note, through the API", () => {
     made = await note(project, invoice, { 0: 600 }, textOf);
     await refund(project, payment, 150, { credit_note_id: made.id });
   });
-  afterAll(() => app.close());
 
   const stranger = { authorization: undefined, "x-project-id": undefined };
   const read = (path: string) => madeInTheEnd(() => app.call("GET", path, undefined, stranger));

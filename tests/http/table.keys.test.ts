@@ -1,15 +1,14 @@
 // Idempotency-Key works on every POST that writes: over the whole table, each called twice.
 
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Bounds } from "../../src/http/admission/bound.ts";
 import { isReplayable } from "../../src/http/route.ts";
 import { routeTable } from "../../src/http/table.ts";
-import { type Answer, App, type Body, startApp } from "../support/app.ts";
+import { type Answer, App, type Body, sharedApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";
 import { happyCalls } from "../support/happy-calls.ts";
 
-const app = await startApp({ at: "2026-01-10T09:00:00.000Z" });
-afterAll(() => app.close());
+const app = await sharedApp({ at: "2026-01-10T09:00:00.000Z" });
 
 const readiness = { draining: false, schema_version: 0, warnings: [] };
 const posts = routeTable(app.context, readiness, new Bounds()).filter(

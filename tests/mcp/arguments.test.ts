@@ -3,16 +3,15 @@
 
 import { Ajv } from "ajv";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../support/app.ts";
 import { perUnit, sandbox } from "../support/given.ts";
 import { sample } from "../support/samples.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 async function ask(method: string, params: object = {}): Promise<Json> {
   return (await app.post("/v1/mcp", { jsonrpc: "2.0", id: 1, method, params })).result;

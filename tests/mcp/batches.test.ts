@@ -2,15 +2,14 @@
 // responses, and several messages at once.
 
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, type Body, type Json, startApp } from "../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, type Body, type Json, sharedApp } from "../support/app.ts";
 import { makeInvoice, paymentOf } from "../support/records.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 const ask = (message: unknown, headers: Body = {}) => app.call("POST", "/v1/mcp", message, headers);
 const ping = (id: unknown) => ({ jsonrpc: "2.0", id, method: "ping" });

@@ -1,14 +1,13 @@
 // The tools show what pricing added to plans, subscriptions and fees.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, type Body, type Json, startApp } from "../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, type Body, type Json, sharedApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 async function call(project: Sandbox, name: string, args: Body): Promise<Json> {
   const params = { name, arguments: args };

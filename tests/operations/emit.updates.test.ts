@@ -1,16 +1,15 @@
 // Updates in the log: the changed fields, and no entry where nothing has changed.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, type Body, type Json, startApp } from "../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, type Body, type Json, sharedApp } from "../support/app.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
 
 let app: App;
 let project: Sandbox;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
   project = await sandbox(app, "2026-01-10");
 });
-afterAll(() => app.close());
 
 type Update = {
   readonly type: string;

@@ -1,8 +1,8 @@
 // Whatever a seller or a customer is called, on the pages of the portal and on documents it is
 // text: it opens no tag, leaves no attribute and becomes no address.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { discount, note, refund, settings, vat } from "../support/money.ts";
 
@@ -26,10 +26,9 @@ const STRANGER = { authorization: undefined, "x-project-id": undefined };
 let app: App;
 let plain: Map<string, string>;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
   plain = await pagesOf("Plain");
 });
-afterAll(() => app.close());
 
 type Tag = { readonly name: string; readonly attributes: ReadonlyMap<string, string> };
 

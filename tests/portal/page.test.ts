@@ -1,16 +1,15 @@
 // The portal's pages for people: always fresh, what is due first, what the next invoice will come
 // to, and every invoice within reach.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { discount, oneOff, paid, settings, tax } from "../support/money.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 const STRANGER = { authorization: undefined, "x-project-id": undefined };
 

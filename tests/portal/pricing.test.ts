@@ -1,8 +1,8 @@
 // What the portal says of how a subscription runs and of usage by dimensions, as data and as a
 // page.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../support/app.ts";
 import { perUnit, type Sandbox, type SubscriptionFields, sandbox } from "../support/given.ts";
 import { useOf } from "../support/pricing.ts";
 
@@ -11,11 +11,10 @@ let project: Sandbox;
 let plan: Json;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
   project = await sandbox(app, "2026-01-25T15:00");
   plan = await project.plan({ name: "Pro", amount_cents: 2_800 });
 });
-afterAll(() => app.close());
 
 const STRANGER = { authorization: undefined, "x-project-id": undefined };
 

@@ -1,7 +1,8 @@
 // The service over HTTP alone, wherever it runs: ACCEPTANCE_URL names a running one (with
-// ACCEPTANCE_ORGANIZATION and ACCEPTANCE_PROJECT), else one is started on a free port.
+// ACCEPTANCE_ORGANIZATION and ACCEPTANCE_PROJECT), else the files of a worker share one that is
+// started on a free port.
 
-import { type Json, startApp } from "./app.ts";
+import { type Json, sharedApp } from "./app.ts";
 import { expectDeclared } from "./declared-errors.ts";
 
 export type Reply = { readonly status: number; readonly body: Json; readonly headers: Headers };
@@ -87,11 +88,10 @@ export type Service = {
   project(at?: string): Promise<Api>;
   /** A token of the organization, made as any caller would. */
   token(scopes?: readonly string[]): Promise<{ id: string; token: string }>;
-  close(): Promise<void>;
 };
 
 export async function openService(): Promise<Service> {
-  const { base, organization_id, home, close } = await reach();
+  const { base, organization_id, home } = await reach();
   const token = async (scopes?: readonly string[]) => {
     const wanted = { name: "acceptance", organization_id, ...(scopes && { scopes }) };
     const nobody = new Api(base, "", "");
@@ -110,25 +110,29 @@ export async function openService(): Promise<Service> {
     if (at !== undefined) await there.ok("POST", "/v1/clock", { frozen_at: at });
     return there;
   };
-  return { base, organization_id, project, token, close };
+  return { base, organization_id, project, token };
 }
 
-async function reach() {
+type Reached = { readonly base: string; readonly organization_id: string; readonly home: string };
+
+let listening: Promise<Reached> | undefined;
+
+async function reach(): Promise<Reached> {
   const given = process.env.ACCEPTANCE_URL;
   if (given !== undefined && given !== "") {
     return {
       base: given.replace(/\/+$/, ""),
       organization_id: process.env.ACCEPTANCE_ORGANIZATION ?? "",
       home: process.env.ACCEPTANCE_PROJECT ?? "",
-      close: async () => {},
     };
   }
-  const app = await startApp();
-  const base = await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
-  const { organization_id, project_id } = app.profile;
-  const close = async () => {
-    app.server.fastify.server.closeAllConnections();
-    await app.close();
-  };
-  return { base, organization_id, home: project_id, close };
+  listening ??= listen();
+  return listening;
+}
+
+/** Until the run ends. */
+async function listen(): Promise<Reached> {
+  const { server, profile } = await sharedApp();
+  const base = await server.fastify.listen({ port: 0, host: "127.0.0.1" });
+  return { base, organization_id: profile.organization_id, home: profile.project_id };
 }

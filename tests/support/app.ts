@@ -1,4 +1,5 @@
-// The service as a function, on a database of its own: what most tests talk to.
+// The service as a function: what most tests talk to, on a database of its own or on one that the
+// files of a worker share.
 
 import { randomBytes } from "node:crypto";
 import type { LightMyRequestResponse } from "fastify";
@@ -40,6 +41,8 @@ export class App {
   readonly context: Context;
   readonly connection: Connection;
   readonly profile: Profile;
+  /** Whether others are on the same server. */
+  readonly #shared: boolean;
   readonly #close: () => Promise<void>;
 
   constructor(parts: {
@@ -47,12 +50,14 @@ export class App {
     context: Context;
     connection: Connection;
     profile: Profile;
+    shared?: boolean;
     close: () => Promise<void>;
   }) {
     this.server = parts.server;
     this.context = parts.context;
     this.connection = parts.connection;
     this.profile = parts.profile;
+    this.#shared = parts.shared ?? false;
     this.#close = parts.close;
   }
 
@@ -81,8 +86,18 @@ export class App {
 
   /** The same server, called for another project. Closing it leaves the server open. */
   inProject(project_id: string): App {
-    const profile = { ...this.profile, project_id };
-    return new App({ ...this, profile, close: async () => {} });
+    return this.#as({ ...this.profile, project_id });
+  }
+
+  /** The same server, called by another organization, which has a project. */
+  async inOrganization(org: string, mode: "live" | "sandbox" = "sandbox"): Promise<App> {
+    const { db, clock, config } = this.context;
+    const slugs = { org, workspace: "main", project: "test" };
+    return this.#as(await initTenant(db, slugs, mode, config.base_url, clock.now()), true);
+  }
+
+  #as(profile: Profile, shared = this.#shared): App {
+    return new App({ ...this, profile, shared, close: async () => {} });
   }
 
   /** A call that must succeed; the body of its answer. */
@@ -116,6 +131,7 @@ export class App {
 
   /** Runs what the workers would; returns how much there was. */
   runWorkers(): Promise<number> {
+    if (this.#shared) throw new Error("They would work for all files: this one needs startApp().");
     return runToEnd(billingJob(this.context));
   }
 
@@ -127,6 +143,21 @@ export class App {
 export function testConfig(env: Record<string, string> = {}): Config {
   // The test runner has a BASE_URL of its own in the environment.
   return readConfig({ LOG_LEVEL: "silent", BASE_URL: "", ...env });
+}
+
+let shared: Promise<App> | undefined;
+let organizations = 0;
+
+/**
+ * An organization of its own on the server and the database of the worker, which live until the run
+ * ends. For files that look at nothing but their own projects; the others take startApp().
+ */
+export async function sharedApp({ at, mode }: Pick<Options, "at" | "mode"> = {}): Promise<App> {
+  shared ??= startApp();
+  organizations += 1;
+  const app = await (await shared).inOrganization(`acme-${organizations}`, mode);
+  if (at !== undefined) await app.freeze(at);
+  return app;
 }
 
 /** A server on a fresh database with one tenant; a sandbox project frozen at `at` when given. */

@@ -1,15 +1,14 @@
 // Keys that a body's schema does not know are ignored as before, and named in X-Ignored-Fields.
 
 import Type from "typebox";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { ignoredFinder } from "../../../src/http/request/ignored-fields.ts";
-import { type App, startApp } from "../../support/app.ts";
+import { type App, sharedApp } from "../../support/app.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 const ignored = async (method: string, url: string, body: unknown) => {
   const { status, headers } = await app.call(method, url, body);

@@ -1,14 +1,13 @@
 // Query parameters that a route does not have are refused with a hint: a misspelled filter would
 // return everything.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, startApp } from "../../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, sharedApp } from "../../support/app.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 test.each([
   ["GET", "/v1/invoices?staus=overdue", "There is no parameter staus. Did you mean status?"],

@@ -1,17 +1,16 @@
 // A refused request says what would have been right, in words and not in patterns.
 
 import { Type } from "typebox";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { Refusal } from "../../../src/errors.ts";
 import { checker } from "../../../src/http/request/validation.ts";
-import { type App, startApp } from "../../support/app.ts";
+import { type App, sharedApp } from "../../support/app.ts";
 
 let app: App;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 test.each([
   [

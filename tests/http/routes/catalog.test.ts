@@ -1,7 +1,7 @@
 // What is sold: catalog items, plans with their charges, add-ons, and how prices move.
 
-import { afterAll, describe, expect, test } from "vitest";
-import { type Json, startApp } from "../../support/app.ts";
+import { describe, expect, test } from "vitest";
+import { type Json, sharedApp } from "../../support/app.ts";
 import { type Client, newProject } from "../../support/client.ts";
 import {
   code,
@@ -14,8 +14,7 @@ import {
 } from "../../support/records.ts";
 import { expectError } from "../../support/shapes.ts";
 
-const app = await startApp({ at: "2026-01-01T00:00:00.000Z" });
-afterAll(() => app.close());
+const app = await sharedApp({ at: "2026-01-01T00:00:00.000Z" });
 
 async function invoiceTotals(api: Client, subscription_id: string): Promise<number[]> {
   const path = `/v1/invoices?all=1&subscription_id=${subscription_id}`;

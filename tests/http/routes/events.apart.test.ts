@@ -1,14 +1,13 @@
 // A batch with events that cannot be kept: those are refused by their index, the others stored.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, startApp } from "../../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, sharedApp } from "../../support/app.ts";
 import { perUnit, sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 test("another batch under the same Idempotency-Key is refused, also where all of it is", async () => {
   const send = (id: string) =>

@@ -1,7 +1,7 @@
 // Filters of the lists of invoices and credit notes: every one that is given counts.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { type Sandbox, sandbox } from "../../support/given.ts";
 
 let app: App;
@@ -10,7 +10,7 @@ let project: Sandbox;
 const invoices: Json[] = [];
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
   project = await sandbox(app, "2026-01-10");
   for (const external_id of ["a", "b"]) await project.customer({ external_id });
   const lines = [{ name: "Setup", unit_amount_cents: 1000 }];
@@ -20,7 +20,6 @@ beforeAll(async () => {
     invoices.push(made.invoice);
   }
 });
-afterAll(() => app.close());
 
 async function numbers(query: string): Promise<string[]> {
   return (await project.get(`/v1/invoices?${query}`)).invoices.map(({ number }: Json) => number);

@@ -1,14 +1,13 @@
 // Payments and refunds are reported once they happened.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 test("money that came or went more than a day from now is refused", async () => {
   const project = await sandbox(app, "2026-01-10");

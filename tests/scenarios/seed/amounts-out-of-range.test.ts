@@ -1,8 +1,8 @@
 // Amounts beyond what an invoice can be over, and sums beyond what JSON carries: refused in words,
 // never an error of ours, and nobody else is held up.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../../support/given.ts";
 import { expectError } from "../../support/shapes.ts";
 
@@ -12,9 +12,8 @@ const TOO_MUCH = "999999999999999";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 async function metered(): Promise<{ project: Sandbox; plan: Json; metric: Json }> {
   const project = await sandbox(app, "2025-01-01T00:00");

@@ -2,16 +2,15 @@
 // own usage comes to, and not a cent is billed twice or lost.
 
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../../support/given.ts";
 import { runs } from "../../support/property-runs.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse("2026-01-07T13:00:00.000Z");

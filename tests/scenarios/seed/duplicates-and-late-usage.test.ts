@@ -1,14 +1,13 @@
 // Events that come twice, and events that come after their period was billed.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { fees, perUnit, type Sandbox, sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 const FRESH = { accepted: true, duplicate: false };
 const REPEAT = { accepted: true, duplicate: true };

@@ -1,14 +1,13 @@
 // What an end does to usage: events sent ahead of it, after it, and around a return.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { fees, flatFee, perUnit, sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 const FRESH = { accepted: true, duplicate: false };
 const AFTER_END = { ...FRESH, warning: "after_termination" };

@@ -1,14 +1,13 @@
 // Flat fees, the catalog they take their prices from, and add-ons.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { count, flatFee, perUnit, type Sandbox, sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 const seats = (quantity: unknown) => ({ properties: { seats: quantity } });
 

@@ -1,15 +1,14 @@
 // Ends and changes of a subscription that was set aside: what has ended is billed first.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { fees, flatFee, perUnit, sandbox } from "../../support/given.ts";
 import { expectError } from "../../support/shapes.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 async function metered(at: string, { amount_cents }: { amount_cents: number }) {
   const story = await sandbox(app, at);

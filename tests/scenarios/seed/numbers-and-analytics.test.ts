@@ -1,14 +1,13 @@
 // Invoice numbers, and the figures of a project at a glance.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { flatFee, perUnit, sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 describe("invoice numbers", () => {
   test("start again with the year of issue (S112)", async () => {

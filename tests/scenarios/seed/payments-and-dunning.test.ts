@@ -1,15 +1,14 @@
 // Payments against invoices, invoices past their due date, and the reminders that follow.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { addDays } from "../../../src/domain/dates.ts";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { count, flatFee, type Sandbox, sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 /** One subscription, billed this once, at its start; the invoice falls due 14 days later. */
 async function owing(at: string, amount_override_cents: number) {

@@ -1,14 +1,13 @@
 // What becomes of a subscription that has ended when it is asked for again.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { flatFee, type Sandbox, sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 describe("reactivation", () => {
   test("onto an archived plan is refused and changes nothing (S124)", async () => {

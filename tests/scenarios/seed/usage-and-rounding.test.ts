@@ -1,15 +1,14 @@
 // What usage comes to: five ways to aggregate, one rounding per fee. Which events are refused, and
 // when they count, is in c-usage-in-time.test.ts.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Body, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Body, type Json, sharedApp } from "../../support/app.ts";
 import { fees, perUnit, sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 type Month = {
   readonly type?: string;

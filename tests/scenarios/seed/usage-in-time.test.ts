@@ -1,14 +1,13 @@
 // Which events count in which period, and which are refused without a trace.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type App, type Body, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type App, type Body, type Json, sharedApp } from "../../support/app.ts";
 import { fees, perUnit, type Sandbox, sandbox } from "../../support/given.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 async function metered(at: string, rate: string, amount_cents = 0, type = "sum") {
   const story = await sandbox(app, at);

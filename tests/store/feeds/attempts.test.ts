@@ -1,15 +1,14 @@
 // Recording deliveries: only under the claim that each was sent with, with all that is known of it.
 
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { ProjectId } from "../../../src/ids.ts";
 import { sql } from "../../../src/store/db/sql.ts";
 import * as attempts from "../../../src/store/feeds/attempts.ts";
 import * as claims from "../../../src/store/feeds/claims.ts";
-import { startApp } from "../../support/app.ts";
+import { sharedApp } from "../../support/app.ts";
 import { delivered, emitPayments, register } from "../../support/courier.ts";
 
-const app = await startApp();
-afterAll(() => app.close());
+const app = await sharedApp();
 
 const { db } = app.context;
 const project = app.profile.project_id as ProjectId;
