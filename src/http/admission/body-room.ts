@@ -112,21 +112,24 @@ export class Held {
   }
 }
 
+/** The turn of a large body, and what is told to who waits for it. */
+type Turn = { readonly organization_id: string; begun: () => void };
+
 export class BodyRoom {
   readonly #bounds: Bounds;
   readonly #received: Received = {
     small: new SharedBytes(SMALL_RECEIVED_MAX),
     large: new SharedBytes(RECEIVED_MAX),
   };
-  /** What begins the turns that are waited for, in order. */
-  readonly #line = new Set<() => void>();
-  #atWork = 0;
+  /** The turns that are waited for, in order. */
+  readonly #line = new Set<Turn>();
+  readonly #atWork = new Set<Turn>();
 
   constructor(bounds: Bounds) {
     const { small, large } = this.#received;
     this.#bounds = bounds;
     bounds.addLevel({ name: "body_bytes", level: () => small.level + large.level });
-    bounds.addLevel({ name: "large_bodies", level: () => this.#atWork + this.#line.size });
+    bounds.addLevel({ name: "large_bodies", level: () => this.#atWork.size + this.#line.size });
   }
 
   /** Takes room for a body with what it announces; throws 503 when there is none. */
@@ -137,37 +140,46 @@ export class BodyRoom {
   }
 
   /** Waits until a large body may be worked on; what it resolves to ends that. Throws 503. */
-  turn(bytes: number): Promise<() => void> | undefined {
-    return bytes <= LARGE_BYTES ? undefined : this.#turnOfLarge();
+  turn(bytes: number, sender: Sender = STRANGERS): Promise<() => void> | undefined {
+    return bytes <= LARGE_BYTES ? undefined : this.#turnOfLarge(sender);
   }
 
-  async #turnOfLarge(): Promise<() => void> {
-    if (this.#atWork >= LARGE_AT_WORK) await this.#waitInLine();
-    else this.#atWork += 1;
-    return () => this.#next();
+  async #turnOfLarge({ organization_id }: Sender): Promise<() => void> {
+    const turn: Turn = { organization_id, begun: () => {} };
+    if (this.#atWork.size < LARGE_AT_WORK) this.#begin(turn);
+    else await this.#waitInLine(turn);
+    return () => this.#end(turn);
   }
 
-  #waitInLine(): Promise<void> {
+  #waitInLine(turn: Turn): Promise<void> {
     return new Promise((resolve, reject) => {
-      const begin = () => {
+      turn.begun = () => {
         clearTimeout(timer);
         resolve();
       };
       const leave = () => {
-        this.#line.delete(begin);
+        this.#line.delete(turn);
         reject(this.#bounds.overloaded("large_bodies", TOO_MANY_LARGE));
       };
       const timer = setTimeout(leave, LARGE_WAIT_MS);
-      this.#line.add(begin);
+      this.#line.add(turn);
     });
   }
 
-  #next(): void {
-    const [next] = this.#line;
-    if (next === undefined) this.#atWork -= 1;
-    else {
-      this.#line.delete(next);
-      next();
-    }
+  #begin(turn: Turn): void {
+    this.#line.delete(turn);
+    this.#atWork.add(turn);
+    turn.begun();
+  }
+
+  /** The turn of who has the fewest at work is next: many of one organization hold up no other. */
+  #end(turn: Turn): void {
+    if (!this.#atWork.delete(turn)) return;
+    const [next] = [...this.#line].sort((a, b) => this.#countAtWork(a) - this.#countAtWork(b));
+    if (next !== undefined) this.#begin(next);
+  }
+
+  #countAtWork({ organization_id }: Turn): number {
+    return [...this.#atWork].filter((turn) => turn.organization_id === organization_id).length;
   }
 }

@@ -32,7 +32,7 @@ export async function readBody(
   const held = room.hold(announcedBytes(message), sender);
   try {
     const bytes = await collect(message, max_bytes, held);
-    const turn = room.turn(bytes.length);
+    const turn = room.turn(bytes.length, sender);
     return turn === undefined ? parsed(route, bytes) : await parsedLarge(route, bytes, await turn);
   } finally {
     held.end();

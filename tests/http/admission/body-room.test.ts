@@ -22,11 +22,11 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const BUSY = { status: 503, headers: { "retry-after": "1" } };
 
-describe("the room", () => {
-  function sender(token_id: string, organization_id = `organization of ${token_id}`): Sender {
-    return { token_id, organization_id };
-  }
+function sender(token_id: string, organization_id = `organization of ${token_id}`): Sender {
+  return { token_id, organization_id };
+}
 
+describe("the room", () => {
   const refused = (work: () => unknown) => expect(work).toThrow(expect.objectContaining(BUSY));
 
   /** Large ones of two organizations, which take all. */
@@ -144,6 +144,24 @@ describe("the line of large bodies", () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await shown()).toMatchObject({ level: 0 });
   });
+});
+
+test("an organization whose large bodies fill the line holds up no other", async () => {
+  const room = new BodyRoom(new Bounds());
+  const began: string[] = [];
+  const turn = async (id: string) => {
+    const end = await room.turn(2 * MIB, sender(id));
+    began.push(id);
+    return end;
+  };
+  const many = Array.from({ length: 5 }, () => turn("many"));
+  const one = turn("one");
+  (await many[0])?.();
+  (await one)?.();
+  expect(began).toEqual(["many", "many", "one"]);
+  // Then all others, in order.
+  for (const next of many.slice(1)) (await next)?.();
+  expect(began).toHaveLength(6);
 });
 
 describe("through HTTP", () => {
