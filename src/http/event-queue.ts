@@ -18,11 +18,12 @@ const WRITERS_MAX = 4;
 const NODE_WRITERS_MAX = 2;
 const BATCH_MAX = 2_000;
 const WAITING_MAX = 10_000;
-/** An event is answered by then, also when it waits behind writes that the database lets hang. */
-const ANSWER_MS = 4_000;
-/** No more events of a project are taken once the first of them has waited for so long. */
-const WAIT_MS = 500;
+/** The pause between two looks at what waits, in which its times are counted. */
 const LOOK_MS = 250;
+/** An event is answered by then, also when it waits behind writes that the database lets hang. */
+const ANSWER_LOOKS = 4_000 / LOOK_MS;
+/** No more events of a project are taken once the first of them has waited for longer. */
+const WAIT_LOOKS = 500 / LOOK_MS;
 /**
  * Without a rest half of the callers are written while the other half sends. That is best on one
  * PostgreSQL: with rests 64 callers stored 4,530 instead of 5,550 events/s. On a cluster most of a
@@ -34,8 +35,8 @@ const REST_MAX_MS = 5;
 
 type Waiting = Arrived & {
   readonly settings: ProjectSettings;
-  /** The look at which it is refused when it has no answer yet. */
-  readonly refuse_at: number;
+  /** How many looks there had been when it came: by them it is known how long it waits. */
+  readonly came_at: number;
   resolve(accepted: EventAccepted): void;
   reject(error: unknown): void;
 };
@@ -82,8 +83,8 @@ export class EventQueue {
     }
     return new Promise((resolve, reject) => {
       const arrival = nextArrivals();
-      const refuse_at = this.#looks + ANSWER_MS / LOOK_MS;
-      const event = { settings, input, received_at, arrival, refuse_at, resolve, reject };
+      const came_at = this.#looks;
+      const event = { settings, input, received_at, arrival, came_at, resolve, reject };
       const queue = this.#waiting.get(settings.id);
       if (queue === undefined) this.#waiting.set(settings.id, [event]);
       else queue.push(event);
@@ -96,9 +97,7 @@ export class EventQueue {
 
   #waitsLong(project: string): boolean {
     const first = this.#waiting.get(project)?.[0];
-    if (first === undefined) return false;
-    const looks = this.#looks - (first.refuse_at - ANSWER_MS / LOOK_MS);
-    return looks > WAIT_MS / LOOK_MS;
+    return first !== undefined && this.#looks - first.came_at > WAIT_LOOKS;
   }
 
   /** Writes once all sockets that are readable now have been read: their events share a batch. */
@@ -184,7 +183,7 @@ export class EventQueue {
 
   /** Returns how many were late: the first have waited longest. */
   #refuseLate(events: readonly Waiting[]): number {
-    const onTime = events.findIndex(({ refuse_at }) => refuse_at > this.#looks);
+    const onTime = events.findIndex(({ came_at }) => this.#looks - came_at < ANSWER_LOOKS);
     const late = onTime < 0 ? events.length : onTime;
     if (late === 0) return 0;
     const refusal = refuse("unavailable", "The event could not be stored in time. Try again.", {
