@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { makeAddOn, makeCustomer, makeItem } from "../support/records.ts";
+import { UNKNOWN_ID } from "../support/samples.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
 
 let service: Service;
@@ -103,6 +104,6 @@ test("customer_id is a uuid, of a customer that exists", async () => {
   const addOn = await makeAddOn(api);
   const path = `/v1/addons/${addOn.id}/apply`;
   expectError(await api.post(path, { customer_id: "ext:acme" }), 422, "validation_error");
-  const customer_id = "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
+  const customer_id = UNKNOWN_ID;
   expectError(await api.post(path, { customer_id }), 404, "not_found");
 });

@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { makeCustomer } from "../support/records.ts";
+import { UNKNOWN_ID } from "../support/samples.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
 
 let service: Service;
@@ -78,7 +79,7 @@ test("PATCH currency takes a 3-letter ISO-4217 code", async () => {
 });
 
 test("PATCH /v1/customers/:id: 404 when absent", async () => {
-  const unknown = "/v1/customers/8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
+  const unknown = `/v1/customers/${UNKNOWN_ID}`;
   expectError(await api.patch(unknown, { name: "X" }), 404, "not_found");
   expectError(await api.patch("/v1/customers/ext:nobody", { name: "X" }), 404, "not_found");
 });

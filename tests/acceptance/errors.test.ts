@@ -3,9 +3,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { makeCustomer } from "../support/records.ts";
+import { UNKNOWN_ID } from "../support/samples.ts";
 import { expectError } from "../support/shapes.ts";
-
-const UNKNOWN = "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
 
 let service: Service;
 let api: Api;
@@ -19,7 +18,7 @@ test("every error response has the body {error: {code, message, retryable}}", as
   const answers = [
     await api.call("GET", "/v1/customers", undefined, { authorization: undefined }),
     await api.call("GET", "/v1/customers", undefined, { "x-project-id": undefined }),
-    await api.get(`/v1/customers/${UNKNOWN}`),
+    await api.get(`/v1/customers/${UNKNOWN_ID}`),
     await api.post("/v1/customers", {}),
     await api.get("/v1/nowhere"),
     await api.call("PUT", "/v1/customers", {}),
@@ -43,14 +42,14 @@ test("forbidden 403: token lacks the required scope", async () => {
 
 test("not_found 404: resource does not exist (for example a plan)", async () => {
   for (const kind of ["customers", "metrics", "catalog", "plans", "subscriptions", "invoices"]) {
-    expectError(await api.get(`/v1/${kind}/${UNKNOWN}`), 404, "not_found");
+    expectError(await api.get(`/v1/${kind}/${UNKNOWN_ID}`), 404, "not_found");
   }
   expectError(await api.get("/v1/plans?code=unheard"), 404, "not_found");
 });
 
 test("not_found 404: PATCH of a customer or plan with an unknown id", async () => {
-  expectError(await api.patch(`/v1/customers/${UNKNOWN}`, { name: "X" }), 404, "not_found");
-  expectError(await api.patch(`/v1/plans/${UNKNOWN}`, { name: "X" }), 404, "not_found");
+  expectError(await api.patch(`/v1/customers/${UNKNOWN_ID}`, { name: "X" }), 404, "not_found");
+  expectError(await api.patch(`/v1/plans/${UNKNOWN_ID}`, { name: "X" }), 404, "not_found");
 });
 
 test("missing_project 400: the project header is required and absent (including on list endpoints)", async () => {
@@ -64,7 +63,7 @@ test("missing_project 400: the project header is required and absent (including 
 test("validation_error 422: a PATCH with no fields, or a non-UUID customer_id", async () => {
   const customer = await makeCustomer(api);
   expectError(await api.patch(`/v1/customers/${customer.id}`, {}), 422, "validation_error");
-  const body = { customer_id: "acme", plan_id: UNKNOWN };
+  const body = { customer_id: "acme", plan_id: UNKNOWN_ID };
   expectError(await api.post("/v1/subscriptions", body), 422, "validation_error");
 });
 

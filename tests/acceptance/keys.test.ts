@@ -2,6 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
+import { UNKNOWN_ID } from "../support/samples.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
 
 const NO_HEADERS = { authorization: undefined, "x-project-id": undefined };
@@ -35,7 +36,7 @@ test("tokens begin with a fixed service-specific prefix, followed by a random pa
 });
 
 test("the caller names the organization in the body; one that does not exist is refused", async () => {
-  const organization_id = "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
+  const organization_id = UNKNOWN_ID;
   expectError(await createKey({ name: "ci", organization_id }), 404, "not_found");
 });
 
@@ -107,7 +108,7 @@ test("project-scoped calls carry X-Project-Id; absence where required gives 400 
 });
 
 test("a project of nobody, or one that is no UUID, is refused", async () => {
-  const unknown = api.as({ project: "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11" });
+  const unknown = api.as({ project: UNKNOWN_ID });
   expectError(await unknown.get("/v1/customers"), 404, "not_found");
   const malformed = api.as({ project: "main" });
   expectError(await malformed.get("/v1/customers"), 422, "validation_error");

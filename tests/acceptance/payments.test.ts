@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { makeInvoice, paymentOf } from "../support/records.ts";
+import { UNKNOWN_ID } from "../support/samples.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
 
 let service: Service;
@@ -48,7 +49,7 @@ test("invoice_id is a uuid, of an invoice that exists", async () => {
   const invoice = await makeInvoice(api);
   const malformed = paymentOf(invoice, { invoice_id: invoice.number });
   expectError(await api.post("/v1/payments", malformed), 422, "validation_error");
-  const invoice_id = "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
+  const invoice_id = UNKNOWN_ID;
   const unknown = await api.post("/v1/payments", paymentOf(invoice, { invoice_id }));
   expectError(unknown, 404, "not_found");
   expect(unknown.body.error.message).toContain("invoice_id");

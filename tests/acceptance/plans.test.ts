@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { code, makeItem, makeMetric, makePlan, makeSubscription } from "../support/records.ts";
+import { UNKNOWN_ID } from "../support/samples.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
 
 let service: Service;
@@ -95,7 +96,7 @@ test("POST /v1/plans/:id/charges: one charge object, same shape as in plan creat
 test("for standard: billable_metric_id is the metric; one that is unknown is refused", async () => {
   const charge = {
     charge_model: "standard",
-    billable_metric_id: "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11",
+    billable_metric_id: UNKNOWN_ID,
     properties: { amount: "1" },
   };
   const body = { code: code("p"), name: "P", interval: "monthly", amount_currency: "USD" };
@@ -171,7 +172,7 @@ test("PATCH /v1/plans/:id: at least one of labels, category, name, description; 
 });
 
 test("PATCH /v1/plans/:id: 404 when absent", async () => {
-  const path = "/v1/plans/8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
+  const path = `/v1/plans/${UNKNOWN_ID}`;
   expectError(await api.patch(path, { name: "X" }), 404, "not_found");
 });
 

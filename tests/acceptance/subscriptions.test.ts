@@ -3,10 +3,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Api, openService, type Service } from "../support/acceptance.ts";
 import { code, makeCustomer, makeItem, makePlan, makeSubscription } from "../support/records.ts";
+import { UNKNOWN_ID } from "../support/samples.ts";
 import { expectError, TIMESTAMP, UUID } from "../support/shapes.ts";
 
 const START = "2026-01-15T10:30:00.000Z";
-const UNKNOWN = "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
 
 let service: Service;
 let api: Api;
@@ -78,10 +78,10 @@ test("customer_id and plan_id are validated as UUIDs", async () => {
 
 test("condition: valid customer and plan", async () => {
   const [customer, plan] = [await makeCustomer(api), await makePlan(api)];
-  const nobody = await api.post("/v1/subscriptions", { customer_id: UNKNOWN, plan_id: plan.id });
+  const nobody = await api.post("/v1/subscriptions", { customer_id: UNKNOWN_ID, plan_id: plan.id });
   expectError(nobody, 404, "not_found");
   expect(nobody.body.error.message).toContain("customer_id");
-  const nothing = { customer_id: customer.id, plan_id: UNKNOWN };
+  const nothing = { customer_id: customer.id, plan_id: UNKNOWN_ID };
   expectError(await api.post("/v1/subscriptions", nothing), 404, "not_found");
   await api.ok("DELETE", `/v1/plans/${plan.id}`);
   const archived = { customer_id: customer.id, plan_id: plan.id };
@@ -101,7 +101,7 @@ test("GET /v1/subscriptions/:id: a subscription, by UUID or ext:<external_id>", 
   expect([found.status, found.body]).toEqual([200, { subscription }]);
   const byName = await api.get(`/v1/subscriptions/ext:${subscription.external_id}`);
   expect(byName.body).toEqual({ subscription });
-  expectError(await api.get(`/v1/subscriptions/${UNKNOWN}`), 404, "not_found");
+  expectError(await api.get(`/v1/subscriptions/${UNKNOWN_ID}`), 404, "not_found");
 });
 
 test("the external_id of a live subscription is taken; a terminated one frees it", async () => {
@@ -167,7 +167,7 @@ describe("states and transitions", () => {
   });
 
   test("terminate and suspend need a subscription that exists", async () => {
-    const path = `/v1/subscriptions/${UNKNOWN}`;
+    const path = `/v1/subscriptions/${UNKNOWN_ID}`;
     expectError(await api.post(`${path}/terminate`), 404, "not_found");
     expectError(await api.post(`${path}/suspend`), 404, "not_found");
     expectError(await api.patch(path, { status: "active" }), 404, "not_found");

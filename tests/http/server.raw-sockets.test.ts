@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { registry } from "../../src/telemetry.ts";
 import { type App, startApp } from "../support/app.ts";
 import { until } from "../support/processes.ts";
+import { UNKNOWN_ID } from "../support/samples.ts";
 import { expectEnvelope } from "../support/shapes.ts";
 
 const GOOD = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
@@ -60,7 +61,7 @@ function headers(...lines: string[]): string {
   return [...lines, "connection: close", "", ""].join("\r\n");
 }
 
-const project = "x-project-id: 8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
+const project = `x-project-id: ${UNKNOWN_ID}`;
 
 test.each([
   ["no HTTP at all", "hello\r\n\r\n"],

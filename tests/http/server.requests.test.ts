@@ -16,6 +16,7 @@ import {
   makeSubscription,
   paymentOf,
 } from "../support/records.ts";
+import { UNKNOWN_ID } from "../support/samples.ts";
 
 let app: App;
 let port: number;
@@ -145,7 +146,7 @@ const REQUESTS: Readonly<Record<string, () => Sent>> = {
   "a project that is no id": () => ({ body: good(), headers: { "x-project-id": "mine" } }),
   "an unknown project": () => ({
     body: good(),
-    headers: { "x-project-id": "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11" },
+    headers: { "x-project-id": UNKNOWN_ID },
   }),
   "a project in upper case": () => ({
     body: good(),

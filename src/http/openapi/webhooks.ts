@@ -22,7 +22,7 @@ export const WEBHOOK_PARAMETERS = {
   ),
   WebhookId: header(
     "webhook-id",
-    "Of the message. The same at every attempt: keep it to ignore what came before.",
+    "The id of the message, the same at every attempt: keep it to ignore what came before.",
     { type: "string", format: "uuid" },
     "0197a2b4-7c1e-7d3a-9f52-3b8e6a1c4d90",
   ),

@@ -58,8 +58,8 @@ export function listSubscriptions(
   const columns = sql`
          s.id, s.revision::text as version, s.external_id,
          not ${NOT_ENDED} as has_ended, s.status = 'pending' as pending,
-         s.started_at, s.terminated_at, s.period_no, s.current_period_start, s.current_period_next, ${DUE_AT} as due_at,
-         s.ends_at, s.anchor_date, s.in_trial, p.interval as open_interval,
+         s.started_at, s.terminated_at, s.period_no, s.current_period_start, s.current_period_next,
+         ${DUE_AT} as due_at, s.ends_at, s.anchor_date, s.in_trial, p.interval as open_interval,
          coalesce((select n.interval
                      from plans n
                     where n.project_id = ${project} and n.id = s.scheduled_plan_id),

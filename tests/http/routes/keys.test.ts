@@ -12,6 +12,7 @@ import { tokenSweepJob } from "../../../src/workers/sweep.ts";
 import { type App, type Body, startApp, testConfig } from "../../support/app.ts";
 import { testContext } from "../../support/context.ts";
 import { runToEnd } from "../../support/run-job.ts";
+import { UNKNOWN_ID } from "../../support/samples.ts";
 import { expectError } from "../../support/shapes.ts";
 
 const NOBODY = { authorization: undefined, "x-project-id": undefined };
@@ -241,7 +242,7 @@ test("300 tokens at once, then one a second: 429 with Retry-After, per address",
     server.fastify.inject({
       method: "POST",
       url: "/v1/keys",
-      payload: { name: "x", organization_id: UNKNOWN },
+      payload: { name: "x", organization_id: UNKNOWN_ID },
       remoteAddress,
     });
   const statuses = new Map<number, number>();
@@ -258,8 +259,6 @@ test("300 tokens at once, then one a second: 429 with Retry-After, per address",
   expect((await ask("192.0.2.2")).statusCode).toBe(404);
   await server.fastify.close();
 });
-
-const UNKNOWN = "8f14e45f-ceea-467f-a34e-7d1f1c1b0c11";
 
 test("tokens are made and revoked in the log of the organization's projects", async () => {
   const { id } = (await createKey(app)).body;
