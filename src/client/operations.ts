@@ -1554,7 +1554,8 @@ export abstract class Operations extends Calls {
    * writes_fail while the database answers but takes no writes, because its disk is full
    * for example, else ok. Where /metrics is, jobs are the background jobs of this
    * process, with what each did when it last ran: those of the workers are told by
-   * processes that have workers.
+   * processes that have workers; and started_jobs is what calls have asked for and is
+   * not done yet, of all projects.
    */
   getReadyz(options?: CallOptions): Promise<GetReadyzReply> {
     return this.call("GET", "/readyz", options, { project: false });

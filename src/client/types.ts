@@ -2531,6 +2531,13 @@ export type JobRun = {
   readonly failures: number;
 };
 
+export type StartedJobs = {
+  readonly kind: "replan" | "resume" | "replay" | "drop";
+  readonly jobs: number;
+  readonly done: number;
+  readonly oldest_s: number;
+};
+
 export type GetReadyzReply = {
   /** `ok`, `held` or `writes_fail`. */
   readonly status: string;
@@ -2543,6 +2550,7 @@ export type GetReadyzReply = {
   readonly warnings?: readonly string[];
   /** The background jobs of this process; on HEALTH_PORT alone where there is one. */
   readonly jobs?: readonly JobRun[];
+  readonly started_jobs?: readonly StartedJobs[];
 };
 
 // Webhook events

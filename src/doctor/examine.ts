@@ -89,6 +89,7 @@ function checksOf(given: Surroundings): [string, (readings: DatabaseReadings) =>
     ["periods", ({ closes }) => judged(closes, (found) => work.checkPeriods(found, now()))],
     ["set_aside", ({ closes }) => judged(closes, work.checkSetAside)],
     ["webhooks", ({ webhooks }) => judged(webhooks, work.checkWebhooks)],
+    ["started_jobs", ({ started_jobs }) => judged(started_jobs, work.checkStartedJobs)],
     ["cluster", ({ cluster }) => judged(cluster, work.checkCluster)],
   ];
 }

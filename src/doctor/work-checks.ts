@@ -1,7 +1,7 @@
 // Checks of the work itself: whether somebody does it, what is late, and what needs a person.
 
 import { RETRIES_MAX, RETRY_HOURS } from "../domain/webhooks.ts";
-import type { JobRun } from "../schema/jobs.ts";
+import type { JobRun, StartedJobs } from "../schema/jobs.ts";
 import type { ClusterStatus } from "../store/cluster/status.ts";
 import type { DatabaseReadings, Sessions } from "../store/work/checks.ts";
 import type { Asked } from "./ask-service.ts";
@@ -120,6 +120,30 @@ export function checkWebhooks({ due, oldest_due_s, waiting }: Value<"webhooks">)
     `Ask whoever runs these endpoints. Failed messages are tried ${RETRIES_MAX} times over ` +
       `${RETRY_HOURS} hours and then given up; those of an endpoint that is switched off wait ` +
       "until it is on again.",
+  );
+}
+
+const STARTED: Readonly<Record<StartedJobs["kind"], string>> = {
+  replan: "dunning planned anew after a new policy",
+  resume: "webhook queues made due for endpoints that are on again",
+  replay: "webhooks replayed",
+  drop: "webhook queues of removed endpoints dropped",
+};
+const STARTED_S = 3_600;
+
+/** Jobs that calls have asked for: they are done in pieces behind the call's answer. */
+export function checkStartedJobs(found: readonly StartedJobs[]): Verdict {
+  if (found.length === 0) return ok("no call has left work behind that is not done");
+  const each = found.map(
+    ({ kind, jobs, done, oldest_s }) =>
+      `${STARTED[kind]}: ${jobs} job(s), ${done} done, for ${duration(oldest_s)}`,
+  );
+  const seen = each.join("; ");
+  if (found.every(({ oldest_s }) => oldest_s < STARTED_S)) return ok(seen);
+  return warn(
+    seen,
+    "Look whether workers run and what they log: each piece of such a job takes a second or less, " +
+      "and dues_duty_done_total shows whether it moves.",
   );
 }
 

@@ -1,4 +1,5 @@
-// Background jobs as /readyz tells them: what each did when it last ran.
+// Background jobs as /readyz tells them: what each did when it last ran, and those that calls have
+// started.
 
 import Type, { type Static } from "typebox";
 import { Nullable, Timestamp } from "./common.ts";
@@ -16,3 +17,20 @@ export const JobRun = Type.Object(
   { title: "JobRun" },
 );
 export type JobRun = Static<typeof JobRun>;
+
+/** Jobs of one kind that calls have asked for and that are not done yet. */
+export const StartedJobs = Type.Object(
+  {
+    kind: Type.Union([
+      Type.Literal("replan"),
+      Type.Literal("resume"),
+      Type.Literal("replay"),
+      Type.Literal("drop"),
+    ]),
+    jobs: Type.Integer(),
+    done: Type.Integer(),
+    oldest_s: Type.Number(),
+  },
+  { title: "StartedJobs" },
+);
+export type StartedJobs = Static<typeof StartedJobs>;

@@ -13,8 +13,9 @@ import { BatchLimits } from "./batch-limits.ts";
 import { ByNode } from "./by-node.ts";
 import { closeProject } from "./close-project.ts";
 import { type BatchDuty, DUTIES, type Postpone } from "./duties.ts";
+import { noteJobs } from "./job-notes.ts";
 import { addUp, type Job, type TickReport } from "./loop.ts";
-import { countInvoices } from "./prometheus.ts";
+import { countInvoices, dutyDone } from "./prometheus.ts";
 
 const PAUSE_MS = 1_000;
 const NAME = "billing";
@@ -86,11 +87,14 @@ function batchDuty(context: Context, byNode: ByNode, duty: BatchDuty): Duty {
     const batch = async (limit: number) => {
       const report = await db.tx((tx) => act(tx, settings, by, now, limit));
       for (const one of report.set_aside ?? []) noteSetAside(log, settings.id, one);
+      noteJobs(log, settings.id, report.jobs);
       countInvoices(report);
+      dutyDone.inc({ duty: name }, report.done);
       return report.done;
     };
     const putOff = async (error: unknown, postpone: Postpone) => {
       const found = await db.tx((tx) => postpone(tx, settings, error, by, now));
+      dutyDone.inc({ duty: name });
       if (found !== undefined) noteSetAside(log, settings.id, found, error);
       return 1;
     };

@@ -9,7 +9,7 @@ import type { Queryable } from "../store/db/db.ts";
 import { isCutOff, isUnavailable } from "../store/db/failures.ts";
 import { ALL_PROJECTS, onlyProjects, type ProjectFilter } from "../store/db/project-filter.ts";
 import { jobFailures } from "../telemetry.ts";
-import { type TickReport, untilNothing } from "./loop.ts";
+import { type TickReport, type Turn, turnOf } from "./loop.ts";
 
 /** How long the projects of other nodes wait for one that does not answer. */
 const PATIENCE_MS = 1_000;
@@ -54,11 +54,11 @@ export class ByNode {
   /** Lists projects and does the work of each, which returns how much it did. */
   async handle<P extends OfProject>(
     ask: Ask<P>,
-    work: (project: P) => Promise<number>,
+    work: (project: P) => Promise<Turn>,
   ): Promise<TickReport> {
     const whole = await this.#askWhole(ask);
     if (whole !== undefined) return this.each(whole, work);
-    const run: Run<P> = { work, skipped: () => {}, done: 0, failed: 0 };
+    const run: Run<P> = { work, skipped: () => {}, done: 0, more: false, failed: 0 };
     await this.#atEachNode(ask, (found) => this.#eachInTurn(found, run, false));
     return reportOf(run, this.#away.size);
   }
@@ -147,10 +147,10 @@ export class ByNode {
    */
   async each<P extends OfProject>(
     projects: readonly P[],
-    work: (project: P) => Promise<number>,
+    work: (project: P) => Promise<Turn>,
     skipped: (project: P) => void = () => {},
   ): Promise<TickReport> {
-    const run: Run<P> = { work, skipped, done: 0, failed: 0 };
+    const run: Run<P> = { work, skipped, done: 0, more: false, failed: 0 };
     if (this.#context.placement.nodes === 1) {
       await this.#eachInTurn(projects, run, true);
       return reportOf(run);
@@ -188,8 +188,9 @@ export class ByNode {
           run.skipped(project);
           continue;
         }
-        const done = await run.work(project);
+        const { done, more } = turnOf(await run.work(project));
         run.done += done;
+        run.more ||= more;
         this.#failing.delete(project.id);
       } catch (error) {
         this.#failing.add(project.id);
@@ -224,15 +225,19 @@ export class ByNode {
 }
 
 type Run<P> = {
-  readonly work: (project: P) => Promise<number>;
+  readonly work: (project: P) => Promise<Turn>;
   readonly skipped: (project: P) => void;
   done: number;
+  more: boolean;
   failed: number;
 };
 
 /** Nodes that are away, or not done in time, count as parts that failed. */
-function reportOf({ done, failed }: Pick<Run<never>, "done" | "failed">, away = 0): TickReport {
-  return { ...untilNothing(done), failed: failed + away };
+function reportOf(
+  { done, more, failed }: Omit<TickReport, "failed"> & { failed: number },
+  away = 0,
+) {
+  return { done, more, failed: failed + away };
 }
 
 /** Work that is not done by then is left to itself, its failure included. */

@@ -15,7 +15,7 @@ import { scheduler } from "../operations/emit.ts";
 import { isCutOff, isPassing } from "../store/db/failures.ts";
 import * as openPeriods from "../store/subscriptions/open-periods.ts";
 import type { ProjectSettings } from "../store/tenants/tenants.ts";
-import { closeBatchSeconds, countInvoices, periodsClosed } from "./prometheus.ts";
+import { closeBatchSeconds, countInvoices, dutyDone, periodsClosed } from "./prometheus.ts";
 
 /** Batches that each of the two parallel closes takes before the next project has its turn. */
 const TURN_BATCHES = 5;
@@ -127,6 +127,7 @@ class Apart {
 function countClosed({ log }: Context, { id }: ProjectSettings, report: CloseReport): number {
   for (const one of report.set_aside ?? []) noteSetAside(log, id, one);
   periodsClosed.inc(report.closed);
+  dutyDone.inc({ duty: "close" }, report.done);
   countInvoices(report);
   return report.done;
 }

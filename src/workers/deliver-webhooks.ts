@@ -23,12 +23,7 @@ import { jobFailures } from "../telemetry.ts";
 import { ByNode } from "./by-node.ts";
 import { type EndpointKey, EndpointWindows } from "./endpoint-windows.ts";
 import { addUp, type Job, RESTED, type TickReport } from "./loop.ts";
-import {
-  webhookAttemptSeconds,
-  webhookAttempts,
-  webhookClaimsCut,
-  webhookPlaces,
-} from "./prometheus.ts";
+import { countAttempt, webhookClaimsCut, webhookPlaces } from "./prometheus.ts";
 import type { AttemptOutcome } from "./webhook-attempt.ts";
 import type { WebhookClient } from "./webhook-client.ts";
 
@@ -195,8 +190,7 @@ export class Deliverer {
 
   #onOutcome(row: ClaimedDelivery, outcome: AttemptOutcome): void {
     const result = this.#resultOf(row, outcome);
-    webhookAttempts.inc({ result: result.status });
-    webhookAttemptSeconds.observe(result.duration_ms / 1_000);
+    countAttempt(result);
     this.#toRecord.push(result);
     this.#freeWindow(row, result.status === "delivered");
     this.#sending -= 1;

@@ -41,6 +41,13 @@ export type Loop = { wake(): void; lastRun(): JobRun; stop(): Promise<void> };
 /** The report of a tick in which the job was not to work. */
 export const RESTED: TickReport = { done: 0, more: false };
 
+/** How much was done of a project; and whether there may be more, where that says nothing of it. */
+export type Turn = number | Pick<TickReport, "done" | "more">;
+
+export function turnOf(turn: Turn): Pick<TickReport, "done" | "more"> {
+  return typeof turn === "number" ? untilNothing(turn) : turn;
+}
+
 /** The report of a bounded batch: as long as something was done, more may wait. */
 export function untilNothing(done: number): TickReport {
   return { done, more: done > 0 };

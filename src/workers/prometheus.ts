@@ -31,13 +31,13 @@ export const closeBatchSeconds = new Histogram({
   buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   registers,
 });
-export const webhookAttempts = new Counter<string>({
+const webhookAttempts = new Counter<string>({
   name: "dues_webhook_attempts_total",
   help: "Attempts to deliver a webhook, by result: delivered (2xx) or failed.",
   labelNames: ["result"],
   registers,
 });
-export const webhookAttemptSeconds = new Histogram({
+const webhookAttemptSeconds = new Histogram({
   name: "dues_webhook_attempt_seconds",
   help: "Time of an attempt to deliver a webhook until the response's status, or its failure.",
   buckets: [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
@@ -80,6 +80,50 @@ export const oldestUnclosedPeriodSeconds = new Gauge({
   help: "Time since the end of the oldest period that is to be closed, without those set aside.",
   registers,
 });
+/** Jobs that a call starts and that are done behind its answer. */
+export const STARTED_BY_CALLS = ["replan", "resume", "replay", "drop"] as const;
+const DUTIES = [
+  "expiry",
+  "close",
+  "supplement",
+  "overdue",
+  "dunning",
+  "wallet",
+  "delivery",
+  "webhook_sweep",
+  "idempotency_sweep",
+  "token_sweep",
+  "analytics_totals",
+  ...STARTED_BY_CALLS,
+];
+
+export const dutyDone = new Counter<string>({
+  name: "dues_duty_done_total",
+  help: "What this worker has done of a duty, in rows: periods, invoices, messages.",
+  labelNames: ["duty"],
+  registers,
+});
+for (const duty of DUTIES) dutyDone.inc({ duty }, 0);
+
+/** Counts an attempt to deliver a webhook, as its outcome is known. */
+export function countAttempt(attempt: { readonly status: string; readonly duration_ms: number }) {
+  webhookAttempts.inc({ result: attempt.status });
+  webhookAttemptSeconds.observe(attempt.duration_ms / 1_000);
+  dutyDone.inc({ duty: "delivery" });
+}
+
+export const dutyBacklog = new Gauge<string>({
+  name: "dues_duty_backlog",
+  help: "What waits for a duty, of all projects; counted up to 751, deliveries up to 10,001.",
+  labelNames: ["duty"],
+  registers,
+});
+export const dutyOldestSeconds = new Gauge<string>({
+  name: "dues_duty_oldest_seconds",
+  help: "For how long the oldest of it has been due.",
+  labelNames: ["duty"],
+  registers,
+});
 export const held = new Gauge({
   name: "dues_held",
   help: "1 while the workers wait for dues resume after a restore, else 0.",
@@ -105,6 +149,9 @@ const METRICS = [
   webhookOldestDueSeconds,
   subscriptionsSetAside,
   oldestUnclosedPeriodSeconds,
+  dutyDone,
+  dutyBacklog,
+  dutyOldestSeconds,
   held,
   clockDiffers,
   new Gauge({

@@ -6,6 +6,7 @@ import {
   checkJobs,
   checkPeriods,
   checkSetAside,
+  checkStartedJobs,
   checkWebhooks,
   checkWorkers,
 } from "../../src/doctor/work-checks.ts";
@@ -41,6 +42,25 @@ test("subscriptions that cannot be billed are named with their reasons", () => {
     status: "fail",
     seen: "2 subscription(s) are not billed; acme-pro of live: seats is missing",
   });
+});
+
+test.each([
+  [[], "ok", "no call has left work behind that is not done"],
+  [
+    [{ kind: "replay", jobs: 2, done: 42_000, oldest_s: 180 }],
+    "ok",
+    "webhooks replayed: 2 job(s), 42000 done, for 3 min",
+  ],
+  [
+    [
+      { kind: "replan", jobs: 1, done: 0, oldest_s: 3_600 },
+      { kind: "drop", jobs: 1, done: 9, oldest_s: 1 },
+    ],
+    "warn",
+    expect.stringMatching(/^dunning planned anew .*: 1 job\(s\), 0 done, for .*; webhook queues/),
+  ],
+] as const)("jobs that calls have started, %o, are %s", (found, status, seen) => {
+  expect(checkStartedJobs(found)).toMatchObject({ status, seen });
 });
 
 describe("jobs", () => {

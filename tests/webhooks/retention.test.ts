@@ -131,8 +131,26 @@ test("goes a piece at a time", async () => {
     app.context.db.tx((tx) =>
       removeFinished(tx, app.profile.project_id as ProjectId, inDays(1), 2),
     );
-  expect([await piece(), await piece(), await piece(), await piece()]).toEqual([2, 2, 1, 0]);
+  const pieces = [await piece(), await piece(), await piece()];
+  expect(pieces.map(({ removed, more }) => [removed, more])).toEqual([
+    [2, true],
+    [2, true],
+    [1, false],
+  ]);
   expect(await kept()).toEqual([0, 0]);
+});
+
+test("passes what has to stay once, and looks at it again when it is time", async () => {
+  receiver.answer = { status: 500 };
+  await emitPayments(app, 1, 3);
+  await courier.deliver();
+  const keeping = WEBHOOKS_KEPT_DAYS - 1_000;
+  const [never, always] = [DAY_MS, 0].map((ms) => webhookSweepJob(app.context, keeping, ms));
+  const swept = async () => [(await never?.tick())?.done, (await always?.tick())?.done];
+  expect(await swept()).toEqual([0, 0]);
+  await rows(sql`delete from webhook_queue`);
+  expect((await never?.tick())?.done).toBe(0);
+  expect((await always?.tick())?.done).toBe(3);
 });
 
 test("leaves alone, without waiting, what someone is about to send again", async () => {

@@ -2,7 +2,10 @@
 
 import Type from "typebox";
 import type { Context } from "../../context.ts";
-import { JobRun } from "../../schema/jobs.ts";
+import { JobRun, StartedJobs } from "../../schema/jobs.ts";
+import type { Queryable } from "../../store/db/db.ts";
+import { isUnavailable } from "../../store/db/failures.ts";
+import { startedJobs } from "../../store/work/waiting.ts";
 import { CONTENT_TYPE, renderTelemetry } from "../../telemetry.ts";
 import { checkReady, HELD, namingCause, type Readiness } from "../readiness.ts";
 import { Content, point, Reply, type Route, read } from "../route.ts";
@@ -58,7 +61,8 @@ function readyz(readiness: Readiness, shown: Shown): Route {
       "the process is not the database's, or the process drains. The status is held while a restored service waits for dues resume, " +
       "writes_fail while the database answers but takes no writes, because its disk is full for " +
       "example, else ok. Where /metrics is, jobs are the background jobs of this process, with what " +
-      "each did when it last ran: those of the workers are told by processes that have workers.",
+      "each did when it last ran: those of the workers are told by processes that have workers; and " +
+      "started_jobs is what calls have asked for and is not done yet, of all projects.",
     scope: "public",
     project: "none",
     reply: [
@@ -68,6 +72,7 @@ function readyz(readiness: Readiness, shown: Shown): Route {
         schema_version: Type.Integer(),
         warnings: Type.Optional(Type.Array(Type.String())),
         jobs: Type.Optional(Type.Array(JobRun)),
+        started_jobs: Type.Optional(Type.Array(StartedJobs)),
       }),
     ],
     async handle({ db, context }) {
@@ -83,9 +88,20 @@ function readyz(readiness: Readiness, shown: Shown): Route {
         schema_version,
         ...((shown.warnings || is_held) && { warnings }),
         ...(shown.jobs && readiness.jobs && { jobs: [...readiness.jobs()] }),
+        ...(shown.jobs && (await startedBy(db))),
       };
     },
   });
+}
+
+/** Left out while a node of a cluster is away: that is no reason to be called not ready. */
+async function startedBy(db: Queryable): Promise<{ started_jobs?: StartedJobs[] }> {
+  try {
+    return { started_jobs: await startedJobs(db) };
+  } catch (error) {
+    if (isUnavailable(error)) return {};
+    throw error;
+  }
 }
 
 const metrics = read({

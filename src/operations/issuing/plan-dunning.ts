@@ -11,7 +11,7 @@ import type { Tx } from "../../store/db/db.ts";
 import { Overtaken } from "../../store/db/failures.ts";
 import * as dunning from "../../store/invoices/dunning.ts";
 import type { ProjectSettings } from "../../store/tenants/tenants.ts";
-import type { BatchReport } from "../batch-report.ts";
+import type { BatchReport, JobNote } from "../batch-report.ts";
 import { type By, emit, updated } from "../emit.ts";
 
 export const REPLANNED_BATCH_MAX = 1_000;
@@ -77,9 +77,21 @@ export async function replanDunning(
     project,
     overdue.map((invoice) => ({ id: invoice.id, step_on: dayOfNext(invoice, policy, today) })),
   );
-  const last = listed.length < limit ? undefined : listed.at(-1);
-  await dunning.moveReplan(tx, project, last ?? null);
-  return { done: listed.length, facts: [] };
+  const last = (listed.length < limit ? undefined : listed.at(-1)) ?? null;
+  const done = replan.done + listed.length;
+  await dunning.moveReplan(tx, project, { after: last, done });
+  return { done: listed.length, facts: [], jobs: notesOf(replan, { after: last, done }) };
+}
+
+function notesOf(
+  before: dunning.Replan,
+  { after, done }: { readonly after: string | null; readonly done: number },
+): JobNote[] {
+  const note = { kind: "replan", total: null } as const;
+  return [
+    ...(before.done === 0 ? [{ ...note, became: "started", done: 0 } as const] : []),
+    ...(after === null ? [{ ...note, became: "ended", done } as const] : []),
+  ];
 }
 
 /** The day of an invoice's next step, from the moment it is overdue. */

@@ -140,7 +140,7 @@ export async function removeWebhook(
   const { url } = await lockKnown(tx, project, id);
   await webhooks.remove(tx, project, id, now);
   await webhookJobs.end(tx, project, id, ["resume", "replay"]);
-  await webhookJobs.start(tx, project, { endpoint_id: id, kind: "drop" }, now);
+  await webhookJobs.start(tx, project, { endpoint_id: id, kind: "drop", done: 0 }, now);
   const fact = { type: "webhook_endpoint.deleted" as const, resource_id: id, payload: { url } };
   await emit(tx, project, [fact], by, now);
 }
@@ -207,7 +207,7 @@ export async function replayWebhook(
     await webhookJobs.prolong(tx, project, id, replay.until_position);
     return counted;
   }
-  const rest = await jobPieces.replayPiece(tx, project, endpoint, replay);
+  const { rest } = await jobPieces.replayPiece(tx, project, endpoint, replay);
   if (rest === undefined) await webhookJobs.end(tx, project, id, ["replay"]);
   else await webhookJobs.start(tx, project, { endpoint_id: id, kind: "replay", ...rest }, now);
   return counted;

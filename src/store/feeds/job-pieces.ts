@@ -9,8 +9,11 @@ import { IS_FREE } from "./claims.ts";
 import { NO_ID, type Replay, type Resume } from "./jobs.ts";
 import { intoQueue, rescheduleAttempts } from "./queue.ts";
 
-/** Rows that one piece looks at. */
+/** Rows that one piece looks at, at most. */
 export const PIECE_MAX = 1_000;
+
+/** How many rows a piece has done, and the rest; undefined when there is no more. */
+export type Piece<Rest> = { readonly done: number; readonly rest: Rest | undefined };
 
 /**
  * Makes due what waits, if that is few rows: they are found by their instants. By their messages,
@@ -38,25 +41,27 @@ export async function resumeFew(
   return "done";
 }
 
-/** Makes due the next piece of what waits, by message; undefined when there is no more. */
+/** Makes due the next piece of what waits, by message. */
 export async function resumePiece(
   tx: Tx,
   project: ProjectId,
   endpoint_id: string,
   { until_id, after_id, done }: Resume,
-): Promise<Resume | undefined> {
+  limit: number,
+): Promise<Piece<Resume>> {
   const looked = await tx.many<{ message_id: string }>(sql`
     select q.message_id
       from webhook_queue q
      where q.project_id = ${project} and q.endpoint_id = ${endpoint_id}
        and q.message_id > ${after_id ?? NO_ID} and q.message_id <= ${until_id}
      order by q.message_id
-     limit ${PIECE_MAX}`);
+     limit ${limit}`);
   const ids = looked.map(({ message_id }) => message_id);
   const due = await makeDue(tx, project, endpoint_id, ids);
   const last = ids.at(-1);
-  if (last === undefined || ids.length < PIECE_MAX) return undefined;
-  return { until_id, after_id: last, done: done + due };
+  const isLast = last === undefined || ids.length < limit;
+  const rest = isLast ? undefined : { until_id, after_id: last, done: done + due };
+  return { done: due, rest };
 }
 
 /** Makes rows due but those being sent at this moment; returns how many. */
@@ -78,20 +83,21 @@ async function makeDue(
     ${rescheduleAttempts(project)}`);
 }
 
-/** Queues the next piece of messages, if subscribed to; undefined when there is no more. */
+/** Queues the next piece of messages, if subscribed to. */
 export async function replayPiece(
   tx: Tx,
   project: ProjectId,
   endpoint: { readonly id: string; readonly events: readonly string[] },
   replay: Replay,
-): Promise<Replay | undefined> {
+  limit = PIECE_MAX,
+): Promise<Piece<Replay>> {
   const looked = await tx.many<{ id: string; at: Date; position: string; event: string }>(sql`
     select m.id, m.created_at as at, m.position::text as position, m.event
       from webhook_messages m
      where m.project_id = ${project} and m.position <= ${replay.until_position}::bigint
        and (m.created_at, m.position) > (${replay.after_at}, ${replay.after_position}::bigint)
      order by m.created_at, m.position
-     limit ${PIECE_MAX}`);
+     limit ${limit}`);
   const wanted = looked.filter(({ event }) => endpoint.events.includes(event));
   const ids = await lockMessages(
     tx,
@@ -100,9 +106,10 @@ export async function replayPiece(
   );
   if (ids.length > 0) await intoQueue(tx, project, endpoint.id, ids);
   const last = looked.at(-1);
-  if (last === undefined || looked.length < PIECE_MAX) return undefined;
+  const done = ids.length;
+  if (last === undefined || looked.length < limit) return { done, rest: undefined };
   const { at: after_at, position: after_position } = last;
-  return { ...replay, after_at, after_position, done: replay.done + ids.length };
+  return { done, rest: { ...replay, after_at, after_position, done: replay.done + done } };
 }
 
 /** Locks messages that are still there: old ones may be removed at this moment. */
@@ -120,7 +127,7 @@ async function lockMessages(tx: Tx, project: ProjectId, ids: readonly string[]) 
  * Drops a piece of what waits for endpoints that were removed; returns how many rows. What is being
  * sent at this moment stays until its result is written, or its claim has run out.
  */
-export async function dropPiece(tx: Tx, project: ProjectId): Promise<number> {
+export async function dropPiece(tx: Tx, project: ProjectId, limit = PIECE_MAX): Promise<number> {
   const rows = await tx.many<{ endpoint_id: string; message_id: string }>(sql`
     select r.endpoint_id, r.message_id
       from webhook_endpoints e
@@ -128,10 +135,10 @@ export async function dropPiece(tx: Tx, project: ProjectId): Promise<number> {
        select q.endpoint_id, q.message_id
          from webhook_queue q
         where q.project_id = ${project} and q.endpoint_id = e.id and ${IS_FREE}
-        limit ${PIECE_MAX}
+        limit ${limit}
           for no key update skip locked) r
      where e.project_id = ${project} and e.deleted_at is not null
-     limit ${PIECE_MAX}`);
+     limit ${limit}`);
   if (rows.length === 0) return 0;
   return tx.run(sql`
     delete from webhook_queue q

@@ -2,7 +2,7 @@
 // pieces are in job-pieces.ts.
 
 import type { ProjectId } from "../../ids.ts";
-import type { Queryable, Tx } from "../db/db.ts";
+import { DATABASE_NOW, type Queryable, type Tx } from "../db/db.ts";
 import { ALL_PROJECTS, type ProjectFilter } from "../db/project-filter.ts";
 import { type Sql, sql } from "../db/sql.ts";
 
@@ -43,26 +43,30 @@ export type Resume = {
   readonly after_id: string | null;
   readonly done: number;
 };
+export type Drop = { readonly done: number };
 export type Job = { readonly endpoint_id: string } & (
   | ({ readonly kind: "resume" } & Resume)
   | ({ readonly kind: "replay" } & Replay)
-  | { readonly kind: "drop" }
+  | ({ readonly kind: "drop" } & Drop)
 );
+
+/** A job that a worker takes up. */
+export type Taken = Job & { readonly total: number | null; readonly is_new: boolean };
 
 const COLUMNS: Sql = sql`endpoint_id, kind, since, until_id, after_id,
   until_position::text as until_position, after_at, after_position::text as after_position, done,
   total`;
 
 /**
- * Locks one job of the project that nobody else is at. A queue is dropped last of all: that may
- * wait for what is being sent at this moment.
+ * Locks one job of the project that nobody else is at: the one whose last piece was done longest
+ * ago, so that they take turns.
  */
-export function lockNext(tx: Tx, project: ProjectId) {
-  return tx.maybeOne<Job>(sql`
-    select ${COLUMNS}
+export function lockNext(tx: Tx, project: ProjectId, kinds: readonly JobKind[]) {
+  return tx.maybeOne<Taken>(sql`
+    select ${COLUMNS}, worked_at is null as is_new
       from webhook_jobs
-     where project_id = ${project}
-     order by kind = 'drop', created_at, endpoint_id, kind
+     where project_id = ${project} and kind = any(${kinds}::text[])
+     order by worked_at nulls first, queued_at, endpoint_id, kind
      limit 1
        for no key update skip locked`);
 }
@@ -78,7 +82,7 @@ export function lockReplay(tx: Tx, project: ProjectId, endpoint_id: string) {
 /** Starts a job, in place of one of its kind. */
 export async function start(tx: Tx, project: ProjectId, job: Job, now: Date): Promise<void> {
   const none = { since: null, until_id: null, after_id: null, until_position: null };
-  const row = { ...none, after_at: null, after_position: null, done: 0, total: null, ...job };
+  const row = { ...none, after_at: null, after_position: null, total: null, ...job };
   await tx.run(sql`
     insert into webhook_jobs (project_id, endpoint_id, kind, since, until_id, after_id,
                               until_position, after_at, after_position, done, total, created_at)
@@ -89,16 +93,16 @@ export async function start(tx: Tx, project: ProjectId, job: Job, now: Date): Pr
        set since = excluded.since, until_id = excluded.until_id, after_id = excluded.after_id,
            until_position = excluded.until_position, after_at = excluded.after_at,
            after_position = excluded.after_position, done = excluded.done, total = excluded.total,
-           created_at = excluded.created_at`);
+           created_at = excluded.created_at, queued_at = excluded.queued_at, worked_at = null`);
 }
 
 export async function moveOn(tx: Tx, project: ProjectId, job: Job): Promise<void> {
-  const none = { after_id: null, after_at: null, after_position: null, done: 0 };
+  const none = { after_id: null, after_at: null, after_position: null };
   const row = { ...none, ...job };
   await tx.run(sql`
     update webhook_jobs
        set after_id = ${row.after_id}, after_at = ${row.after_at},
-           after_position = ${row.after_position}, done = ${row.done}
+           after_position = ${row.after_position}, done = ${row.done}, worked_at = ${DATABASE_NOW}
      where project_id = ${project} and endpoint_id = ${row.endpoint_id} and kind = ${row.kind}`);
 }
 
@@ -183,15 +187,16 @@ export async function replayUntilNow(
   };
 }
 
-/** Projects with jobs. */
+/** Projects with jobs of these kinds. */
 export async function listProjects(
   db: Queryable,
+  kinds: readonly JobKind[],
   filter: ProjectFilter = ALL_PROJECTS,
 ): Promise<ProjectId[]> {
   // across projects: a table of what is to be done, which is nearly always empty.
   const rows = await db.many<{ id: ProjectId }>(sql`
     select distinct project_id as id
       from webhook_jobs
-     where ${filter(sql`project_id`)}`);
+     where kind = any(${kinds}::text[]) and ${filter(sql`project_id`)}`);
   return rows.map(({ id }) => id);
 }

@@ -26,9 +26,22 @@ export async function listWithOld(
   return rows.map((row) => row.id);
 }
 
+/** An id before those of all messages. */
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
+/** What a piece of a sweep came to: it looks at each message once, also at those that stay. */
+export type Sweep = {
+  /** How many messages were removed. */
+  readonly removed: number;
+  /** The last message that was looked at; undefined where there was none. */
+  readonly last: string | undefined;
+  /** Whether there may be more that are old. */
+  readonly more: boolean;
+};
+
 /**
- * Removes at most `limit` messages of a project that were made before the instant, wait for no
- * endpoint and had no attempt since; returns how many.
+ * Looks at the next `limit` messages of a project behind `after` that were made before the instant,
+ * and removes those that wait for no endpoint and had no attempt since.
  *
  * First the messages are locked, as sending one again does. One that was queued again before the
  * lock was granted is seen by the next statement, and stays.
@@ -38,11 +51,34 @@ export async function removeFinished(
   project: ProjectId,
   before: Date,
   limit: number,
-): Promise<number> {
+  after = FIRST_ID,
+): Promise<Sweep> {
   const old = await tx.many<{ id: string }>(sql`
     select m.id
       from webhook_messages m
-     where m.project_id = ${project} and m.id < ${idFloor(before)}
+     where m.project_id = ${project} and m.id > ${after} and m.id < ${idFloor(before)}
+     order by m.id
+     limit ${limit}`);
+  const removed = await remove(
+    tx,
+    project,
+    before,
+    old.map(({ id }) => id),
+  );
+  return { removed, last: old.at(-1)?.id, more: old.length === limit };
+}
+
+async function remove(
+  tx: Tx,
+  project: ProjectId,
+  before: Date,
+  ids: readonly string[],
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const finished = await tx.many<{ id: string }>(sql`
+    select m.id
+      from webhook_messages m
+     where m.project_id = ${project} and m.id = any(${ids}::uuid[])
        and not exists (
          select 1
            from webhook_queue q
@@ -52,12 +88,11 @@ export async function removeFinished(
            from webhook_attempts a
           where a.project_id = ${project} and a.message_id = m.id and a.created_at >= ${before})
      order by m.id
-     limit ${limit}
        for update skip locked`);
-  if (old.length === 0) return 0;
+  if (finished.length === 0) return 0;
   const removed = await tx.many<{ id: string }>(sql`
     delete from webhook_messages m
-     where m.project_id = ${project} and m.id = any(${old.map(({ id }) => id)}::uuid[])
+     where m.project_id = ${project} and m.id = any(${finished.map(({ id }) => id)}::uuid[])
        and not exists (
          select 1
            from webhook_queue q

@@ -62,16 +62,22 @@ export async function putPolicy(
     on conflict (project_id) do update
        set enabled = excluded.enabled, steps = excluded.steps, enabled_on = excluded.enabled_on,
            updated_at = excluded.updated_at, version = d.version + 1,
-           replan_after = excluded.replan_after`);
+           replan_after = excluded.replan_after, replan_queued_at = excluded.replan_queued_at,
+           replan_done = 0`);
 }
 
 /** How far a version of the policy has planned overdue invoices anew: up to the one `after`. */
-export type Replan = { readonly version: number; readonly after: string };
+export type Replan = {
+  readonly version: number;
+  readonly after: string;
+  /** How many it has planned. */
+  readonly done: number;
+};
 
 /** How far the job is that plans anew; undefined when all are planned. */
 export function getReplan(db: Queryable, project: ProjectId) {
   return db.maybeOne<Replan>(sql`
-    select version, replan_after as after
+    select version, replan_after as after, replan_done as done
       from dunning_policies
      where project_id = ${project} and replan_after is not null`);
 }
@@ -80,11 +86,11 @@ export function getReplan(db: Queryable, project: ProjectId) {
 export async function moveReplan(
   tx: Tx,
   project: ProjectId,
-  replan_after: string | null,
+  { after, done }: { readonly after: string | null; readonly done: number },
 ): Promise<void> {
   await tx.run(sql`
     update dunning_policies
-       set replan_after = ${replan_after}
+       set replan_after = ${after}, replan_done = ${done}
      where project_id = ${project}`);
 }
 

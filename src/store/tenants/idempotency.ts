@@ -31,36 +31,34 @@ export async function insert(tx: Tx, scope_id: string, row: KeyRow): Promise<voi
     values (${scope_id}, ${row.key}, ${row.request_hash}, ${row.status}, ${row.body}, ${DATABASE_NOW})`);
 }
 
-/** Scopes with rows older than the date, found by a look at no more than `limit` of them. */
-export async function listScopesWithOld(
+export type OldKeys = { readonly scope_id: string; readonly keys: readonly string[] };
+
+/** The oldest keys that are older than the date, by scope; `limit` of them at most. */
+export function listOld(
   db: Queryable,
   before: Date,
   limit: number,
   filter: ProjectFilter = ALL_PROJECTS,
-): Promise<string[]> {
+): Promise<OldKeys[]> {
   // across scopes: by the index of their age.
-  const rows = await db.many<{ scope_id: string }>(sql`
-    select distinct scope_id
-      from (select k.scope_id
+  return db.many<OldKeys>(sql`
+    select scope_id, array_agg(key) as keys
+      from (select k.scope_id, k.key
               from idempotency_keys k
              where k.created_at < ${before} and ${filter(sql`k.scope_id`)}
              order by k.created_at
-             limit ${limit}) found`);
-  return rows.map((row) => row.scope_id);
+             limit ${limit}) found
+     group by scope_id`);
 }
 
-/** Removes at most `limit` rows of the scope, so that one sweep never holds many locks. */
-export function removeOlderThan(
+/** Removes them, but one that has been used anew. */
+export function remove(
   db: Queryable,
   scope_id: string,
+  keys: readonly string[],
   before: Date,
-  limit: number,
 ): Promise<number> {
   return db.run(sql`
     delete from idempotency_keys
-     where scope_id = ${scope_id} and key in (
-       select k.key
-         from idempotency_keys k
-        where k.scope_id = ${scope_id} and k.created_at < ${before}
-        limit ${limit})`);
+     where scope_id = ${scope_id} and key = any(${keys}::text[]) and created_at < ${before}`);
 }

@@ -127,15 +127,18 @@ export function revoke(
  */
 export function removeExpired(db: Queryable, before: Date, limit: number): Promise<number> {
   return db.run(sql`
-    delete from tokens
-     where id in (
-       select t.id
-         from tokens t
-        where t.expires_at < ${before} and exists (
-          select 1
-            from tokens n
-           where n.organization_id = t.organization_id and n.id > t.id)
-        limit ${limit})`);
+    with expired as materialized (
+      select t.organization_id, t.id
+        from tokens t
+       where t.expires_at < ${before} and exists (
+         select 1
+           from tokens n
+          where n.organization_id = t.organization_id and n.id > t.id)
+       order by t.expires_at
+       limit ${limit})
+    delete from tokens t
+     using expired e
+     where t.organization_id = e.organization_id and t.id = e.id`);
 }
 
 export type Use = {

@@ -3,6 +3,7 @@
 // with its reason and leaves the others alone. What the answers mean is decided in src/doctor.
 
 import pg from "pg";
+import type { StartedJobs } from "../../schema/jobs.ts";
 import { type ClusterStatus, readStatus } from "../cluster/status.ts";
 import { askAllNodes, type Place, placeOf } from "../db/cluster-nodes.ts";
 import {
@@ -12,6 +13,7 @@ import {
 } from "../db/connection-names.ts";
 import { type Connection, DATABASE_NOW, Pool } from "../db/db.ts";
 import { type CloseBacklog, closeBacklog, type WebhookBacklog, webhookBacklog } from "./backlog.ts";
+import { startedJobs } from "./waiting.ts";
 
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 10_000;
@@ -118,6 +120,7 @@ export type DatabaseReadings = {
   readonly slots: Reading<readonly Slot[]>;
   readonly closes: Reading<CloseBacklog & { readonly examples: readonly SetAsideExample[] }>;
   readonly webhooks: Reading<WebhookBacklog & { readonly waiting: readonly WaitingEndpoint[] }>;
+  readonly started_jobs: Reading<readonly StartedJobs[]>;
   readonly cluster: Reading<ClusterStatus>;
 };
 
@@ -173,6 +176,7 @@ export async function readDatabase(
         const { rows } = await client.query<WaitingEndpoint>(WAITING_ENDPOINTS);
         return { ...(await webhookBacklog(pool)), waiting: rows };
       }),
+      started_jobs: await reading(() => startedJobs(pool)),
       cluster: await reading(() => readStatus(connection)),
     };
   } finally {

@@ -8,7 +8,7 @@ import { DUE_AT, NOT_ENDED } from "../subscriptions/subscriptions.ts";
 import { type ProjectSettings, SETTINGS_COLUMNS } from "../tenants/tenants.ts";
 
 /** The time in a project: that of its own clock in a sandbox whose clock `k` is frozen. */
-function projectTime(now: Date): Sql {
+export function projectTime(now: Date): Sql {
   return sql`coalesce(k.frozen_at, ${now})`;
 }
 
@@ -41,46 +41,49 @@ export function withEndedPeriods(db: Queryable, now: Date, filter: ProjectFilter
      where ${filter(sql`a.project_id`)}`);
 }
 
-/** What may wait in a project: the first row of the project of the anchor `a` that is due `at`. */
+/**
+ * What may wait in a project: rows of the project of the anchor `a` that are due `at`, in the order
+ * of their index, and since when they are.
+ */
 export const WORK = {
   late_usage: (at, filter) => sql`
-      select 1
+      select c.settle_at as since
         from closed_periods c
        where c.project_id = a.project_id and ${filter(sql`c.project_id`)} and c.settle_at <= ${at}
        order by c.settle_at`,
   overdue_invoices: (at, filter) => sql`
-      select 1
+      select (i.due_date + 1)::timestamp at time zone 'UTC' as since
         from invoices i
        where i.project_id = a.project_id and ${filter(sql`i.project_id`)}
          and i.status = 'outstanding' and i.due_date < (${at} at time zone 'UTC')::date
        order by i.due_date, i.id`,
   /** A dunning policy, where overdue invoices are still planned by a former one. */
   replan: (_, filter) => sql`
-      select 1
+      select d.replan_queued_at as since
         from dunning_policies d
        where d.project_id = a.project_id and ${filter(sql`d.project_id`)}
          and d.replan_after is not null`,
   dunning_steps: (at, filter) => sql`
-      select 1
+      select i.dunning_on::timestamp at time zone 'UTC' as since
         from invoices i
        where i.project_id = a.project_id and ${filter(sql`i.project_id`)}
          and i.dunning_on <= (${at} at time zone 'UTC')::date
        order by i.dunning_on, i.id`,
   expired_grants: (at, filter) => sql`
-      select 1
+      select g.expires_at as since
         from grants g
        where g.project_id = a.project_id and ${filter(sql`g.project_id`)}
          and g.status in ('pending', 'active') and g.expires_at <= ${at}
        order by g.expires_at, g.id`,
   /** Wallets whose ledger has changed since they were looked at. */
   changed_wallets: (at, filter) => sql`
-      select 1
+      select w.look_at as since
         from wallets w
        where w.project_id = a.project_id and ${filter(sql`w.project_id`)} and w.look_at <= ${at}
        order by w.look_at, w.customer_id, w.currency`,
   /** Wallets with a threshold, but in a frozen sandbox: its clock looks at them. */
   watched_wallets: (_, filter) => sql`
-      select 1
+      select null::timestamptz as since
         from wallets w
        where w.project_id = a.project_id and ${filter(sql`w.project_id`)}
          and w.low_balance_cents is not null and k.frozen_at is null

@@ -60,7 +60,8 @@ describe("health", () => {
     const server = await serverWith({ warnings: ["the key file in /srv/dues is used"] });
     const { status, body } = await statusOf(server, "/readyz");
     expect(status).toBe(200);
-    expect(body).toEqual({ status: "ok", schema_version: await schemaVersion() });
+    const schema_version = await schemaVersion();
+    expect(body).toEqual({ status: "ok", schema_version, started_jobs: [] });
   });
 
   test("HEALTH_PORT answers health, readiness with warnings, and metrics", async () => {
@@ -72,6 +73,7 @@ describe("health", () => {
       status: "ok",
       schema_version,
       warnings,
+      started_jobs: [],
     });
     expect((await statusOf(server, "/healthz")).status).toBe(200);
     expect((await server.fastify.inject({ url: "/metrics" })).statusCode).toBe(200);
@@ -103,6 +105,23 @@ describe("health", () => {
       const server = await serverWith({ jobs }, { config });
       expect((await statusOf(server, "/readyz")).body).not.toHaveProperty("jobs");
     });
+  });
+
+  test("jobs that calls have started are told where the others are, until they are done", async () => {
+    const server = await serverWith({});
+    const started = async () => (await statusOf(server, "/readyz")).body.started_jobs;
+    expect(await started()).toEqual([]);
+    await app.ok("PUT", "/v1/dunning", {
+      enabled: true,
+      steps: [{ days_after_due: 3, webhook_event: "invoice.payment_overdue_reminder_1" }],
+    });
+    expect(await started()).toEqual([
+      { kind: "replan", jobs: 1, done: 0, oldest_s: expect.any(Number) },
+    ]);
+    await app.runWorkers();
+    expect(await started()).toEqual([]);
+    const beside = await serverWith({}, { config: { ...app.context.config, health_port: 9_090 } });
+    expect((await statusOf(beside, "/readyz")).body).not.toHaveProperty("started_jobs");
   });
 
   test("with HEALTH_PORT the port of the API has no metrics", async () => {

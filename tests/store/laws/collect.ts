@@ -9,6 +9,7 @@ import { matchesCustomer } from "../../../src/store/customers/customers.ts";
 import { ALL_PROJECTS, onlyProjects } from "../../../src/store/db/project-filter.ts";
 import { type Sql, sql } from "../../../src/store/db/sql.ts";
 import { WORK } from "../../../src/store/work/projects-with-work.ts";
+import { BILLING } from "../../../src/store/work/waiting.ts";
 import { type Node, nameOf, ROOT, type Source } from "../../tidy/files.ts";
 
 export type Sent = {
@@ -147,6 +148,7 @@ function argument({ name, type }: Parameter, choose: Choose): unknown {
   if (type === "string" || type === "ProjectId" || /^"/.test(type)) return named(name, choose);
   if (type === "ProjectFilter") return choose([ALL_PROJECTS, onlyProjects([PROJECT])]);
   if (type === "Work") return choose(Object.keys(WORK));
+  if (type === "BillingDuty") return choose(Object.keys(BILLING));
   if (name === "expected") return expected(choose);
   return record(name, choose);
 }
