@@ -1,11 +1,13 @@
 // A live tenant on a database of its own, with processes to be raced and killed on it.
 
+import { expect } from "vitest";
 import { initTenant } from "../../src/service/first-tenant.ts";
 import type { Profile } from "../../src/service/profile.ts";
 import { type Connection, Pool } from "../../src/store/db/db.ts";
 import { sql } from "../../src/store/db/sql.ts";
 import type { Json } from "../support/app.ts";
 import { nodesOf, onCluster, testDatabase } from "../support/database.ts";
+import { checkInvariants } from "../support/invariants.ts";
 import {
   Caller,
   type HttpAnswer,
@@ -90,6 +92,11 @@ export class Fleet {
     return onCluster || slowness() > BUSY
       ? notOfTheMachine(errors, this.#processes.length)
       : errors;
+  }
+
+  async expectAgreement(): Promise<void> {
+    expect(await checkInvariants(this.db)).toEqual([]);
+    expect(this.errors).toEqual([]);
   }
 
   /**
@@ -186,4 +193,11 @@ export function monthsAhead(n: number, plus_ms = 1_000): number {
   const now = new Date();
   const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + n, 1);
   return start - now.getTime() + plus_ms;
+}
+
+/** How often each answer was given. */
+export function tally(values: readonly (number | string | boolean)[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
+  return counts;
 }

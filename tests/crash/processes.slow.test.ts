@@ -8,7 +8,7 @@ import { sql } from "../../src/store/db/sql.ts";
 import { emptyDatabase, onCluster } from "../support/database.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { type ServiceProcess, spawnService, until } from "../support/processes.ts";
-import { Fleet, monthsAhead } from "./fleet.ts";
+import { Fleet, monthsAhead, tally } from "./fleet.ts";
 
 /** The whole night, or what a change can wait for. */
 const deep = process.env.DUES_DEEP === "1";
@@ -24,17 +24,6 @@ beforeEach(async () => {
 
 afterEach(() => fleet.close());
 
-async function expectAgreement(): Promise<void> {
-  expect(await checkInvariants(fleet.db)).toEqual([]);
-  expect(fleet.errors).toEqual([]);
-}
-
-function tally(values: readonly (number | string | boolean)[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
-  return counts;
-}
-
 test("four workers on the same ended periods bill each once", { timeout: TEST_MS }, async () => {
   const many = deep ? 2_000 : 150;
   const rounds = deep ? 20 : 1;
@@ -46,7 +35,7 @@ test("four workers on the same ended periods bill each once", { timeout: TEST_MS
     await until(async () => (await fleet.count("invoices")) >= many * round, CLOSE_MS);
     expect(await fleet.count("invoices")).toBe(many * round);
   }
-  await expectAgreement();
+  await fleet.expectAgreement();
 });
 
 test("workers killed in the middle of a close lose nothing and bill nothing twice", {
@@ -65,7 +54,7 @@ test("workers killed in the middle of a close lose nothing and bill nothing twic
   await fleet.start("worker", 2, monthsAhead(months));
   await until(async () => (await fleet.count("invoices")) >= many * months, CLOSE_MS);
   expect(await fleet.count("invoices")).toBe(many * months);
-  await expectAgreement();
+  await fleet.expectAgreement();
 });
 
 test("a process that does everything leaves in order amid a close, and another goes on", {
@@ -83,7 +72,7 @@ test("a process that does everything leaves in order amid a close, and another g
   await fleet.start("all", 1, monthsAhead(months));
   await until(async () => (await fleet.count("invoices")) >= many * months, CLOSE_MS);
   expect(await fleet.count("invoices")).toBe(many * months);
-  await expectAgreement();
+  await fleet.expectAgreement();
 });
 
 /** Whether a worker is in a transaction, at its first statements or further on; or all is done. */
@@ -118,79 +107,6 @@ test("a termination against the close of the same period makes one invoice for i
   expect(await checkInvariants(fleet.db)).toEqual([]);
 });
 
-test("two hundred reports of one payment at once are one payment", {
-  timeout: TEST_MS,
-}, async () => {
-  const apis = await fleet.start("api", 2);
-  await fleet.makeSubscriptions(apis[0], 1);
-  await fleet.caller.ok(apis[0], "POST", "/v1/subscriptions/ext:s1/terminate", {});
-  const { invoices } = await fleet.caller.ok(apis[0], "GET", "/v1/invoices");
-  const [invoice] = invoices;
-  const payment = {
-    invoice_id: invoice.id,
-    amount_cents: invoice.total_cents,
-    currency: "USD",
-    provider: "bank",
-    provider_payment_id: "p1",
-  };
-  const answers = await Promise.all(
-    Array.from({ length: 200 }, (_, i) =>
-      fleet.answer(apis[i % 2] ?? apis[0], "POST", "/v1/payments", payment),
-    ),
-  );
-  expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 199, 201: 1 });
-  expect(await fleet.count("payments")).toBe(1);
-  const other = { ...payment, amount_cents: payment.amount_cents - 1 };
-  const refused = await fleet.caller.call(apis[1] ?? apis[0], "POST", "/v1/payments", other);
-  expect(refused.status).toBe(409);
-  await expectAgreement();
-});
-
-test("five hundred creates of one external_id start one subscription and bill its start once", {
-  timeout: TEST_MS,
-}, async () => {
-  const apis = await fleet.start("api", 2);
-  const setup = { type: "flat_fee", amount_override_cents: 500, invoice_timing: "immediate" };
-  const { plan, customer } = await fleet.makePlan(apis[0], [setup]);
-  const body = {
-    external_id: "only",
-    customer_id: customer.id,
-    plan_id: plan.id,
-    properties: { seats: 1 },
-  };
-  const answers = await Promise.all(
-    Array.from({ length: 500 }, (_, i) =>
-      fleet.answer(apis[i % 2] ?? apis[0], "POST", "/v1/subscriptions", body),
-    ),
-  );
-  expect(tally(answers.map(({ status }) => status))).toEqual({ 201: 1, 409: 499 });
-  expect(await fleet.count("subscriptions")).toBe(1);
-  expect(await fleet.count("invoices")).toBe(1);
-  await expectAgreement();
-});
-
-test("a hundred copies of one event at once, over two processes, count once", {
-  timeout: TEST_MS,
-}, async () => {
-  const apis = await fleet.start("api", 2);
-  await fleet.makeSubscriptions(apis[0], 1);
-  const event = {
-    transaction_id: "once",
-    subscription_id: "ext:s1",
-    code: "calls",
-    properties: { n: "3" },
-  };
-  const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, i) =>
-      fleet.answer(apis[i % 2] ?? apis[0], "POST", "/v1/events", event),
-    ),
-  );
-  expect(tally(answers.map(({ body }) => body.duplicate))).toEqual({ false: 1, true: 99 });
-  const { usage } = await fleet.caller.ok(apis[0], "GET", "/v1/subscriptions/ext:s1/usage");
-  expect(usage.charges[0].units).toBe("3");
-  await expectAgreement();
-});
-
 test("events around the end of a period are in that invoice or the next, each once", {
   timeout: TEST_MS,
 }, async () => {
@@ -214,7 +130,7 @@ test("events around the end of a period are in that invoice or the next, each on
       from fees
      where billable_metric_code = 'calls'`);
   expect(units).toBe(counted);
-  await expectAgreement();
+  await fleet.expectAgreement();
 });
 
 /** About 200 events a second until a while after the boundary, one in twenty sent twice. */
@@ -279,7 +195,7 @@ test("a subscription that cannot be billed is set aside with its reason; the oth
   await until(async () => (await fleet.count("invoices")) >= 2 * many, CLOSE_MS);
   const mended = await fleet.caller.ok(api, "GET", path);
   expect(mended.subscription.billing_error).toBe(null);
-  await expectAgreement();
+  await fleet.expectAgreement();
 });
 
 test("five processes started at once on an empty database all become ready", {
@@ -330,7 +246,7 @@ test("a process told to stop answers what it has begun and leaves with 0", {
     expect([round, events]).toEqual([round, answered]);
     expect(() => process.kill(api.pid, 0)).toThrow("ESRCH");
   }
-  await expectAgreement();
+  await fleet.expectAgreement();
 });
 
 /** Twenty clients send events until nobody listens; how many of them were acknowledged. */

@@ -1,16 +1,12 @@
-// Workers as real processes: killed, stopped and woken too late, and a service that dies between a
-// commit and its webhook.
+// Workers as real processes: stopped and woken too late, and a service that dies between a commit
+// and its webhook. Those that are killed again and again: storm.deep.ts.
 
 import { expect, test } from "vitest";
 import { sql } from "../../src/store/db/sql.ts";
 import { emitPayments } from "../support/courier.ts";
 import { Sandbox } from "../support/given.ts";
 import { startService, until } from "../support/processes.ts";
-import { duplicatesIn, killStorm, Storm } from "./storm.ts";
-
-test("200 messages to 3 endpoints all arrive though the worker is killed 4 times", async () => {
-  await killStorm(200, 4);
-}, 90_000);
+import { duplicatesIn, Storm } from "./storm.ts";
 
 test("a worker that slept past its claim records nothing", async () => {
   const storm = await Storm.start(1);

@@ -19,9 +19,8 @@ import { checkInvariants } from "../support/invariants.ts";
 import { Caller, type ServiceProcess, spawnService, until } from "../support/processes.ts";
 import { Receiver } from "../support/receiver.ts";
 
-const deep = process.env.DUES_DEEP === "1";
-const TEST_MS = deep ? 900_000 : 180_000;
-const KILLS = deep ? 30 : 2;
+const TEST_MS = 900_000;
+const KILLS = 30;
 const EVENT_SENDERS = 16;
 const BUYERS = 6;
 /** At least, and at most: a kill comes at any moment of what goes on. */
