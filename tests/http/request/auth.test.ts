@@ -3,22 +3,30 @@
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FAILURES } from "../../../src/http/request/auth.ts";
 import { newToken } from "../../../src/ids.ts";
+import { apiServer } from "../../../src/service/api-server.ts";
 import { sql } from "../../../src/store/db/sql.ts";
-import { type Answer, type App, startApp } from "../../support/app.ts";
+import { type Answer, App, startApp } from "../../support/app.ts";
 
 const BURST = FAILURES.burst;
 
-let app: App;
 let wall_ms = Date.parse("2026-05-01T00:00:00.000Z");
-const opened: App[] = [];
+const house = await startApp({ mode: "live", clock: { now: () => new Date(wall_ms) } });
+let app: App;
+let stopped_ms: number | undefined;
 
 /** A server of its own for each test: failures are counted by server and address. */
-beforeEach(async () => {
-  app = await startApp({ mode: "live", clock: { now: () => new Date(wall_ms) } });
-  opened.push(app);
+beforeEach(async ({ task }) => {
+  const server = apiServer(house.context, { draining: false, schema_version: 1, warnings: [] });
+  await server.fastify.ready();
+  const { profile } = await house.inOrganization(`of-${task.id}`, "live");
+  app = new App({ ...house, server, profile, close: () => server.fastify.close() });
 });
-afterEach(() => vi.restoreAllMocks());
-afterAll(() => Promise.all(opened.map((each) => each.close())));
+afterEach(async () => {
+  vi.restoreAllMocks();
+  stopped_ms = undefined;
+  await app.close();
+});
+afterAll(() => house.close());
 
 const as = (authorization: string): Promise<Answer> =>
   app.call("GET", "/v1/customers", undefined, { authorization });
@@ -32,11 +40,14 @@ function asked() {
 const aboutTokens = (spy: ReturnType<typeof asked>) =>
   spy.mock.calls.filter(([query]) => query.text.includes("from tokens")).length;
 
-/** Stops the clock that is not the machine's, so many milliseconds from now. */
+/**
+ * Stops the clock that is not the machine's, so many milliseconds from now, or from where it stands:
+ * what the calls between took is no time that passes.
+ */
 function passTime(ms: number): void {
+  stopped_ms = (stopped_ms ?? performance.now()) + ms;
   vi.restoreAllMocks();
-  const then_ms = performance.now() + ms;
-  vi.spyOn(performance, "now").mockReturnValue(then_ms);
+  vi.spyOn(performance, "now").mockReturnValue(stopped_ms);
 }
 
 /** Answers to so many forged tokens, a hundred at a time. */
