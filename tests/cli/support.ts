@@ -138,6 +138,22 @@ export class Shell {
   }
 }
 
+let organizations = 0;
+let shared: Promise<Shell> | undefined;
+
+/**
+ * An organization of its own on the server of the worker, which lives until the run ends: its slug
+ * is not acme, and what looks over all projects takes startShell().
+ */
+export async function sharedShell({ at }: Pick<Options, "at"> = {}): Promise<Shell> {
+  shared ??= startShell();
+  const { app, url } = await shared;
+  organizations += 1;
+  const own = await app.inOrganization(`shell-${organizations}`);
+  if (at !== undefined) await own.freeze(at);
+  return new Shell(own, url);
+}
+
 export async function startShell(options: Options = {}): Promise<Shell> {
   const app = await startApp({ ...options, env: { WEBHOOK_ALLOW_PRIVATE: "1", ...options.env } });
   const url = await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });

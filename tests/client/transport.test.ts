@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { plainFetch } from "../../src/cli/connection/plain-fetch.ts";
 import { Dues, DuesError } from "../../src/client/entry.ts";
-import { type Shell, startShell } from "../cli/support.ts";
+import { type Shell, sharedShell } from "../cli/support.ts";
 
 type Page = { status: number; type: string; text: string; headers?: Record<string, string> };
 
@@ -106,7 +106,7 @@ test.each([
 describe("an address with a password", () => {
   let shell: Shell;
   beforeAll(async () => {
-    shell = await startShell();
+    shell = await sharedShell();
   });
   afterAll(() => shell.close());
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { wallMs } from "../../src/clock.ts";
 import { sign, standardSignature } from "../../src/domain/webhooks.ts";
-import { type Shell, startShell } from "../cli/support.ts";
+import { type Shell, sharedShell } from "../cli/support.ts";
 import { ClientProject } from "../support/packed-client.ts";
 import { until } from "../support/processes.ts";
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
   for (const name of ["express", "fastify", "@types/node", "undici-types"]) project.link(name);
   for (const { name, text } of examples) project.write(name, text);
   project.write("express.d.ts", EXPRESS);
-  shell = await startShell({ at: "2026-01-01T00:00:00.000Z" });
+  shell = await sharedShell({ at: "2026-01-01T00:00:00.000Z" });
 });
 afterAll(async () => {
   for (const child of children) child.kill();

@@ -3,11 +3,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Shell, startShell } from "../support.ts";
+import { type Shell, sharedShell } from "../support.ts";
 
 let shell: Shell;
 beforeAll(async () => {
-  shell = await startShell();
+  shell = await sharedShell();
   for (let i = 0; i < 7; i++) {
     await shell.app.post("/v1/customers", { external_id: `c${i}`, name: `C ${i}` });
   }

@@ -8,7 +8,7 @@ import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../../support/processes.ts";
 import { makeMetric, makePlan } from "../../support/records.ts";
-import { type Shell, startShell } from "../support.ts";
+import { type Shell, sharedShell } from "../support.ts";
 
 /** Several at once keep the threads busy on which Node opens files. */
 const derive = promisify(pbkdf2);
@@ -17,7 +17,7 @@ let shell: Shell;
 type Row = Record<string, string>;
 
 beforeAll(async () => {
-  shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
+  shell = await sharedShell({ at: "2026-01-10T00:00:00.000Z" });
   const { app } = shell;
   const { id } = await makeMetric(app, { code: "calls", field_name: "n" });
   const charges = [{ charge_model: "standard", billable_metric_id: id, rate: "1" }];

@@ -2,11 +2,11 @@
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeMetric, makePlan, makeSubscription } from "../../support/records.ts";
-import { type Shell, startShell } from "../support.ts";
+import { type Shell, sharedShell } from "../support.ts";
 
 let shell: Shell;
 beforeEach(async () => {
-  shell = await startShell();
+  shell = await sharedShell();
 });
 afterEach(() => shell.close());
 

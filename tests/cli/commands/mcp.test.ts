@@ -4,11 +4,11 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MAIN } from "../../support/built.ts";
-import { type Shell, startShell } from "../support.ts";
+import { type Shell, sharedShell } from "../support.ts";
 
 let shell: Shell;
 beforeAll(async () => {
-  shell = await startShell();
+  shell = await sharedShell();
   await shell.app.post("/v1/customers", { external_id: "acme", name: "Acme Ltd" });
 });
 afterAll(() => shell.close());

@@ -1,11 +1,11 @@
 // `dues settings`: shown, one alone, changed with the types that the settings have.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Shell, startShell } from "../support.ts";
+import { type Shell, sharedShell } from "../support.ts";
 
 let shell: Shell;
 beforeAll(async () => {
-  shell = await startShell();
+  shell = await sharedShell();
   await shell.app.post("/v1/taxes", { code: "vat", name: "VAT", percent: "23" });
 });
 afterAll(() => shell.close());

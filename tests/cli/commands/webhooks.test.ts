@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Courier, emitPayments, register } from "../../support/courier.ts";
 import { Receiver } from "../../support/receiver.ts";
-import { type Shell, startShell } from "../support.ts";
+import { type Shell, sharedShell } from "../support.ts";
 
 let shell: Shell;
 let receiver: Receiver;
 let courier: Courier;
 beforeAll(async () => {
-  shell = await startShell();
+  shell = await sharedShell();
   receiver = await Receiver.start();
   courier = new Courier(shell.app);
 });

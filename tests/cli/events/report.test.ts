@@ -5,7 +5,7 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { makeCustomer, makeMetric, makePlan, makeSubscription } from "../../support/records.ts";
-import { type Shell, startShell } from "../support.ts";
+import { type Shell, sharedShell } from "../support.ts";
 
 let shell: Shell;
 let runs = 0;
@@ -14,7 +14,7 @@ let input: string;
 let subscription_id: string;
 
 beforeAll(async () => {
-  shell = await startShell();
+  shell = await sharedShell();
   const { app } = shell;
   await makeMetric(app, { code: "calls", aggregation_type: "count" });
   const [plan, customer] = [await makePlan(app, { code: "p" }), await makeCustomer(app)];

@@ -3,12 +3,12 @@
 import stringWidth from "string-width";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeCustomer, makePlan, makeSubscription } from "../../support/records.ts";
-import { type Shell, startShell } from "../support.ts";
+import { type Shell, sharedShell } from "../support.ts";
 import { HAS_SCRIPT, typed } from "../terminal.ts";
 
 let shell: Shell;
 beforeAll(async () => {
-  shell = await startShell({ at: "2026-01-10T00:00:00.000Z" });
+  shell = await sharedShell({ at: "2026-01-10T00:00:00.000Z" });
   const { app } = shell;
   const plan = await makePlan(app, {
     code: "enterprise-yearly-commitment",
