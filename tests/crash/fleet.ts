@@ -17,10 +17,10 @@ import {
   spawnService,
 } from "../support/processes.ts";
 
-/** Said of a call that waited for a connection as long as a process lets it. */
-const WAITED = /timeout exceeded when trying to connect/;
+/** Said of a call or a job that waited for a connection as long as a process lets it. */
+const WAITED = /timeout exceeded when trying to connect|Too many requests wait for the database/;
 /** Said of a statement that took as long as a process lets it, whatever it waited for. */
-const TOO_LONG = /canceling statement due to statement timeout/;
+const TOO_LONG = /canceling statement due to (statement|lock) timeout/;
 /**
  * So many of the second kind are laid to the machine, for each process of the test: it is tried
  * again. More of them are a statement that is slow by itself, or one that waits for itself.
