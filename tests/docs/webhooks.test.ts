@@ -2,11 +2,11 @@
 // verify one work in the languages that are installed. UPDATE_DOCS=1 writes the catalogue.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { RETRIES_MAX, retryDelayMs } from "../../src/domain/webhooks.ts";
 import { WEBHOOK_PAYLOADS } from "../../src/schema/webhook-payloads.ts";
 import { TEST_EVENT, WEBHOOK_EVENTS } from "../../src/schema/webhooks.ts";
-import { type App, startApp } from "../support/app.ts";
+import { type App, sharedApp } from "../support/app.ts";
 import { verifiesIn } from "./verification.ts";
 import { playEveryEvent } from "./webhook-story.ts";
 
@@ -20,7 +20,7 @@ describe("the catalogue", () => {
   let app: App;
   let bodies: ReadonlyMap<string, string>;
   beforeAll(async () => {
-    app = await startApp({ at: "2026-01-01T00:00:00.000Z" });
+    app = await sharedApp({ at: "2026-01-01T00:00:00.000Z" });
     bodies = await playEveryEvent(app);
     const anew = guide.replace(MARK, () => catalogue(bodies));
     // Ids are others in each run: alone they are no reason to write.
@@ -28,7 +28,6 @@ describe("the catalogue", () => {
     guide = anew;
     writeFileSync(PATH, guide);
   });
-  afterAll(() => app.close());
 
   test("every event is played", () => {
     expect([...bodies.keys()].sort()).toEqual([...WEBHOOK_EVENTS, TEST_EVENT].sort());

@@ -1,12 +1,12 @@
 // What a document says of every kind of fee, as a page and as a PDF.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ProjectId } from "../../src/ids.ts";
 import { readDocument } from "../../src/operations/invoices/read-document.ts";
 import { readInvoice } from "../../src/operations/invoices/shown.ts";
 import { renderInvoicePdf } from "../../src/pages/invoice/pdf/render.ts";
 import * as invoices from "../../src/store/invoices/invoices.ts";
-import { type App, type Json, startApp } from "../support/app.ts";
+import { type App, type Json, sharedApp } from "../support/app.ts";
 import { flatFee, perUnit, type Sandbox, sandbox } from "../support/given.ts";
 import { discount, note } from "../support/money.ts";
 import { manyTiers, type PricedStory, pricedStory } from "../support/priced-story.ts";
@@ -17,10 +17,9 @@ let app: App;
 let story: PricedStory;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
   story = await pricedStory(app);
 });
-afterAll(() => app.close());
 
 async function pageOf(invoice: Json, project: Sandbox = story.project): Promise<string> {
   const { status, body } = await project.call("GET", `/v1/invoices/${invoice.id}/document`);

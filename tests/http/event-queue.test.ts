@@ -2,7 +2,7 @@
 // not take the places of the others. On a cluster they wait for each other.
 
 import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Bounds } from "../../src/http/admission/bound.ts";
 import { EventQueue } from "../../src/http/event-queue.ts";
 import { UsageMemory } from "../../src/operations/usage/memory.ts";
@@ -10,7 +10,7 @@ import { ONE_NODE, type Placement } from "../../src/store/cluster/placement.ts";
 import type { Db } from "../../src/store/db/db.ts";
 import type { Sql } from "../../src/store/db/sql.ts";
 import { getSettings, type ProjectSettings } from "../../src/store/tenants/tenants.ts";
-import { type App, startApp } from "../support/app.ts";
+import { type App, sharedApp } from "../support/app.ts";
 import { fakePlacement } from "../support/fake-placement.ts";
 import { makeMetric, makePlan, makeSubscription } from "../support/records.ts";
 
@@ -20,11 +20,10 @@ const AWAY = { code: "unavailable", status: 503 };
 let app: App;
 let settings: ProjectSettings;
 beforeAll(async () => {
-  app = await startApp({ at: "2026-03-01T00:00:00.000Z" });
+  app = await sharedApp({ at: "2026-03-01T00:00:00.000Z" });
   const { organization_id, project_id } = app.profile;
   settings = (await getSettings(app.context.db, organization_id, project_id)) as ProjectSettings;
 });
-afterAll(() => app.close());
 
 /** Projects whose id begins with "hangs" wait for ever, all others are the test's own project. */
 function halfHanging(): Db {

@@ -2,16 +2,15 @@
 // not be shown what belongs to everybody.
 
 import type { TSchema } from "typebox";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Bounds } from "../../src/http/admission/bound.ts";
 import { routeTable } from "../../src/http/table.ts";
-import { type Json, startApp } from "../support/app.ts";
+import { type Json, sharedApp } from "../support/app.ts";
 import { Client } from "../support/client.ts";
 import { happyCalls } from "../support/happy-calls.ts";
 import { makeItem } from "../support/records.ts";
 
-const app = await startApp({ at: "2026-01-10T09:00:00.000Z" });
-afterAll(() => app.close());
+const app = await sharedApp({ at: "2026-01-10T09:00:00.000Z" });
 
 const table = routeTable(
   app.context,

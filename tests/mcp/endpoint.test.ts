@@ -1,8 +1,8 @@
 // The tool endpoint: the protocol's rules, and that a tool sees and does what HTTP does, no more.
 
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Answer, type App, type Body, type Json, startApp } from "../support/app.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Answer, type App, type Body, type Json, sharedApp } from "../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../support/given.ts";
 
 const TOOLS = [
@@ -35,7 +35,7 @@ let theirs: Tenant;
 const tokens = new Map<string, string>();
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
   mine = await tenant();
   theirs = await tenant();
   for (const scope of ["read", "write", "admin", "events"]) {
@@ -44,7 +44,6 @@ beforeAll(async () => {
     tokens.set(scope, made.token);
   }
 });
-afterAll(() => app.close());
 
 async function tenant(): Promise<Tenant> {
   const project = await sandbox(app, "2025-01-10");

@@ -2,8 +2,8 @@
 // is a name that nobody has, and never the way to another route or another record.
 
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type App, type Body, type Json, startApp } from "../support/app.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type App, type Body, type Json, sharedApp } from "../support/app.ts";
 import { type Sandbox, sandbox } from "../support/given.ts";
 
 const HOSTILE = [
@@ -15,11 +15,10 @@ const HOSTILE = [
 let app: App;
 let project: Sandbox;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
   project = await sandbox(app, "2026-01-10");
   await project.subscribe({ plan: await project.plan({ amount_cents: 900 }) });
 });
-afterAll(() => app.close());
 
 async function call(name: string, args: Body): Promise<Json> {
   const params = { name, arguments: args };

@@ -1,9 +1,9 @@
 // Paging while the list grows: every row that was there is seen once, and cursors stay honest.
 
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { sql } from "../../../src/store/db/sql.ts";
-import { type Json, startApp } from "../../support/app.ts";
+import { type Json, sharedApp } from "../../support/app.ts";
 import { type Client, newProject } from "../../support/client.ts";
 import {
   code,
@@ -16,8 +16,7 @@ import {
 } from "../../support/records.ts";
 import { expectError } from "../../support/shapes.ts";
 
-const app = await startApp();
-afterAll(() => app.close());
+const app = await sharedApp();
 
 type List = {
   readonly path: string;

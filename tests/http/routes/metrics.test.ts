@@ -1,16 +1,15 @@
 // When a metric may be archived, and how an archived one comes back.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type App, type Json, startApp } from "../../support/app.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type App, type Json, sharedApp } from "../../support/app.ts";
 import { perUnit, type Sandbox, sandbox } from "../../support/given.ts";
 
 let app: App;
 let story: Sandbox;
 let metric: Json;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 beforeEach(async () => {
   story = await sandbox(app, "2026-01-01");
   metric = await story.metric();

@@ -1,16 +1,15 @@
 // Positions of the log: consecutive and in the order of writing, in whichever form rows are sent.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { newId, type ProjectId } from "../../../src/ids.ts";
 import { sql } from "../../../src/store/db/sql.ts";
 import { addLogEntries, addMessages } from "../../../src/store/feeds/feed.ts";
-import { type App, startApp } from "../../support/app.ts";
+import { type App, sharedApp } from "../../support/app.ts";
 
 let app: App;
 beforeAll(async () => {
-  app = await startApp();
+  app = await sharedApp();
 });
-afterAll(() => app.close());
 
 const AT = new Date("2026-01-01T00:00:00.000Z");
 const projectOf = () => app.profile.project_id as ProjectId;

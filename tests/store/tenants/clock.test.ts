@@ -1,19 +1,18 @@
 // Who moves a sandbox's clock holds the project: others who move it wait, who writes its rows not.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { ProjectId } from "../../../src/ids.ts";
 import { sql } from "../../../src/store/db/sql.ts";
 import * as clock from "../../../src/store/tenants/clock.ts";
-import { type App, startApp } from "../../support/app.ts";
+import { type App, sharedApp } from "../../support/app.ts";
 
 let app: App;
 let project: ProjectId;
 
 beforeAll(async () => {
-  app = await startApp({ at: "2026-01-01T00:00:00.000Z" });
+  app = await sharedApp({ at: "2026-01-01T00:00:00.000Z" });
   project = app.profile.project_id as ProjectId;
 });
-afterAll(() => app.close());
 
 /** While the clock is moved; a wait of a fifth of a second is one that would not end. */
 function meanwhile(work: Parameters<App["context"]["db"]["tx"]>[0]): Promise<unknown> {

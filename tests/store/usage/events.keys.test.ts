@@ -1,16 +1,15 @@
 // The keys under which events are stored: two transaction_ids never share one.
 
 import { createHash } from "node:crypto";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { usageKey } from "../../../src/store/usage/events.ts";
-import { type App, startApp } from "../../support/app.ts";
+import { type App, sharedApp } from "../../support/app.ts";
 import { makeMetric, makePlan, makeSubscription } from "../../support/records.ts";
 
 const TIME_ORDERED = "01890a5d-ac96-774b-bcce-b302099a8057";
 const VERSION_8 = "320c3d4d-cc00-875b-8ec9-32d5f69181c0";
 
-const app: App = await startApp();
-afterAll(() => app.close());
+const app: App = await sharedApp();
 
 test("a UUID is its own key, unless it is of the version that digests have", () => {
   expect(usageKey(TIME_ORDERED)).toBe(TIME_ORDERED);

@@ -1,10 +1,10 @@
 // Texts and properties are stored to the letter, and a repeat is given what was stored first.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { ProjectId } from "../../../src/ids.ts";
 import { sql } from "../../../src/store/db/sql.ts";
 import { type EventRow, record } from "../../../src/store/usage/recording.ts";
-import { type App, startApp } from "../../support/app.ts";
+import { type App, sharedApp } from "../../support/app.ts";
 import { eventRow } from "../../support/event-rows.ts";
 import { makeMetric, makePlan, makeSubscription } from "../../support/records.ts";
 
@@ -19,13 +19,11 @@ let subscription_id: string;
 let metric_id: string;
 
 beforeAll(async () => {
-  app = await startApp({ at: AT.toISOString() });
+  app = await sharedApp({ at: AT.toISOString() });
   metric_id = (await makeMetric(app)).id;
   const plan = await makePlan(app, { amount_cents: 0 });
   subscription_id = (await makeSubscription(app, { plan_id: plan.id })).id;
 });
-
-afterAll(() => app.close());
 
 function eventOf(text: string, i: number): EventRow {
   return eventRow({

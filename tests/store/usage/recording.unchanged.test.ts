@@ -2,7 +2,7 @@
 // was, and else stores nothing.
 
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { ProjectId } from "../../../src/ids.ts";
 import { sql } from "../../../src/store/db/sql.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type Expected,
   recordIfUnchanged,
 } from "../../../src/store/usage/recording.ts";
-import { type App, startApp } from "../../support/app.ts";
+import { type App, sharedApp } from "../../support/app.ts";
 import { eventRow } from "../../support/event-rows.ts";
 import { makeMetric, makePlan, makeSubscription } from "../../support/records.ts";
 
@@ -25,7 +25,7 @@ let plan_id: string;
 let subscription_ids: string[] = [];
 
 beforeAll(async () => {
-  app = await startApp({ at: AT.toISOString() });
+  app = await sharedApp({ at: AT.toISOString() });
   project = app.profile.project_id as ProjectId;
   metric_id = (await makeMetric(app, { field_name: "n" })).id;
   plan_id = (await makePlan(app, { amount_cents: 0 })).id;
@@ -35,8 +35,6 @@ beforeAll(async () => {
   // Neither in the order of the table nor in its reverse.
   subscription_ids = subscription_ids.map((_, n) => subscription_ids[(n * 5) % MANY] ?? "");
 });
-
-afterAll(() => app.close());
 
 function eventOf(subscription_id: string): EventRow {
   return eventRow({ subscription_id, metric_id, at: AT, quantity: "3" });
