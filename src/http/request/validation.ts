@@ -18,7 +18,9 @@ const DETAILS_MAX = 20;
  */
 const PARTS_MAX = 2_000;
 
-const [firstFault, allFaults] = [makeAjv(false), makeAjv(true)];
+/** Each made when it is first needed. */
+let firstFault: Ajv | undefined;
+let allFaults: Ajv | undefined;
 
 function makeAjv(allErrors: boolean): Ajv {
   // `verbose` has a fault know the schema it comes from: the message is made of it.
@@ -92,6 +94,7 @@ export function checker<Schema extends TSchema>(
   let findAll: ValidateFunction | undefined;
   const faultsOf = (value: unknown) => {
     if (!hasFewParts(value)) return isValid?.errors ?? [];
+    allFaults ??= makeAjv(true);
     findAll ??= allFaults.compile(schema);
     findAll(value);
     return findAll.errors ?? [];
@@ -102,6 +105,7 @@ export function checker<Schema extends TSchema>(
         details: [{ field: "", code: "required", message: "A JSON body is required." }],
       });
     }
+    firstFault ??= makeAjv(false);
     isValid ??= firstFault.compile(schema);
     if (isValid(value)) return value as Static<Schema>;
     const details = faultsOf(value)
