@@ -178,5 +178,5 @@ function countAll(db: Pool): Promise<Record<string, number>> {
            (select count(*) from subscriptions) as subscriptions,
            (select count(*) from applied_add_ons) as applied,
            (select count(*) from payments) as payments,
-           (select count(*) from invoices where cause = 'period') as periods`);
+           (select count(*) from invoice_parts where reason = 'period') as periods`);
 }

@@ -120,11 +120,11 @@ test("events around the end of a period are in that invoice or the next, each on
   const counted = await sendAcross(api, names, boundary, ahead);
   await until(async () => (await fleet.count("invoices")) >= names.length, CLOSE_MS);
   for (const process of [api, ...workers]) process.moveClock(monthsAhead(2));
-  const closed = "period_no = 2 and cause = 'period'";
-  await until(async () => (await fleet.count("invoices", closed)) >= names.length, CLOSE_MS);
+  const closed = "period_no = 2 and reason = 'period'";
+  await until(async () => (await fleet.count("invoice_parts", closed)) >= names.length, CLOSE_MS);
   for (const process of workers) process.moveClock(monthsAhead(3));
-  const last = "period_no = 3 and cause = 'period'";
-  await until(async () => (await fleet.count("invoices", last)) >= names.length, CLOSE_MS);
+  const last = "period_no = 3 and reason = 'period'";
+  await until(async () => (await fleet.count("invoice_parts", last)) >= names.length, CLOSE_MS);
   const { units } = await fleet.db.one<{ units: number }>(sql`
     select sum(units)::bigint as units
       from fees

@@ -41,7 +41,7 @@ const aboutTokens = (spy: ReturnType<typeof asked>) =>
   spy.mock.calls.filter(([query]) => query.text.includes("from tokens")).length;
 
 /**
- * Stops the clock that is not the machine's, so many milliseconds from now, or from where it stands:
+ * Stops the clock that is not the machine's, so many milliseconds from now or from where it stands:
  * what the calls between took is no time that passes.
  */
 function passTime(ms: number): void {
