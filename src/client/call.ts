@@ -7,6 +7,8 @@ export type CallOptions = {
   /** Sent instead of the client's own project. */
   readonly project_id?: string;
   readonly signal?: AbortSignal;
+  /** How long one attempt may take, instead of the client's own time. */
+  readonly timeout_ms?: number;
 };
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

@@ -48,7 +48,7 @@ export class Transport {
     const retries = this.#options.retries ?? RETRIES;
     for (let attempt = 0; ; attempt++) {
       try {
-        return (await this.#attempt(url, request, call, options.signal)) as Reply;
+        return (await this.#attempt(url, request, call, options)) as Reply;
       } catch (error) {
         const wait = attempt < retries ? waitFor(error, call, attempt) : undefined;
         if (wait === undefined || options.signal?.aborted) throw publicError(error);
@@ -73,10 +73,10 @@ export class Transport {
     url: string,
     request: RequestInit,
     call: ApiCall,
-    signal: AbortSignal | undefined,
+    { signal, timeout_ms = this.#options.timeout_ms ?? TIMEOUT_MS }: CallOptions,
   ): Promise<unknown> {
     const send = this.#options.fetch ?? fetch;
-    const deadline = AbortSignal.timeout(this.#options.timeout_ms ?? TIMEOUT_MS);
+    const deadline = AbortSignal.timeout(timeout_ms);
     const either = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
     let response: Response;
     let body: ArrayBuffer;

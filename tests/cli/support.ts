@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { serviceCommands } from "../../src/cli/commands/service.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { guarded, newRun } from "../../src/cli/terminal/io.ts";
+import { guarded, type Io, newRun } from "../../src/cli/terminal/io.ts";
 import { readClientSettings } from "../../src/config.ts";
 import { type App, type Options, startApp } from "../support/app.ts";
 import { type Ran, type Started, startTool } from "../support/tool.ts";
@@ -23,6 +23,35 @@ export type Given = {
   /** In process only: may throw, as a network does. */
   readonly onRequest?: (request: string) => void | Promise<void>;
 };
+
+/** An Io at which nobody sits, and what it was told. */
+export function heard(given: Partial<Io> = {}) {
+  const said = { out: "", err: "" };
+  const io: Io = {
+    settings: readClientSettings({}),
+    out: (text) => {
+      said.out += text;
+    },
+    err: (text) => {
+      said.err += text;
+    },
+    stdin: Readable.from([]),
+    stdout: new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        said.out += String(chunk);
+        done();
+      },
+    }),
+    interactive: false,
+    progress: false,
+    terminal: false,
+    color: false,
+    run: newRun(),
+    ask: () => Promise.reject(new Error("Nobody is there.")),
+    ...given,
+  };
+  return { io, said };
+}
 
 /** POSTs that store nothing. */
 const PREVIEWS =
@@ -76,28 +105,12 @@ export class Shell {
 
   /** The same tool called as a function: no process to start, and its requests can be counted. */
   async run(args: readonly string[], given: Given = {}): Promise<Ran> {
-    let [out, err] = ["", ""];
     const answers = [...(given.answers ?? [])];
-    const io = guarded({
+    const { io: heardIo, said } = heard({
       settings: readClientSettings({ ...this.env, NO_COLOR: "1", ...given.env }),
-      out: (text) => {
-        out += text;
-      },
-      err: (text) => {
-        err += text;
-      },
       stdin: Readable.from([given.input ?? ""]),
-      stdout: new Writable({
-        write: (chunk: Buffer, _encoding, done) => {
-          out += String(chunk);
-          done();
-        },
-      }),
       interactive: given.answers !== undefined,
-      progress: false,
       terminal: given.terminal === true,
-      color: false,
-      run: newRun(),
       fetch: async (input, init) => {
         const request = `${init?.method} ${new URL(String(input)).pathname}`;
         await given.onRequest?.(request);
@@ -106,11 +119,12 @@ export class Shell {
       },
       ask: async () => answers.shift() ?? "",
     });
+    const io = guarded(heardIo);
     const server = serviceCommands(io);
     const before = this.requests.length;
     const code = await runProgram(io, server, args);
     if (io.run.effect === "reads") refuseWrites(args, this.requests.slice(before));
-    return { code, out, err };
+    return { code, ...said };
   }
 
   /** Writes of the in-process tool since the last time this was asked. */

@@ -162,6 +162,22 @@ describe("repeats", () => {
     await expect(dues.getAnalytics({ signal })).rejects.toBeInstanceOf(DuesError);
   });
 
+  test("an attempt takes as long as the call says, or else the client", async () => {
+    const ANSWER_MS = 200;
+    const fetch = (_: unknown, init?: RequestInit) =>
+      new Promise<Response>((_resolve, reject) => {
+        init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+        setTimeout(reject, ANSWER_MS, new Error("still there"));
+      });
+    const of = (timeout_ms: number) =>
+      new Dues({ base_url: "http://127.0.0.1:1", token: "t", retries: 0, timeout_ms, fetch });
+    const late = { message: expect.stringContaining("timeout") };
+    const inTime = { message: expect.stringContaining("still there") };
+    await expect(of(50).getClock()).rejects.toMatchObject(late);
+    await expect(of(50).getClock({ timeout_ms: 10_000 })).rejects.toMatchObject(inTime);
+    await expect(of(10_000).getClock({ timeout_ms: 50 })).rejects.toMatchObject(late);
+  });
+
   test("parts of a path are escaped, and options that are undefined are not sent", async () => {
     server.script();
     await dues.getCustomer("ext:a/b c?d");

@@ -1,16 +1,14 @@
 // `dues webhooks listen`: what happens in a sandbox, forwarded to a receiver on this machine, and
 // the feed that it follows.
 
-import { PassThrough, Readable } from "node:stream";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { listen } from "../../src/cli/commands/webhooks-listen.ts";
-import { type Io, newRun } from "../../src/cli/terminal/io.ts";
 import { Dues } from "../../src/client/dues.ts";
 import { verifyWebhook } from "../../src/client/webhooks.ts";
-import { readClientSettings } from "../../src/config.ts";
 import type { ProjectId } from "../../src/ids.ts";
 import { emit, scheduler } from "../../src/operations/emit.ts";
+import { heard } from "../cli/support.ts";
 import { type App, type Json, startApp } from "../support/app.ts";
 import { newProject } from "../support/client.ts";
 import { emitPayments } from "../support/courier.ts";
@@ -38,24 +36,7 @@ async function start(terms: {
   secret?: string;
   print?: boolean;
 }) {
-  const said = { out: "", err: "" };
-  const io: Io = {
-    settings: readClientSettings({}),
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-    stdin: Readable.from([]),
-    stdout: new PassThrough(),
-    interactive: false,
-    progress: false,
-    terminal: false,
-    color: false,
-    run: newRun(),
-    ask: () => Promise.reject(new Error("Nobody is there.")),
-  };
+  const { io, said } = heard();
   const abort = new AbortController();
   const dues = new Dues({ base_url, token: app.profile.token, project_id: project });
   const { forward, ...rest } = terms;

@@ -3,10 +3,12 @@
 import { Command } from "commander";
 import type { Dues } from "../../client/dues.ts";
 import type { ClockReport } from "../../client/types.ts";
+import { monotonicMs } from "../../clock.ts";
 import { instant, remote, withConnection } from "../connection/command.ts";
 import type { ConnectionFlags } from "../connection/profile.ts";
 import { type Io, printJson } from "../terminal/io.ts";
 import { clean, countText, plural } from "../terminal/output.ts";
+import { Progress } from "../terminal/progress.ts";
 import { type Column, tableText } from "../terminal/table.ts";
 
 type Flags = ConnectionFlags & { readonly json?: boolean };
@@ -40,7 +42,7 @@ function advanceCommand(io: Io): Command {
     .option("--json", "print JSON")
     .action(
       withConnection<Flags & { to: string }>(io, async ({ dues }, flags) => {
-        const report = await dues.advanceClock({ to: flags.to });
+        const report = await shown(io, dues, () => dues.advanceClock({ to: flags.to }, TRAVEL));
         if (flags.json) return printJson(io, report);
         io.out(await reportText(io, report));
         io.out(await unbilledText(dues));
@@ -59,7 +61,9 @@ function freezeCommand(io: Io): Command {
     .option("--json", "print JSON")
     .action(
       withConnection<Flags & { at: string }>(io, async ({ dues }, flags) => {
-        const report = await dues.freezeClock({ frozen_at: flags.at });
+        const report = await shown(io, dues, () =>
+          dues.freezeClock({ frozen_at: flags.at }, TRAVEL),
+        );
         if (flags.json) return printJson(io, report);
         const travelled = report.periods_closed + report.events.length > 0;
         if (travelled) {
@@ -68,6 +72,30 @@ function freezeCommand(io: Io): Command {
         } else io.out(`The clock stands at ${report.clock.now}.\n`);
       }),
     );
+}
+
+/** Decades of a weekly plan take a minute, and of many subscriptions more. */
+const TRAVEL = { timeout_ms: 3_600_000 };
+const LOOK_MS = 1_000;
+
+/** Shows on a terminal where the clock is while it travels. */
+async function shown(io: Io, dues: Dues, travel: () => Promise<ClockReport>): Promise<ClockReport> {
+  if (!io.progress) return travel();
+  const progress = new Progress(io, monotonicMs);
+  const over = new AbortController();
+  const look = async () => {
+    const { clock } = await dues.getClock({ signal: over.signal });
+    if (!over.signal.aborted) progress.show(undefined, () => `It is ${clock.now} there.`);
+  };
+  // A look that fails shows nothing: what becomes of the travel is its own answer's to say.
+  const timer = setInterval(() => void look().catch(() => {}), LOOK_MS);
+  try {
+    return await travel();
+  } finally {
+    over.abort();
+    clearInterval(timer);
+    progress.end();
+  }
 }
 
 type Happened = ClockReport["events"][number];

@@ -1,13 +1,10 @@
 // `dues log`: newest first, or oldest first from an instant or a cursor on, or as it happens.
 
-import { PassThrough, Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { follow } from "../../../src/cli/commands/log.ts";
-import { type Io, newRun } from "../../../src/cli/terminal/io.ts";
 import { Dues } from "../../../src/client/dues.ts";
-import { readClientSettings } from "../../../src/config.ts";
 import { until } from "../../support/processes.ts";
-import { type Shell, startShell } from "../support.ts";
+import { heard, type Shell, startShell } from "../support.ts";
 
 let shell: Shell;
 beforeEach(async () => {
@@ -54,24 +51,7 @@ test("from an instant on it goes on with the cursor that it named", async () => 
 
 /** Follows until `work` is done and so many lines are shown. */
 async function followed(lines: number, work: () => Promise<unknown>): Promise<string[]> {
-  const said = { out: "", err: "" };
-  const io: Io = {
-    settings: readClientSettings({}),
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-    stdin: Readable.from([]),
-    stdout: new PassThrough(),
-    interactive: false,
-    progress: false,
-    terminal: false,
-    color: false,
-    run: newRun(),
-    ask: () => Promise.reject(new Error("Nobody is there.")),
-  };
+  const { io, said } = heard();
   const { token, project_id } = shell.app.profile;
   const dues = new Dues({ base_url: shell.url, token, project_id });
   const abort = new AbortController();
