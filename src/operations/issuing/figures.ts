@@ -47,8 +47,9 @@ export async function computeFigures(
   money: Money,
 ): Promise<Figure[]> {
   const history = await loadHistory(db, project, requests, money);
-  const running = new Map(history.coupons);
-  const usable = new Map([...money.grants].map(([id, list]) => [id, [...list]]));
+  // By customer, as the invoices before leave them.
+  const couponsLeft = new Map(history.coupons);
+  const grantsLeft = new Map([...money.grants].map(([id, list]) => [id, [...list]]));
   const lastOf = new Map(requests.map((request) => [request.customer.id, request]));
   return requests.map((request) => {
     const { draft, customer } = request;
@@ -58,21 +59,21 @@ export async function computeFigures(
     const taxes = draft.fees.map((fee) => taxesOn(fee, terms, usual));
     const exemptions = draft.fees.map((fee) => termsOn(fee, terms)?.exemption ?? null);
     const isTopUp = isOfTopUp(request);
-    const own = isTopUp ? NONE : (running.get(customer.id) ?? NONE);
-    const uses = request.parts.map((part) => (own.length === 0 ? "" : ownUse(part, id)));
+    const applied = isTopUp ? NONE : (couponsLeft.get(customer.id) ?? NONE);
+    const ownUses = request.parts.map((part) => (applied.length === 0 ? "" : ownUse(part, id)));
     const fees = linesOf(request).map(({ fee, part, part_no }, i) =>
-      amountFee(fee, taxes[i] ?? NONE, part, uses[part_no] ?? "", history),
+      amountFee(fee, taxes[i] ?? NONE, part, ownUses[part_no] ?? "", history),
     );
-    const amounts = amountsOf(fees, own, draft);
+    const amounts = amountsOf(fees, applied, draft);
     const isLast = lastOf.get(customer.id) === request;
-    if (own.length > 0 && !isLast) {
-      const after = own.map((coupon) => afterInvoice(coupon, amounts));
-      running.set(customer.id, after);
+    if (applied.length > 0 && !isLast) {
+      const after = applied.map((coupon) => afterInvoice(coupon, amounts));
+      couponsLeft.set(customer.id, after);
     }
-    const grants = usable.get(customer.id) ?? [];
+    const grants = grantsLeft.get(customer.id) ?? [];
     const inTime = grants.filter((grant) => isUsable(grant, draft));
     const taken = isTopUp ? NONE : takeGrants(amounts.total_cents, inTime);
-    if (!isLast) usable.set(customer.id, afterTaking(grants, taken));
+    if (!isLast) grantsLeft.set(customer.id, afterTaking(grants, taken));
     const credit_applied_cents = taken.reduce((sum, { amount_cents }) => sum + amount_cents, 0);
     const figure = {
       request,
@@ -86,7 +87,7 @@ export async function computeFigures(
     const credit = creditOf(figure);
     if (credit !== undefined) {
       const { amount_cents: remaining_cents } = credit;
-      usable.get(customer.id)?.push({ ...grantOf(id, credit), remaining_cents });
+      grantsLeft.get(customer.id)?.push({ ...grantOf(id, credit), remaining_cents });
     }
     return { ...figure, credit_applied_cents };
   });
