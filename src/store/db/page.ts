@@ -98,7 +98,7 @@ export async function page<T>(
  * The first rows of a query. How many is a parameter, for which PostgreSQL plans as if a tenth of
  * all were wanted: it reads and sorts the whole table. The number around it says that they are few.
  */
-function firstOf(query: Sql, most: number): Sql {
+export function firstOf(query: Sql, most: number): Sql {
   const first = sql`${query} limit ${most}`;
   if (most <= 101) return sql`select * from (${first}) as first limit 101`;
   return most <= 1_001 ? sql`select * from (${first}) as first limit 1001` : first;

@@ -5,7 +5,7 @@ import { canonicalUuid, digestId, type ProjectId } from "../../ids.ts";
 import type { UsageEvent } from "../../schema/events.ts";
 import type { Metric } from "../../schema/metrics.ts";
 import type { Queryable } from "../db/db.ts";
-import { type PageRequest, page } from "../db/page.ts";
+import { type Apart, type PageRequest, type PageResult, page } from "../db/page.ts";
 import { type Sql, sql } from "../db/sql.ts";
 import { DUE_AT, NOT_ENDED } from "../subscriptions/subscriptions.ts";
 
@@ -110,10 +110,11 @@ function isCanceled(project: ProjectId): Sql {
             and c.period_no = e.period_no and not c.billable)`;
 }
 
-function eventColumns(project: ProjectId): Sql {
+export function eventColumns(project: ProjectId): Sql {
   const reason = sql`coalesce(e.unbillable, case when ${isCanceled(project)} then 'canceled' end)`;
   return sql`coalesce(e.transaction_id, e.key::text) as transaction_id,
-  e.subscription_id, m.code, e.value, e.at as timestamp, coalesce(e.properties, '{}') as properties,
+  e.subscription_id, n.external_id as subscription_external_id, m.code, e.value,
+  e.at as timestamp, coalesce(e.properties, '{}') as properties,
   e.received_at, case when ${reason} is null then 'billable' else 'unbillable' end as state,
   ${reason} as reason`;
 }
@@ -135,30 +136,83 @@ function unbillableEvents(project: ProjectId): Sql {
        where c.project_id = ${project} and not c.billable and u.unbillable is null) e`;
 }
 
-function joinMetric(project: ProjectId): Sql {
+export function joinNames(project: ProjectId): Sql {
   return sql`
-      join metrics m on m.project_id = ${project} and m.id = e.metric_id`;
+      join metrics m on m.project_id = ${project} and m.id = e.metric_id
+      join subscriptions n on n.project_id = ${project} and n.id = e.subscription_id`;
 }
 
-export function list(db: Queryable, project: ProjectId, filter: EventFilter, request: PageRequest) {
+/**
+ * The metrics that a subscription ever had events of, found by one look into the index for each.
+ * That index has the metric before the instant: whoever asks for a span of time names these.
+ */
+export function metricsOf(project: ProjectId, subscription: Sql): Sql {
+  return sql`
+      with recursive used (metric_id) as (
+        (select u.metric_id
+           from usage_events u
+          where u.project_id = ${project} and u.subscription_id = ${subscription}
+          order by u.metric_id
+          limit 1)
+         union all
+        select (select u.metric_id
+                  from usage_events u
+                 where u.project_id = ${project} and u.subscription_id = ${subscription}
+                   and u.metric_id > used.metric_id
+                 order by u.metric_id
+                 limit 1)
+          from used
+         where used.metric_id is not null)
+      select metric_id
+        from used
+       where metric_id is not null`;
+}
+
+export async function listMetricsOf(
+  db: Queryable,
+  project: ProjectId,
+  subscription_id: string,
+): Promise<string[]> {
+  const rows = await db.many<{ metric_id: string }>(metricsOf(project, sql`${subscription_id}`));
+  return rows.map(({ metric_id }) => metric_id);
+}
+
+/** What all lists filter by; neither the subscription nor the reasons of those never billed. */
+export function filtered(project: ProjectId, filter: EventFilter): Sql[] {
   const where: Sql[] = [sql`e.project_id = ${project}`];
-  if (filter.subscription_id) where.push(sql`e.subscription_id = ${filter.subscription_id}`);
   if (filter.metric_id) where.push(sql`e.metric_id = ${filter.metric_id}`);
   if (filter.state === "billable") {
     where.push(sql`e.unbillable is null`, sql`not ${isCanceled(project)}`);
   }
   if (filter.from) where.push(sql`e.at >= ${filter.from}`);
   if (filter.to) where.push(sql`e.at < ${filter.to}`);
+  return where;
+}
+
+/** Newest first: of one subscription, or those never billed. */
+export async function list(
+  db: Queryable,
+  project: ProjectId,
+  filter: EventFilter,
+  request: PageRequest,
+): Promise<PageResult<UsageEvent>> {
+  const { subscription_id, metric_id } = filter;
+  const where = filtered(project, filter);
+  if (subscription_id) where.push(sql`e.subscription_id = ${subscription_id}`);
   const unbillable = filter.state === "unbillable";
-  if (!unbillable && filter.subscription_id === undefined) {
-    throw new Error("No index lists the billable events of all subscriptions.");
+  if (!unbillable && subscription_id === undefined) {
+    throw new Error("Events of all subscriptions are listed by subscription.");
   }
+  const isOfAll = !unbillable && metric_id === undefined;
   return page<UsageEvent>(
     db,
     {
       columns: eventColumns(project),
       from: unbillable ? unbillableEvents(project) : sql`usage_events e`,
-      joined: joinMetric(project),
+      ...(isOfAll && {
+        apart: eachMetric(await listMetricsOf(db, project, subscription_id ?? "")),
+      }),
+      joined: joinNames(project),
       where,
       project: sql`e.project_id`,
       order: [
@@ -170,11 +224,19 @@ export function list(db: Queryable, project: ProjectId, filter: EventFilter, req
   );
 }
 
+function eachMetric(metrics: readonly string[]): Apart {
+  return {
+    values: sql`unnest(${metrics}::uuid[]) as v (metric_id)`,
+    on: sql`e.metric_id = v.metric_id`,
+    alias: sql`e`,
+  };
+}
+
 /** The event of a transaction_id. Its text is compared too: a caller may have sent the digest. */
 export function getByTransaction(db: Queryable, project: ProjectId, transaction_id: string) {
   return db.maybeOne<UsageEvent>(sql`
     select ${eventColumns(project)}
-      from usage_events e ${joinMetric(project)}
+      from usage_events e ${joinNames(project)}
      where e.project_id = ${project} and e.key = ${usageKey(transaction_id)}
        and coalesce(e.transaction_id, e.key::text) = ${transaction_id}`);
 }

@@ -6,6 +6,7 @@ import type { MetricUsage } from "../../domain/usage-fees.ts";
 import type { ProjectId } from "../../ids.ts";
 import type { Queryable, Tx } from "../db/db.ts";
 import { type Sql, sql } from "../db/sql.ts";
+import { listMetricsOf } from "./events.ts";
 
 export type PeriodRef = { readonly subscription_id: string; readonly period_no: number };
 export type PeriodUsage = PeriodRef & MetricUsage;
@@ -74,6 +75,7 @@ export async function totalsBefore(
 ): Promise<PeriodUsage[]> {
   const { subscription_id, period_no } = period;
   const since = await firstDay(db, project, period, end);
+  const metrics = await listMetricsOf(db, project, subscription_id);
   const wholeDays = sql`d.project_id = ${project} and d.subscription_id = ${subscription_id}
               and d.period_no = ${period_no} and d.day < ${since}::date`;
   return db.many<PeriodUsage>(sql`
@@ -102,6 +104,7 @@ export async function totalsBefore(
         from usage_events e
         join metrics m on m.project_id = ${project} and m.id = e.metric_id
        where e.project_id = ${project} and e.subscription_id = ${subscription_id}
+         and e.metric_id = any(${metrics}::uuid[])
          and e.period_no = ${period_no} and e.at >= ${startOfDay(since)} and e.at < ${end}
          and e.unbillable is null
        group by e.metric_id, e.combination)
@@ -165,13 +168,15 @@ export async function cutAt(
   end: Date,
 ): Promise<void> {
   const since = await firstDay(tx, project, period, end);
-  await removeUniques(tx, project, period, since);
+  const metrics = await listMetricsOf(tx, project, period.subscription_id);
+  await removeUniques(tx, project, { ...period, metrics }, since);
   await tx.run(sql`
     update usage_events
        set unbillable = 'after_termination'
      where project_id = ${project} and subscription_id = ${period.subscription_id}
+       and metric_id = any(${metrics}::uuid[])
        and at >= ${end} and unbillable is null`);
-  await sumAgain(tx, project, period, since);
+  await sumAgain(tx, project, { ...period, metrics }, since);
 }
 
 /**
@@ -186,7 +191,8 @@ export async function moveToPeriods(
   later: readonly Date[],
 ): Promise<void> {
   const since = await firstDay(tx, project, period, first);
-  await removeUniques(tx, project, period, since);
+  const metrics = await listMetricsOf(tx, project, period.subscription_id);
+  await removeUniques(tx, project, { ...period, metrics }, since);
   const moved = sql`${period.period_no} + (
              select count(*)::integer from unnest(${[first, ...later]}::timestamptz[]) as b (at)
               where b.at <= e.at)`;
@@ -194,9 +200,10 @@ export async function moveToPeriods(
     update usage_events e
        set period_no = ${moved}
      where e.project_id = ${project} and e.subscription_id = ${period.subscription_id}
+       and e.metric_id = any(${metrics}::uuid[])
        and e.at >= ${startOfDay(since)} and e.period_no >= ${period.period_no}
        and e.unbillable is null and e.period_no <> ${moved}`);
-  await sumAgain(tx, project, period, since);
+  await sumAgain(tx, project, { ...period, metrics }, since);
 }
 
 /**
@@ -218,6 +225,9 @@ async function firstDay(
   return day;
 }
 
+/** With the metrics of the subscription's events: their index has these before the instant. */
+type PeriodMetrics = PeriodRef & { readonly metrics: readonly string[] };
+
 /**
  * Removes distinct values that count on this day or a later one, before their events are moved: a
  * value counts on the first day that it was used on, so each of them has an event there.
@@ -225,7 +235,7 @@ async function firstDay(
 async function removeUniques(
   tx: Tx,
   project: ProjectId,
-  { subscription_id, period_no }: PeriodRef,
+  { subscription_id, period_no, metrics }: PeriodMetrics,
   since: string,
 ): Promise<void> {
   await tx.run(sql`
@@ -233,6 +243,7 @@ async function removeUniques(
      using (select distinct e.period_no, e.metric_id, e.unique_value
               from usage_events e
              where e.project_id = ${project} and e.subscription_id = ${subscription_id}
+               and e.metric_id = any(${metrics}::uuid[])
                and e.period_no >= ${period_no} and e.at >= ${startOfDay(since)}
                and e.unique_value is not null and e.unbillable is null) e
      where u.project_id = ${project} and u.subscription_id = ${subscription_id}
@@ -241,11 +252,16 @@ async function removeUniques(
 }
 
 /** Makes the sums of this period and later ones anew from the events, from this day on. */
-async function sumAgain(tx: Tx, project: ProjectId, from: PeriodRef, since: string): Promise<void> {
-  const { subscription_id, period_no } = from;
+async function sumAgain(
+  tx: Tx,
+  project: ProjectId,
+  from: PeriodMetrics,
+  since: string,
+): Promise<void> {
+  const { subscription_id, period_no, metrics } = from;
   await removeSums(tx, project, from, since);
   const counted = sql`e.project_id = ${project} and e.subscription_id = ${subscription_id}
-       and e.period_no >= ${period_no} and e.at >= ${startOfDay(since)} and e.unbillable is null`;
+       and e.metric_id = any(${metrics}::uuid[]) and e.period_no >= ${period_no} and e.at >= ${startOfDay(since)} and e.unbillable is null`;
   await tx.run(sql`
     insert into usage_uniques (project_id, subscription_id, period_no, metric_id, unique_value, day)
     select distinct on (e.project_id, e.period_no, e.metric_id, e.unique_value)
