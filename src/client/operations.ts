@@ -701,8 +701,10 @@ export abstract class Operations extends Calls {
   }
 
   /**
-   * List usage events. Of one subscription, newest first; or with state=unbillable all
-   * that are stored and never billed, with the reason.
+   * List usage events. Of one subscription, newest first; with state=unbillable all that
+   * are stored and never billed, with the reason. Of all subscriptions by subscription
+   * id, each newest first: by cursor alone, and a page may be shorter than its limit, or
+   * empty, while has_more is true.
    */
   listEvents(query?: ListEventsQuery, options?: CallOptions): Promise<ListEventsReply> {
     return this.call("GET", "/v1/events", options, { query });

@@ -920,6 +920,7 @@ export type UsageEvent = {
   readonly transaction_id: string;
   /** The subscription that used it. */
   readonly subscription_id: string;
+  readonly subscription_external_id: string;
   /** Code of the metric. */
   readonly code: string;
   /** The value, where `properties` does not hold it under the metric's field_name. */

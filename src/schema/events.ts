@@ -73,6 +73,7 @@ export const UsageEvent = Type.Object(
   {
     transaction_id: Type.String(),
     subscription_id: Uuid,
+    subscription_external_id: Type.String(),
     code: Type.String(),
     value: Nullable(Type.String()),
     timestamp: Timestamp,

@@ -23,10 +23,11 @@ import {
 import * as metrics from "../../store/catalog/metrics.ts";
 import * as subscriptions from "../../store/subscriptions/subscriptions.ts";
 import * as usage from "../../store/usage/events.ts";
+import { listBySubscription } from "../../store/usage/events-by-subscription.ts";
 import type { Bounds } from "../admission/bound.ts";
 import { recordBatch } from "../event-batch.ts";
 import { EventQueue } from "../event-queue.ts";
-import { Cursors, filtersOf } from "../request/paging.ts";
+import { Cursors, filtersOf, type PagingQuery } from "../request/paging.ts";
 import { ownTransactions, point, type Route, read } from "../route.ts";
 
 const tag = "Usage events";
@@ -118,7 +119,7 @@ const list = read({
   tag,
   summary: "List usage events",
   description:
-    "Of one subscription, newest first; or with state=unbillable all that are stored and never billed, with the reason.",
+    "Of one subscription, newest first; with state=unbillable all that are stored and never billed, with the reason. Of all subscriptions by subscription id, each newest first: by cursor alone, and a page may be shorter than its limit, or empty, while has_more is true.",
   scope: "read",
   project: "required",
   query: Type.Object({
@@ -132,40 +133,44 @@ const list = read({
   reply: [200, CursorPage("events", UsageEvent)],
   async handle({ context, db, project, query }) {
     const { subscription_id, code, state, from, to } = query;
-    if (subscription_id === undefined && state !== "unbillable") {
-      throw refuseField(
-        "subscription_id",
-        "required",
-        "Name a subscription_id, or ask for state=unbillable.",
-      );
-    }
+    const isOfAll = subscription_id === undefined && state !== "unbillable";
+    if (isOfAll) refuseUnknownPlaces(query);
     const cursors = new Cursors(context.secret_key, project, "events", filtersOf(query));
     const request = cursors.page(query);
     // A name may have come to mean another subscription: a list goes on with the one it began with.
-    const named = request.after?.[EVENT_KEYS] ?? subscription_id;
+    const named = isOfAll ? undefined : (request.after?.[EVENT_KEYS] ?? subscription_id);
     const subscription =
       named === undefined ? undefined : await subscriptions.get(db, project, named);
     const metric = code === undefined ? undefined : await metrics.getByCode(db, project, code);
     const unknown =
       (subscription_id !== undefined && !subscription) || (code !== undefined && !metric);
     if (unknown) return { events: [], cursor: null, has_more: false };
-    const found = await usage.list(
-      db,
-      project,
-      {
-        ...(subscription && { subscription_id: subscription.id }),
-        ...(metric && { metric_id: metric.id }),
-        ...(state && { state }),
-        ...(from && { from: instant(from, "from") }),
-        ...(to && { to: instant(to, "to") }),
-      },
-      request,
-    );
+    const filter = {
+      ...(metric && { metric_id: metric.id }),
+      ...(state && { state }),
+      ...(from && { from: instant(from, "from") }),
+      ...(to && { to: instant(to, "to") }),
+    };
+    if (isOfAll) {
+      const found = await listBySubscription(db, project, filter, request);
+      return { events: found.rows, ...cursors.foot(found) };
+    }
+    const ofOne = { ...filter, ...(subscription && { subscription_id: subscription.id }) };
+    const found = await usage.list(db, project, ofOne, request);
     const owner = subscription === undefined ? [] : [subscription.id];
     const position = found.position && [...found.position, ...owner];
     return { events: found.rows, ...cursors.foot({ ...found, position }) };
   },
 });
+
+/** Nobody knows how many rows lie before an offset, or in all, without reading them. */
+function refuseUnknownPlaces({ offset, count }: PagingQuery): void {
+  const names = { ...(offset !== undefined && { offset }), ...(count === "1" && { count }) };
+  for (const name of Object.keys(names)) {
+    const message = `${name} needs a subscription_id or state=unbillable: page by cursor.`;
+    throw refuseField(name, "exclusive", message);
+  }
+}
 
 const get = point({
   method: "GET",

@@ -1,5 +1,6 @@
 // Paging while the list grows: every row that was there is seen once, and cursors stay honest.
 
+import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sql } from "../../../src/store/db/sql.ts";
@@ -142,6 +143,59 @@ test("usage events are paged by cursor too", async () => {
   expect(seen).toEqual(rows);
   expect(new Set(seen).size).toBe(7);
 });
+
+test("events of all subscriptions come by subscription, each newest first, and each once", async () => {
+  const api = await newProject(app);
+  const counted = { aggregation_type: "count", field_name: null };
+  const metrics = [await makeMetric(api, counted), await makeMetric(api, counted)];
+  const seconds = (n: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + n * 1_000);
+  const sent: Json[] = [];
+  // Nobody uses the second one; events of one instant are in it too.
+  for (const [i, each] of [5, 0, 3, 1].entries()) {
+    const { id } = await makeSubscription(api);
+    for (let n = 0; n < each; n++) {
+      const metric = metrics[n % 2] as Json;
+      const timestamp = seconds(Math.floor(n / 2) + i).toISOString();
+      const event = { transaction_id: randomUUID(), subscription_id: id, code: metric.code };
+      sent.push({ ...event, timestamp });
+    }
+  }
+  await api.post("/v1/events/batch", { events: sent });
+  const place = ({ subscription_id, timestamp, transaction_id }: Json) =>
+    [subscription_id, 9e15 - Date.parse(timestamp), ...descending(transaction_id)].join(" ");
+  const inOrder = (events: Json[]) =>
+    events.toSorted((a, b) => (place(a) < place(b) ? -1 : 1)).map((one) => one.transaction_id);
+  for (const limit of [1, 2, 3, 4, 100]) {
+    expect([limit, await walk(api, `limit=${limit}`)]).toEqual([limit, inOrder(sent)]);
+  }
+  const code = metrics[1]?.code;
+  const ofCode = sent.filter((event) => event.code === code);
+  expect(await walk(api, `limit=1&code=${code}`)).toEqual(inOrder(ofCode));
+  const from = seconds(3).toISOString();
+  const late = sent.filter((event) => event.timestamp >= from);
+  expect(await walk(api, `limit=2&from=${from}`)).toEqual(inOrder(late));
+  for (const query of ["offset=1", "count=1"]) {
+    expectError(await api.call("GET", `/v1/events?${query}`), 422, "validation_error");
+  }
+});
+
+/** Turns the order of a UUID's text around. */
+function descending(uuid: string): string[] {
+  return [...uuid].map((digit) =>
+    digit === "-" ? digit : (15 - Number.parseInt(digit, 16)).toString(16),
+  );
+}
+
+async function walk(api: Client, query: string): Promise<string[]> {
+  const seen: string[] = [];
+  let cursor = "";
+  for (;;) {
+    const page: Json = await api.get(`/v1/events?${query}${cursor}`);
+    seen.push(...page.events.map((row: Json) => row.transaction_id));
+    if (!page.has_more) return seen;
+    cursor = `&cursor=${page.cursor}`;
+  }
+}
 
 test("events of a name are those of the subscription that had it when the list began", async () => {
   const api = await newProject(app);
