@@ -1,5 +1,5 @@
-// `dues export invoices|payments|events`: a project's data as CSV, page by page, so that its size
-// does not matter. What a row looks like is in csv-tables.ts.
+// `dues export` of customers, subscriptions, invoices, payments and events: a project's data as CSV,
+// page by page, so that its size does not matter. What a row looks like is in csv-tables.ts.
 
 import type { Command } from "commander";
 import type { Dues } from "../../client/dues.ts";
@@ -13,9 +13,11 @@ import { type Io, writeRaw } from "../terminal/io.ts";
 import { plural } from "../terminal/output.ts";
 import { Progress } from "../terminal/progress.ts";
 import {
+  exportedCustomers,
   exportedEvents,
   exportedInvoices,
   exportedPayments,
+  exportedSubscriptions,
   type Span,
   type Table,
 } from "./csv-tables.ts";
@@ -30,10 +32,21 @@ type Flags = ConnectionFlags &
     readonly subscription?: string;
   };
 
-type What = { readonly name: string; readonly says: string; readonly days: string };
+type What = {
+  readonly name: string;
+  readonly says: string;
+  /** What is done on the days of --from and --to; without it there are no such flags. */
+  readonly days?: string;
+};
 
 export function dataExports(io: Io): Command[] {
+  const customers = { name: "customers", says: "Customers as CSV, newest first." };
+  const subscriptions = { name: "subscriptions", says: "Subscriptions as CSV, newest first." };
   return [
+    exportCommand(io, customers, exportedCustomers),
+    exportCommand(io, subscriptions, (dues, flags) =>
+      exportedSubscriptions(dues, flags.customer),
+    ).option("--customer <customer>", "of this customer only"),
     exportCommand(
       io,
       { name: "invoices", says: "Invoices as CSV, newest first.", days: "issued" },
@@ -57,13 +70,17 @@ function exportCommand(
   { name, says, days }: What,
   read: (dues: Dues, flags: Flags) => Promise<Table>,
 ): Command {
-  return remote(name, writesFile("output"), says, [
+  const quarter = `dues export ${name} --csv --from 2027-01-01 --to 2027-03-31 -o q1.csv`;
+  const made = remote(name, writesFile("output"), says, [
     [`dues export ${name} --csv > ${name}.csv`, "all of them"],
-    [`dues export ${name} --csv --from 2027-01-01 --to 2027-03-31 -o q1.csv`, "a quarter"],
-  ])
-    .option("--csv", "as CSV, which is the default")
-    .option("--from <date>", `${days} on this day (UTC) or later`, calendarDate)
-    .option("--to <date>", `${days} on this day or earlier`, calendarDate)
+    ...(days === undefined ? [] : [[quarter, "a quarter"] as const]),
+  ]).option("--csv", "as CSV, which is the default");
+  if (days !== undefined) {
+    made
+      .option("--from <date>", `${days} on this day (UTC) or later`, calendarDate)
+      .option("--to <date>", `${days} on this day or earlier`, calendarDate);
+  }
+  return made
     .option("-o, --output <file>", "write to this file, and show progress")
     .option("--force", "overwrite the file")
     .option("--bom", "begin with a byte order mark, by which Excel knows UTF-8")

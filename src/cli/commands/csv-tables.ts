@@ -1,7 +1,7 @@
 // What the exports of data hold: which columns, read in which pages.
 
 import type { Dues } from "../../client/dues.ts";
-import type { Invoice, Payment, Subscription, UsageEvent } from "../../client/types.ts";
+import type { Customer, Invoice, Payment, Subscription, UsageEvent } from "../../client/types.ts";
 import { DAY_MS } from "../../domain/dates.ts";
 import { customerId, pathRef } from "../connection/refs.ts";
 import type { CsvValue } from "../terminal/csv-write.ts";
@@ -15,7 +15,8 @@ export type Table = {
 /** The first and the last day, of UTC, of what is exported. */
 export type Span = { readonly from?: string; readonly to?: string };
 
-const PAGE = 500;
+/** The largest page of a list: the fewest calls. */
+const PAGE = 1_000;
 
 type Columns<Row> = readonly (readonly [title: string, of: (row: Row) => CsvValue])[];
 
@@ -133,12 +134,10 @@ export async function exportedPayments(
   return tableOf(PAYMENT, pagesOf(dues.payments.all(filter)));
 }
 
-type Used = UsageEvent & { readonly subscription: string };
-
-const EVENT: Columns<Used> = [
+const EVENT: Columns<UsageEvent> = [
   ["timestamp", (row) => row.timestamp],
   ["transaction_id", (row) => row.transaction_id],
-  ["subscription_external_id", (row) => row.subscription],
+  ["subscription_external_id", (row) => row.subscription_external_id],
   ["code", (row) => row.code],
   ["value", (row) => row.value],
   ["properties", (row) => JSON.stringify(row.properties)],
@@ -153,25 +152,69 @@ export async function exportedEvents(
   { from, to }: Span,
   ref: string | undefined,
 ): Promise<Table> {
+  const named = ref === undefined ? undefined : await dues.getSubscription(pathRef(ref));
   const filter = {
     limit: PAGE,
+    ...(named !== undefined && { subscription_id: named.subscription.id }),
     ...(from !== undefined && { from: `${from}T00:00:00.000Z` }),
     ...(to !== undefined && { to: dayAfter(to) }),
   };
-  const named = ref === undefined ? undefined : await dues.getSubscription(pathRef(ref));
-  const wanted: AsyncIterable<Subscription> | Iterable<Subscription> =
-    named === undefined ? dues.subscriptions.all({ limit: PAGE }) : [named.subscription];
-  async function* pages() {
-    for await (const { id, external_id } of wanted) {
-      const rows = dues.events.all({ ...filter, subscription_id: id });
-      for await (const page of pagesOf(rows)) {
-        yield page.map((row) => ({ ...row, subscription: external_id }));
-      }
-    }
-  }
-  return tableOf(EVENT, pages());
+  return tableOf(EVENT, pagesOf(dues.events.all(filter)));
 }
 
 function dayAfter(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00.000Z`) + DAY_MS).toISOString();
+}
+
+const CUSTOMER: Columns<Customer> = [
+  ["external_id", (row) => row.external_id],
+  ["name", (row) => row.name],
+  ["email", (row) => row.email],
+  ["currency", (row) => row.currency],
+  ["address", (row) => row.address],
+  ["city", (row) => row.city],
+  ["postal_code", (row) => row.postal_code],
+  ["region", (row) => row.region],
+  ["country", (row) => row.country],
+  ["tax_id", (row) => row.tax_id],
+  ["tax_exemption", (row) => row.tax_exemption],
+  ["net_payment_days", (row) => row.net_payment_days],
+  ["metadata", (row) => JSON.stringify(row.metadata)],
+  ["created_at", (row) => row.created_at],
+  ["updated_at", (row) => row.updated_at],
+  ["short_id", (row) => row.short_id],
+  ["id", (row) => row.id],
+];
+
+export async function exportedCustomers(dues: Dues): Promise<Table> {
+  return tableOf(CUSTOMER, pagesOf(dues.customers.all({ limit: PAGE })));
+}
+
+const SUBSCRIPTION: Columns<Subscription> = [
+  ["external_id", (row) => row.external_id],
+  ["customer_external_id", (row) => row.customer_external_id],
+  ["plan_code", (row) => row.plan_code],
+  ["status", (row) => row.status],
+  ["billing_time", (row) => row.billing_time],
+  ["started_at", (row) => row.started_at],
+  ["current_period_start", (row) => row.current_period_start],
+  ["current_period_end", (row) => row.current_period_end],
+  ["trial_ends_at", (row) => row.trial_ends_at],
+  ["ends_at", (row) => row.ends_at],
+  ["terminated_at", (row) => row.terminated_at],
+  ["properties", (row) => row.properties],
+  ["billing_error", (row) => row.billing_error],
+  ["metadata", (row) => JSON.stringify(row.metadata)],
+  ["created_at", (row) => row.created_at],
+  ["customer_id", (row) => row.customer_id],
+  ["plan_id", (row) => row.plan_id],
+  ["id", (row) => row.id],
+];
+
+export async function exportedSubscriptions(
+  dues: Dues,
+  customer: string | undefined,
+): Promise<Table> {
+  const filter = { limit: PAGE, ...(await ofCustomer(dues, customer)) };
+  return tableOf(SUBSCRIPTION, pagesOf(dues.subscriptions.all(filter)));
 }

@@ -19,7 +19,7 @@ function listEvents(io: Io): Command {
   return listCommand<UsageEvent>(io, {
     name: "events",
     many: "events",
-    says: "List usage events of a subscription, or those that are never billed.",
+    says: "List usage events: of a subscription, of all by subscription, or those never billed.",
     examples: [
       ["dues events list --subscription ext:acme-pro", ""],
       ["dues events list --state unbillable", "stored and never billed, with the reason"],

@@ -94,7 +94,7 @@ function exportCommand(io: Io): Command {
   const made = remote("export", writesFile("out"), "Write what the project is as a service.yaml.", [
     ["dues export > service.yaml", "syncing it changes nothing"],
     ["dues export --out service.yaml", "the same; an existing file is not overwritten"],
-    ["dues export invoices --csv", "or payments, or events: data for a spreadsheet"],
+    ["dues export invoices --csv", "data for a spreadsheet; or of the others below"],
   ])
     // So that flags behind the name of a subcommand are the subcommand's.
     .enablePositionalOptions()

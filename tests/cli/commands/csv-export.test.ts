@@ -1,4 +1,5 @@
-// `dues export invoices|payments|events`: whole, in pages, for a spreadsheet.
+// `dues export customers`, subscriptions, invoices, payments and events: whole, in pages, for a
+// spreadsheet.
 
 import { pbkdf2 } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -173,6 +174,22 @@ test("payments with the number of their invoice, events with their subscription"
   expect(events.map((row) => row.transaction_id)).toEqual(["evil-3", "evil-2", "evil-1"]);
   expect(events[0]).toMatchObject({ subscription_external_id: "evil-1", properties: '{"n":3}' });
   expect(await rows("events")).toHaveLength(6);
+});
+
+test("customers and subscriptions, with the names that callers know", async () => {
+  const customers = await rows("customers");
+  expect(customers.map((row) => [row.external_id, row.name])).toEqual([
+    ["jp", "株式会社, 東京"],
+    ["evil", `'=HYPERLINK("http://x")`],
+  ]);
+  const subscriptions = await rows("subscriptions", "--csv");
+  expect(subscriptions.map((row) => [row.external_id, row.customer_external_id])).toEqual([
+    ["jp-1", "jp"],
+    ["evil-1", "evil"],
+  ]);
+  expect(await rows("subscriptions", "--customer", "jp")).toEqual([subscriptions[0]]);
+  const ran = await shell.run(["export", "customers", "--from", "2026-01-01"]);
+  expect([ran.code, ran.out]).toEqual([64, ""]);
 });
 
 test("a file is written whole or not at all, and not overwritten unasked", async () => {
