@@ -34,6 +34,8 @@ export type ListQuery = {
   readonly columns: Sql;
   /** Table with its alias, and joins that `where` needs. */
   readonly from: Sql;
+  /** What rows are counted of, where `from` has no more than a page needs. */
+  readonly counted?: Sql;
   /**
    * Joins that only add columns, one row of theirs to each. Without them an offset and a count read
    * an index alone: with them offset 100,000 took 177 instead of 17 ms.
@@ -168,7 +170,7 @@ async function total(db: Queryable, list: ListQuery) {
     select count(*)
       from (
         select 1
-          from ${list.from}
+          from ${list.counted ?? list.from}
          where ${join(list.where, " and ")}
          limit ${COUNTED_MAX + 1}) counted`;
   const { count } = await db.one<{ count: number }>(plannedBy(list, counting));

@@ -11,6 +11,8 @@ type Row = UsageEvent & { readonly page_keys: string[] };
 
 /** A short page looks at so many subscriptions, which may have no events that are wanted. */
 const LOOKED_MIN = 16;
+/** How many times more are asked at once than before. */
+const GROWTH = 3;
 
 /** Where a page ends that looked at all its subscriptions and has room left. */
 type Place = { readonly subscription: string; readonly at?: string; readonly key?: string };
@@ -28,14 +30,23 @@ export async function listBySubscription(
   const place = after && placeOf(after);
   const looked = Math.max(limit, LOOKED_MIN);
   const ahead = await subscriptionsFrom(db, project, place, looked + 1);
-  const span = { first: ahead[0], last: ahead.slice(0, looked).at(-1) };
-  if (span.first === undefined || span.last === undefined) return ended([]);
-  const { first, last } = span;
-  const wanted = { first, last, looked, limit, ...(place && { place }) };
-  const rows = await eventsOf(db, project, filter, wanted);
-  if (rows.length > limit)
-    return { ...ended(rows.slice(0, limit)), ...moreBehind(rows[limit - 1]) };
-  return ahead.length > looked ? { ...ended(rows), has_more: true, position: [last] } : ended(rows);
+  const among = ahead.slice(0, looked);
+  const rows: Row[] = [];
+  // Most of these may have nothing, or the first more than a page: more are taken each time.
+  for (let [from, count] = [0, 1]; from < among.length && rows.length <= limit; count *= GROWTH) {
+    const ids = among.slice(from, from + count);
+    const wanted = { ids, most: limit + 1 - rows.length, ...(place && { place }) };
+    rows.push(...(await eventsOf(db, project, filter, wanted)));
+    from += ids.length;
+  }
+  if (rows.length > limit) {
+    const position = rows[limit - 1]?.page_keys;
+    return { ...ended(rows.slice(0, limit)), has_more: true, position };
+  }
+  const last = among.at(-1);
+  return ahead.length > looked && last !== undefined
+    ? { ...ended(rows), has_more: true, position: [last] }
+    : ended(rows);
 }
 
 function placeOf([subscription = "", at, key]: Position): Place {
@@ -44,10 +55,6 @@ function placeOf([subscription = "", at, key]: Position): Place {
 
 function ended(rows: UsageEvent[]): PageResult<UsageEvent> {
   return { rows, has_more: false, position: undefined, last: undefined };
-}
-
-function moreBehind(row: Row | undefined) {
-  return { has_more: true, position: row?.page_keys };
 }
 
 /** The next ones, from the one whose events were cut off, or from behind one that was looked at. */
@@ -73,44 +80,36 @@ async function subscriptionsFrom(
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
 type Wanted = {
-  readonly first: string;
-  readonly last: string;
-  /** How many subscriptions these two and those between are, at most. */
-  readonly looked: number;
-  readonly limit: number;
+  readonly ids: readonly string[];
+  readonly most: number;
   readonly place?: Place;
 };
 
-/**
- * One more than asked tells whether there are more. Subscriptions come in the order of their ids,
- * so PostgreSQL sorts the events of one at a time and stops where the page is full.
- */
 function eventsOf(
   db: Queryable,
   project: ProjectId,
   filter: EventFilter,
-  { first, last, looked, limit, place }: Wanted,
+  { ids, most, place }: Wanted,
 ): Promise<Row[]> {
   const where = [...filtered(project, filter), sql`e.subscription_id = s.id`];
   if (place?.at !== undefined) where.push(...behind(place));
-  const subscriptions = sql`
-    select s.id
-      from subscriptions s
-     where s.project_id = ${project} and s.id >= ${first} and s.id <= ${last}
-     order by s.id`;
   const events = sql`
     select e.*
       from usage_events e
      where ${join(where, " and ")} and e.metric_id = v.metric_id
      order by e.at desc, e.key desc`;
   const found = sql`
+    select e.*
+      from project_anchors a, unnest(${ids}::uuid[]) as s (id)
+     cross join lateral (${metricsOf(project, sql`s.id`)}) v
+     cross join lateral (${firstOf(events, most)}) e
+     where a.project_id = ${project}
+     order by e.subscription_id, e.at desc, e.key desc`;
+  return db.many<Row>(sql`
     select ${eventColumns(project)},
            array[e.subscription_id::text, e.at::text, e.key::text] as page_keys
-      from (${firstOf(subscriptions, looked)}) s
-     cross join lateral (${metricsOf(project, sql`s.id`)}) v
-     cross join lateral (${firstOf(events, limit + 1)}) e ${joinNames(project)}
-     order by s.id, e.at desc, e.key desc`;
-  return db.many<Row>(firstOf(found, limit + 1));
+      from (${firstOf(found, most)}) e ${joinNames(project)}
+     order by e.subscription_id, e.at desc, e.key desc`);
 }
 
 /** The bound of the instant alone can be looked up in the index. */

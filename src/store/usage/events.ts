@@ -5,8 +5,8 @@ import { canonicalUuid, digestId, type ProjectId } from "../../ids.ts";
 import type { UsageEvent } from "../../schema/events.ts";
 import type { Metric } from "../../schema/metrics.ts";
 import type { Queryable } from "../db/db.ts";
-import { type Apart, type PageRequest, type PageResult, page } from "../db/page.ts";
-import { type Sql, sql } from "../db/sql.ts";
+import { type Apart, firstOf, type PageRequest, type PageResult, page } from "../db/page.ts";
+import { join, type Sql, sql } from "../db/sql.ts";
 import { DUE_AT, NOT_ENDED } from "../subscriptions/subscriptions.ts";
 
 /**
@@ -119,21 +119,30 @@ export function eventColumns(project: ProjectId): Sql {
   ${reason} as reason`;
 }
 
-/** Events never billed: marked ones, which have an index, and those of periods without a bill. */
-function unbillableEvents(project: ProjectId): Sql {
-  return sql`(
-      select u.project_id, u.key, u.transaction_id, u.subscription_id, u.metric_id,
-             u.period_no, u.value, u.at, u.received_at, u.properties, u.unbillable
-        from usage_events u
-       where u.project_id = ${project} and u.unbillable is not null
-       union all
-      select u.project_id, u.key, u.transaction_id, u.subscription_id, u.metric_id,
-             u.period_no, u.value, u.at, u.received_at, u.properties, u.unbillable
-        from closed_periods c
-        join usage_events u
-          on u.project_id = ${project} and u.subscription_id = c.subscription_id
-         and u.period_no = c.period_no
-       where c.project_id = ${project} and not c.billable and u.unbillable is null) e`;
+/**
+ * Events never billed: marked ones, which have an index, and those of periods without a bill. The
+ * first rows of each are enough for a page: of both together PostgreSQL would sort all. Periods
+ * without a bill are few and lead to theirs; events of one that has none would all be looked at.
+ */
+function unbillableEvents(project: ProjectId, where: readonly Sql[], most?: number): Sql {
+  const conditions = join(where, " and ");
+  const first = (all: Sql) =>
+    most === undefined ? all : firstOf(sql`${all} order by e.at desc, e.key desc`, most);
+  const marked = sql`
+    select e.*
+      from usage_events e
+     where ${conditions} and e.unbillable is not null`;
+  const ofPeriod = sql`
+    select e.*
+      from usage_events e
+     where ${conditions} and e.subscription_id = c.subscription_id and e.period_no = c.period_no
+       and e.unbillable is null`;
+  const canceled = sql`
+    select e.*
+      from closed_periods c
+     cross join lateral (${first(ofPeriod)}) e
+     where c.project_id = ${project} and not c.billable`;
+  return sql`((${first(marked)}) union all (${first(canceled)})) e`;
 }
 
 export function joinNames(project: ProjectId): Sql {
@@ -199,30 +208,34 @@ export async function list(
   const { subscription_id, metric_id } = filter;
   const where = filtered(project, filter);
   if (subscription_id) where.push(sql`e.subscription_id = ${subscription_id}`);
-  const unbillable = filter.state === "unbillable";
-  if (!unbillable && subscription_id === undefined) {
+  const source = {
+    columns: eventColumns(project),
+    joined: joinNames(project),
+    where,
+    project: sql`e.project_id`,
+    order: ORDER,
+  };
+  if (filter.state === "unbillable") {
+    const { after: [at, key] = [], offset, limit } = request;
+    const behind = sql`(e.at, e.key) < (${at ?? null}::timestamptz, ${key ?? null}::uuid)`;
+    const rest = at === undefined ? where : [...where, behind];
+    const from = unbillableEvents(project, rest, offset + limit + 1);
+    const counted = unbillableEvents(project, where);
+    return page<UsageEvent>(db, { ...source, from, counted }, request);
+  }
+  if (subscription_id === undefined) {
     throw new Error("Events of all subscriptions are listed by subscription.");
   }
-  const isOfAll = !unbillable && metric_id === undefined;
-  return page<UsageEvent>(
-    db,
-    {
-      columns: eventColumns(project),
-      from: unbillable ? unbillableEvents(project) : sql`usage_events e`,
-      ...(isOfAll && {
-        apart: eachMetric(await listMetricsOf(db, project, subscription_id ?? "")),
-      }),
-      joined: joinNames(project),
-      where,
-      project: sql`e.project_id`,
-      order: [
-        { column: sql`e.at`, type: sql`timestamptz` },
-        { column: sql`e.key`, type: sql`uuid` },
-      ],
-    },
-    request,
-  );
+  const from = sql`usage_events e`;
+  if (metric_id !== undefined) return page<UsageEvent>(db, { ...source, from }, request);
+  const apart = eachMetric(await listMetricsOf(db, project, subscription_id));
+  return page<UsageEvent>(db, { ...source, from, apart }, request);
 }
+
+const ORDER = [
+  { column: sql`e.at`, type: sql`timestamptz` },
+  { column: sql`e.key`, type: sql`uuid` },
+];
 
 function eachMetric(metrics: readonly string[]): Apart {
   return {
