@@ -1,5 +1,5 @@
-// `dues export` of customers, subscriptions, invoices, payments and events: a project's data as CSV,
-// page by page, so that its size does not matter. What a row looks like is in csv-tables.ts.
+// `dues export` of customers, subscriptions, invoices, payments and events: a project's data as
+// CSV, page by page, so that its size does not matter. What a row looks like is in csv-tables.ts.
 
 import type { Command } from "commander";
 import type { Dues } from "../../client/dues.ts";
