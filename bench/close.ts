@@ -10,6 +10,7 @@ import type { Db } from "../src/store/db/db.ts";
 import { sql } from "../src/store/db/sql.ts";
 import { billingJob } from "../src/workers/billing.ts";
 import { testContext } from "../tests/support/context.ts";
+import { BARS } from "./bars.ts";
 import {
   addDays,
   addEvents,
@@ -61,7 +62,7 @@ async function wholeClose(count: number): Promise<Figure[]> {
     const thousands = (ROUNDS * count) / 1_000;
     const name = `close of ${count} subscriptions, 4 charges, usage, webhooks ÷ one-shot SQL`;
     return [
-      ratio(name, "s", rounds, atMost(2.2)),
+      ratio(name, "s", rounds, BARS.close),
       ratio(
         "statements per 1,000 invoices in that close",
         "statements",

@@ -4,6 +4,7 @@
 import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "../src/store/db/sql.ts";
+import { BARS } from "./bars.ts";
 import {
   addDays,
   addEvents,
@@ -18,15 +19,7 @@ import {
   UNITS,
 } from "./books.ts";
 import type { LoadResult } from "./load.ts";
-import {
-  atLeast,
-  atMost,
-  type Bench,
-  type Figure,
-  type Options,
-  type Round,
-  ratio,
-} from "./report.ts";
+import { atMost, type Bench, type Figure, type Options, type Round, ratio } from "./report.ts";
 import {
   call,
   headersOf,
@@ -173,7 +166,7 @@ async function byId(books: Books, bare: Side): Promise<Figure> {
     `GET by id ÷ bare Fastify GET, ${CONNECTIONS} connections`,
     "requests/s",
     rounds.map(([ours, theirs]) => [ours.per_second, theirs.per_second]),
-    atLeast(0.55),
+    BARS.get_by_id,
   );
 }
 
