@@ -19,8 +19,8 @@ import { storeSources } from "../laws/pieces.ts";
 const NOBODY = "33333333-3333-4333-8333-333333333333";
 /** Of a read that a caller waits for, and of what is asked every second. */
 const READ_MAX = 500;
-/** Functions of the schema that write. */
-const WRITES = /\b(record_usage|add_analytics_deltas)\b/;
+/** Statements and functions of the schema that write. */
+const WRITES = /\b(insert into|delete from|record_usage|add_analytics_deltas)\b/;
 const EACH_SECOND_MAX = 50;
 const EACH_SECOND = /^src\/store\/work\//;
 const AT_AN_OPERATORS_WORD = { ...CLUSTER_CATALOG, ...OWN_CONNECTIONS };
