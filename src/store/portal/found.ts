@@ -6,6 +6,7 @@ import type { PortalShape } from "../../schema/portal.ts";
 import type { Settings } from "../../schema/settings.ts";
 import type { Db, Queryable } from "../db/db.ts";
 import { sql } from "../db/sql.ts";
+import { joinView } from "./views.ts";
 
 /** A customer, with what opens its portal and the cached view; null: none is cached. */
 export type Found = {
@@ -47,6 +48,6 @@ function findIn(db: Access, project: ProjectId, customer_id: string) {
       from customers c
       join projects p on p.id = ${project}
       left join project_clocks k on k.project_id = ${project}
-      left join portal_views v on v.project_id = ${project} and v.customer_id = ${customer_id}
+      ${joinView(project, customer_id)}
      where c.project_id = ${project} and c.id = ${customer_id}`);
 }

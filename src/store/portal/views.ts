@@ -1,5 +1,6 @@
 // The cached views of the portal, one for each customer that was looked at: kept, and dropped by
-// what makes them untrue. A view is kept only if none was dropped since its computation began.
+// what makes them untrue. A view counts only if none was dropped since its computation began: its
+// own drops are compared as it is kept, and those of all views, which are one row, as it is read.
 
 import type { ProjectId } from "../../ids.ts";
 import type { PortalShape } from "../../schema/portal.ts";
@@ -7,7 +8,7 @@ import { DATABASE_NOW, type Db, type Queryable, type Tx } from "../db/db.ts";
 import { columnsOf, rowsOf } from "../db/rows.ts";
 import { json, type Sql, sql } from "../db/sql.ts";
 
-/** Stands for all customers of a project: its row says when all views were dropped. */
+/** Stands for all customers of a project: its row says how often all views were dropped. */
 const ALL_CUSTOMERS = "00000000-0000-0000-0000-000000000000";
 
 /** How often the customer's view was dropped, and all views at once; and when that was read. */
@@ -23,6 +24,14 @@ export function countDrops(db: Queryable, project: ProjectId, customer_id: strin
      where a.project_id = ${project}`);
 }
 
+/** Joins the customer's view as `v` to a statement, unless it or all views were dropped since. */
+export function joinView(project: ProjectId, customer_id: string): Sql {
+  return sql`
+      left join portal_views e on e.project_id = ${project} and e.customer_id = ${ALL_CUSTOMERS}
+      left join portal_views v on v.project_id = ${project} and v.customer_id = ${customer_id}
+            and v.all_drops = coalesce(e.drops, 0)`;
+}
+
 export type View = {
   readonly body: string;
   readonly page: PortalShape;
@@ -35,27 +44,20 @@ export async function keep(
   tx: Tx,
   project: ProjectId,
   customer_id: string,
-  view: View,
+  { body, page, generated_at, drops }: View,
 ): Promise<void> {
-  await tx.many(sql`
-    select 1
-      from project_anchors
-     where project_id = ${project}
-       for share`);
-  const { drops } = view;
-  if ((await countDrops(tx, project, customer_id)).all !== drops.all) return;
   await tx.run(sql`
-    insert into portal_views as v (project_id, customer_id, body, page, generated_at, as_of, drops)
-    values (${project}, ${customer_id}, ${view.body}, ${json(view.page)}::jsonb,
-            ${view.generated_at}, ${drops.as_of}, ${drops.own})
+    insert into portal_views as v
+      (project_id, customer_id, body, page, generated_at, as_of, drops, all_drops)
+    values (${project}, ${customer_id}, ${body}, ${json(page)}::jsonb, ${generated_at},
+            ${drops.as_of}, ${drops.own}, ${drops.all})
     on conflict (project_id, customer_id) do update
        set body = excluded.body, page = excluded.page, generated_at = excluded.generated_at,
-           as_of = excluded.as_of
-     where (v.as_of is null or v.as_of <= excluded.as_of) and v.drops = excluded.drops`);
+           as_of = excluded.as_of, all_drops = excluded.all_drops
+     where (v.as_of is null or v.as_of <= excluded.as_of) and v.drops = excluded.drops
+       and v.all_drops <= excluded.all_drops`);
 }
 
-const DROPPED: Sql = sql`body = null, page = null, generated_at = null, as_of = null,
-  drops = v.drops + 1`;
 const DROP = { customer_id: "uuid", drops: "bigint" };
 
 /**
@@ -78,37 +80,21 @@ function dropOf(project: ProjectId, customer_ids: Iterable<string>): Sql[] {
     insert into portal_views as v (${columnsOf(DROP)})
     ${rowsOf(project, DROP, rows)}
     on conflict (project_id, customer_id) do update
-       set ${DROPPED}`,
+       set body = null, page = null, generated_at = null, as_of = null, drops = v.drops + 1`,
   ];
 }
 
-/** Drops every view and returns how many there were. Waits for whoever is caching one. */
+/** Drops every view by the one row that all are compared with, and returns how many there were. */
 export async function dropAll(tx: Tx, project: ProjectId): Promise<number> {
-  let dropped = 0;
-  for (const statement of dropAllOf(project)) dropped = await tx.run(statement);
-  return dropped;
-}
-
-/** Locks the views in the order of their customers, as `dropOf` does with some of them. */
-function dropAllOf(project: ProjectId): Sql[] {
-  return [
-    sql`
-    select 1
-      from project_anchors
-     where project_id = ${project}
-       for no key update`,
-    ...dropOf(project, [ALL_CUSTOMERS]),
-    sql`
-    select 1
-      from portal_views
-     where project_id = ${project} and body is not null
-     order by customer_id
-       for no key update`,
-    sql`
-    update portal_views v
-       set ${DROPPED}
-     where v.project_id = ${project} and v.body is not null`,
-  ];
+  const { count } = await tx.one<{ count: number }>(sql`
+    select count(*) as count
+      from project_anchors a
+      left join portal_views e on e.project_id = ${project} and e.customer_id = ${ALL_CUSTOMERS}
+      join portal_views v on v.project_id = ${project} and v.body is not null
+           and v.all_drops = coalesce(e.drops, 0)
+     where a.project_id = ${project}`);
+  await drop(tx, project, [ALL_CUSTOMERS]);
+  return count;
 }
 
 /** What a transaction drops of a project: some views, or all of them. */
@@ -126,7 +112,7 @@ function atCommit(tx: Tx, project: ProjectId): Dropped {
     const dropped = new Map<ProjectId, Dropped>();
     tx.beforeCommit(() =>
       [...dropped].flatMap(([id, { all, customer_ids }]) =>
-        all ? dropAllOf(id) : dropOf(id, customer_ids),
+        dropOf(id, all ? [ALL_CUSTOMERS] : customer_ids),
       ),
     );
     droppedBy.set(tx, dropped);
