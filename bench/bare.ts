@@ -38,6 +38,7 @@ const customer: Customer = {
   tax_note: "",
   tax_codes: [],
   net_payment_days: null,
+  invoice_grouping: null,
   metadata: {},
   created_at,
   updated_at: created_at,

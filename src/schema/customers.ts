@@ -17,6 +17,7 @@ import {
   Timestamp,
   Uuid,
 } from "./common.ts";
+import { INVOICE_GROUPINGS } from "./enums.ts";
 import { ADDRESS_MAX, NET_PAYMENT_DAYS_MAX } from "./settings.ts";
 import { TaxCodes } from "./taxes.ts";
 
@@ -40,6 +41,7 @@ export const Customer = Type.Object(
     tax_note: Type.String(),
     tax_codes: TaxCodes,
     net_payment_days: Nullable(Type.Integer()),
+    invoice_grouping: Nullable(OneOf(INVOICE_GROUPINGS)),
     metadata: Type.Unsafe<Record<string, string>>({
       type: "object",
       additionalProperties: { type: "string" },
@@ -66,6 +68,9 @@ const terms = {
   tax_codes: Type.Optional(TaxCodes),
   net_payment_days: Type.Optional(
     Nullable(Type.Integer({ minimum: 0, maximum: NET_PAYMENT_DAYS_MAX })),
+  ),
+  invoice_grouping: Type.Optional(
+    Nullable(OneOf(INVOICE_GROUPINGS, "What makes one invoice; null: as the settings say.")),
   ),
   metadata: Type.Optional(Metadata),
 };

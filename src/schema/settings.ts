@@ -11,6 +11,7 @@ import {
   Patterned,
   TEXT_MAX,
 } from "./common.ts";
+import { INVOICE_GROUPINGS } from "./enums.ts";
 import { TaxCodes } from "./taxes.ts";
 
 export const NET_PAYMENT_DAYS_MAX = 365;
@@ -56,6 +57,10 @@ const fields = {
     PORTAL_ACCESS,
     "open: whoever has the customer's id sees the portal. signed: only who has a link from POST /v1/customers/:id/portal-links.",
   ),
+  invoice_grouping: OneOf(
+    INVOICE_GROUPINGS,
+    "What makes one invoice: separate, each thing that is billed; subscription, what falls due for a subscription at one instant; customer, what does for a customer.",
+  ),
 };
 
 export const Settings = Type.Object(fields, { title: "Settings" });
@@ -81,6 +86,7 @@ export const NEW_SETTINGS: Omit<Settings, "name"> = {
   default_currency: "USD",
   late_usage_periods: 2,
   portal_access: "open",
+  invoice_grouping: "separate",
 };
 
 /** Spec gap: a field that is left out keeps its value, so that one setting can be put alone. */

@@ -2,6 +2,7 @@
 
 import { type Command, Option } from "commander";
 import type { UpdateCustomerBody, Wallet } from "../../client/types.ts";
+import { INVOICE_GROUPINGS, type InvoiceGrouping } from "../../schema/enums.ts";
 import { property, remote, wholeNumber, withConnection } from "../connection/command.ts";
 import type { ConnectionFlags } from "../connection/profile.ts";
 import { customerId, getCustomer } from "../connection/refs.ts";
@@ -24,6 +25,7 @@ type Fields = {
   readonly taxNote?: string;
   readonly taxCodes?: string;
   readonly netPaymentDays?: number;
+  readonly invoiceGrouping?: InvoiceGrouping | "none";
   readonly metadata?: Record<string, unknown>;
 };
 
@@ -53,12 +55,18 @@ function withFields(made: Command): Command {
     .option("--tax-note <text>", "a sentence about tax on invoices")
     .option("--tax-codes <codes>", "codes of taxes, with commas")
     .option("--net-payment-days <days>", "days to pay", wholeNumber(0, DAYS_MAX))
+    .addOption(
+      new Option(
+        "--invoice-grouping <mode>",
+        "what makes one invoice; none: as the settings say",
+      ).choices([...INVOICE_GROUPINGS, "none"]),
+    )
     .option("--metadata <name=value>", "your own data; may be given again", property)
     .option("--json", "print JSON");
 }
 
 function bodyOf(flags: Fields): UpdateCustomerBody {
-  const { taxExemption, taxCodes, metadata } = flags;
+  const { taxExemption, taxCodes, invoiceGrouping, metadata } = flags;
   const given = {
     name: flags.name,
     email: flags.email,
@@ -73,6 +81,7 @@ function bodyOf(flags: Fields): UpdateCustomerBody {
     tax_note: flags.taxNote,
     tax_codes: taxCodes === "" ? [] : taxCodes?.split(","),
     net_payment_days: flags.netPaymentDays,
+    invoice_grouping: invoiceGrouping === "none" ? null : invoiceGrouping,
     metadata: metadata && mapped(metadata),
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
@@ -108,6 +117,10 @@ export function customerActions(io: Io): Command[] {
       [
         "dues customers update acme --country DE --tax-id DE136695976",
         "as on invoices from now on",
+      ],
+      [
+        "dues customers update acme --invoice-grouping customer",
+        "one invoice for what is due together",
       ],
     ])
       .argument("<customer>", "id, or ext:<external_id>")

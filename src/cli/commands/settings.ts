@@ -34,6 +34,7 @@ export function settingsCommand(io: Io): Command {
     ['dues settings set name="Acme Ltd" country=IE', ""],
     ["dues settings set tax_codes=vat-ie net_payment_days=30", "lists with commas"],
     ["dues settings set tax_codes:=null", ":= takes JSON"],
+    ["dues settings set invoice_grouping=customer", "one invoice for what is due together"],
   ])
     .argument("<key=value...>", "one or more")
     .option("--json", "print JSON")

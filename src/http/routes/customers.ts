@@ -10,6 +10,7 @@ import { emit, updated } from "../../operations/emit.ts";
 import { CursorPage, CursorQuery, ListOrOne, WholeQuery, Wrapped } from "../../schema/common.ts";
 import { Credit, Customer, CustomerCreate, CustomerPatch, Search } from "../../schema/customers.ts";
 import * as customers from "../../store/customers/customers.ts";
+import * as settings from "../../store/customers/settings.ts";
 import * as ledger from "../../store/money/ledger.ts";
 import * as portalViews from "../../store/portal/views.ts";
 import { Cursors, cut, filtersOf } from "../request/paging.ts";
@@ -40,6 +41,7 @@ const createCustomer = write({
   reply: [201, Wrapped("customer", Customer)],
   example: { external_id: "acme", name: "Acme Ltd", email: "billing@acme.test", currency: "USD" },
   async handle({ tx, project, by, body, now }) {
+    if (body.invoice_grouping === "customer") await settings.keepGrouping(tx, project);
     await checkTaxCodes(holding(tx, project), [body.tax_codes]);
     const given = withTaxId(body);
     refuseExemption({ tax_exemption: null, tax_id: "", ...given });
@@ -125,6 +127,7 @@ const patchCustomer = write({
   async handle({ tx, project, by, params, body, now }) {
     const { id } = params;
     if ((await customers.get(tx, project, id)) === undefined) throw notFound("customer");
+    if (body.invoice_grouping === "customer") await settings.keepGrouping(tx, project);
     await checkTaxCodes(holding(tx, project), [body.tax_codes]);
     const change = withTaxId(body);
     const before = await customers.lock(tx, project, id);

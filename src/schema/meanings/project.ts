@@ -93,6 +93,8 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     net_payment_days: ["Days to pay of invoices made from now on.", 14],
     default_currency: ["Currency where nothing else says one.", "USD"],
     late_usage_periods: ["How many closed periods late usage may still correct; 0 for none.", 2],
+    invoice_grouping:
+      "What makes one invoice: `separate`, each thing that is billed; `subscription`, what falls due for a subscription at one instant; `customer`, what does for a customer. Customers may have their own.",
     portal_access:
       "`open`: whoever has the customer's id sees the portal. `signed`: only who has a link from POST /v1/customers/:id/portal-links.",
   },

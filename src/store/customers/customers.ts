@@ -14,7 +14,7 @@ import { join, json, type Sql, sql } from "../db/sql.ts";
 
 const COLUMNS: Sql = sql`id, short_id, external_id, name, email, currency, address, city,
   postal_code, region, country, tax_id, tax_exemption, tax_note, tax_codes, net_payment_days,
-  metadata, created_at, updated_at`;
+  invoice_grouping, metadata, created_at, updated_at`;
 /** After so many collisions the four characters are used up, and a short_id may repeat. */
 const SHORT_ID_TRIES = 20;
 
@@ -134,8 +134,8 @@ export async function insert(
     const inserted = await tx.maybeOne<Customer>(sql`
       insert into customers (project_id, id, seq, short_id, short_id_unique, external_id, name,
                              email, currency, address, city, postal_code, region, country, tax_id,
-                             tax_exemption, tax_note, tax_codes, net_payment_days, metadata,
-                             created_at, updated_at)
+                             tax_exemption, tax_note, tax_codes, net_payment_days,
+                             invoice_grouping, metadata, created_at, updated_at)
       values (${project}, ${newCustomerId(customer_prefix)}, ${newRank()}, ${newShortId()},
               ${attempt <= SHORT_ID_TRIES}, ${customer.external_id}, ${customer.name},
               ${customer.email}, ${customer.currency ?? default_currency}, ${customer.address ?? ""},
@@ -143,7 +143,7 @@ export async function insert(
               ${customer.country ?? ""}, ${customer.tax_id ?? ""},
               ${customer.tax_exemption ?? null}, ${customer.tax_note ?? ""},
               ${customer.tax_codes ?? null}, ${customer.net_payment_days ?? null},
-              ${json(customer.metadata ?? {})}, ${now}, ${now})
+              ${customer.invoice_grouping ?? null}, ${json(customer.metadata ?? {})}, ${now}, ${now})
       on conflict do nothing
       returning ${COLUMNS}`);
     if (inserted !== undefined) return inserted;
@@ -199,6 +199,9 @@ export function patch(tx: Tx, project: ProjectId, ref: string, change: CustomerP
            net_payment_days = case when ${change.net_payment_days === undefined}
                                    then net_payment_days
                                    else ${change.net_payment_days ?? null}::integer end,
+           invoice_grouping = case when ${change.invoice_grouping === undefined}
+                                   then invoice_grouping
+                                   else ${change.invoice_grouping ?? null} end,
            metadata = coalesce(${change.metadata === undefined ? null : json(change.metadata)}::jsonb,
                                metadata),
            updated_at = ${now}

@@ -10,7 +10,7 @@ const COLUMNS: Sql = sql`coalesce(issuer_name, name) as name, issuer_address as 
   issuer_city as city, issuer_postal_code as postal_code, issuer_region as region,
   issuer_country as country, issuer_tax_id as tax_id, tax_codes, footer, invoice_prefix,
   credit_note_prefix, payment_url, payment_instructions, support_email, logo_color, net_payment_days,
-  default_currency, late_usage_periods, portal_access`;
+  default_currency, late_usage_periods, portal_access, invoice_grouping`;
 
 export function get(db: Queryable, project: ProjectId) {
   return db.one<Settings>(sql`
@@ -37,6 +37,14 @@ export async function lock(tx: Tx, project: ProjectId): Promise<void> {
       from projects
      where id = ${project}
        for no key update`);
+}
+
+/** Tells the workers that customers here may have one invoice; before all other locks. */
+export async function keepGrouping(tx: Tx, project: ProjectId): Promise<void> {
+  await tx.run(sql`
+    update projects
+       set groups_customers = true
+     where id = ${project} and not groups_customers`);
 }
 
 /** All prefixes there ever were: a constraint keeps those of the two kinds of documents apart. */
@@ -74,7 +82,10 @@ export async function patch(tx: Tx, project: ProjectId, change: SettingsPut): Pr
            net_payment_days = coalesce(${change.net_payment_days}, net_payment_days),
            default_currency = coalesce(${change.default_currency}, default_currency),
            late_usage_periods = coalesce(${change.late_usage_periods}, late_usage_periods),
-           portal_access = coalesce(${change.portal_access}, portal_access)
+           portal_access = coalesce(${change.portal_access}, portal_access),
+           invoice_grouping = coalesce(${change.invoice_grouping}, invoice_grouping),
+           groups_customers = groups_customers
+             or coalesce(${change.invoice_grouping} = 'customer', false)
      where id = ${project}
     returning ${COLUMNS}`);
 }

@@ -1,6 +1,7 @@
 // Organizations, workspaces and projects. The only tables that are not a project's own.
 
 import { newCustomerPrefix, newId, newSecretId, type ProjectId } from "../../ids.ts";
+import type { InvoiceGrouping } from "../../schema/enums.ts";
 import type { Organization, Project, ProjectCreate, Workspace } from "../../schema/tenants.ts";
 import type { Queryable, Tx } from "../db/db.ts";
 import { type PageRequest, page } from "../db/page.ts";
@@ -21,10 +22,12 @@ export type ProjectSettings = {
   readonly default_currency: string;
   readonly net_payment_days: number;
   readonly late_usage_periods: number;
+  /** What makes one invoice where a customer does not say. */
+  readonly invoice_grouping: InvoiceGrouping;
 };
 
 const PLAIN_SETTINGS: Sql = sql`p.id, p.organization_id, p.mode, p.default_currency,
-  p.net_payment_days, p.late_usage_periods`;
+  p.net_payment_days, p.late_usage_periods, p.invoice_grouping`;
 /** The settings of a project `p` with its clock `k`, which only a sandbox has. */
 export const SETTINGS_COLUMNS: Sql = sql`${PLAIN_SETTINGS}, k.frozen_at`;
 

@@ -123,6 +123,7 @@ function settingsFor(of: readonly { code: string }[]) {
       logo_color: fc.constantFrom("#3347c4", "#AbCdEf"),
       net_payment_days: fc.integer({ min: 0, max: 365 }),
       portal_access: fc.constantFrom("open", "signed"),
+      invoice_grouping: fc.constantFrom("separate", "subscription", "customer"),
     },
     { requiredKeys: [] },
   );

@@ -37,6 +37,7 @@ test("a new project has its own name and the usual terms", async () => {
     default_currency: "USD",
     late_usage_periods: 2,
     portal_access: "open",
+    invoice_grouping: "separate",
   });
   expect(settings).toEqual({ name: settings.name, ...NEW_SETTINGS });
 });
@@ -116,6 +117,8 @@ test.each([
   [{ default_currency: "XXQ" }, "default_currency", "format"],
   [{ support_email: "nobody" }, "support_email", "pattern"],
   [{ payment_instructions: "x".repeat(2_001) }, "payment_instructions", "maxLength"],
+  [{ invoice_grouping: "account" }, "invoice_grouping", "enum"],
+  [{ invoice_grouping: null }, "invoice_grouping", "type"],
   [{ name: "" }, "name", "minLength"],
   [{ name: " \u200b" }, "name", "blank"],
   [{ country: "ZZ" }, "country", "country"],

@@ -80,6 +80,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   { text: "update tokens set revoked_at", law: "copies", reason: TENANTS },
   { text: "update organizations set key_creation_id", law: "copies", reason: TENANTS },
   { text: "update projects set issuer_name", law: "copies", reason: TENANTS },
+  { text: "update projects set groups_customers", law: "copies", reason: TENANTS },
   {
     text: "update tokens t set last_used_at",
     law: "copies",
