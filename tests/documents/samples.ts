@@ -1,7 +1,7 @@
 // Documents made of records, without a service: an invoice of one fee and what may be varied.
 
 import { type DocumentInput, invoiceDocument } from "../../src/domain/documents/document.ts";
-import type { Fee, InvoiceWithFees } from "../../src/schema/invoices.ts";
+import type { Fee, InvoicePart, InvoiceWithFees } from "../../src/schema/invoices.ts";
 
 export const ISSUER: DocumentInput["issuer"] = {
   name: "Northwind Metering Ltd",
@@ -23,11 +23,14 @@ export const ISSUER: DocumentInput["issuer"] = {
   default_currency: "USD",
   late_usage_periods: 2,
   portal_access: "open",
+  invoice_grouping: "separate",
 };
 
 export function usage(name: string, fields: Partial<Fee> = {}): Fee {
   const fee = {
     id: "00000000-0000-7000-8000-000000000001",
+    part: 0,
+    subscription_id: null,
     fee_type: "charge" as const,
     charge_id: null,
     billable_metric_code: name,
@@ -49,6 +52,24 @@ export type Variation = {
   readonly customer?: { name?: string; email?: string; reference?: string };
   readonly settlement?: Partial<DocumentInput["settlement"]>;
 };
+
+export function partOf(fields: Partial<InvoicePart> = {}): InvoicePart {
+  return {
+    part: 0,
+    subscription_id: "00000000-0000-7000-8000-000000000004",
+    subscription_external_id: "main",
+    plan_code: "pro",
+    reason: "period",
+    period_start: "2025-01-01",
+    period_end: "2025-01-31",
+    due_at: new Date("2025-02-01T00:00:00.000Z"),
+    set_aside: false,
+    subtotal_cents: 0,
+    discount_cents: 0,
+    net_cents: 0,
+    ...fields,
+  };
+}
 
 export function invoiceOf({ fees = [usage("API calls")], invoice }: Variation): InvoiceWithFees {
   const total_cents = fees.reduce((sum, fee) => sum + fee.amount_cents, 0);
@@ -78,6 +99,8 @@ export function invoiceOf({ fees = [usage("API calls")], invoice }: Variation): 
     due_date: "2025-02-15",
     period_start: "2025-01-10",
     period_end: "2025-01-31",
+    part_count: 1,
+    subscription_count: 1,
     voided_at: null,
     created_at: new Date("2025-02-01T00:00:00.000Z"),
     memo: "",
@@ -90,6 +113,7 @@ export function invoiceOf({ fees = [usage("API calls")], invoice }: Variation): 
     credits: [],
     seller: {},
     buyer: {},
+    parts: [partOf()],
     fees,
     ...invoice,
   };
@@ -110,7 +134,7 @@ export const PAYMENT = {
 };
 
 export const NAMES: DocumentInput["names"] = {
-  plan: { code: "pro", name: "Professional" },
+  plans: new Map([["pro", "Professional"]]),
   dimensions: new Map(),
 };
 

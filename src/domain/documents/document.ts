@@ -5,10 +5,12 @@ import type { InvoiceWithFees } from "../../schema/invoices.ts";
 import type { Payment } from "../../schema/payments.ts";
 import type { Settings } from "../../schema/settings.ts";
 import { utcDate } from "../dates.ts";
+import { subscriptionCount } from "../parts.ts";
 import { methodName } from "../payment-methods.ts";
 import { formatDate, formatMoney, formatPeriod } from "./format.ts";
 import { type DocumentLine, type DocumentNames, lineOf, planNameOf } from "./lines.ts";
 import { type DocumentParty, partyOf } from "./parties.ts";
+import { type DocumentSection, type FeeLine, sectionsOf } from "./sections.ts";
 import { type DocumentRow, taxName, totalsOf } from "./totals.ts";
 
 export type DocumentInput = {
@@ -57,6 +59,8 @@ export type InvoiceDocument = {
   /** Whether lines have units and a price, or an amount alone. */
   readonly has_units: boolean;
   readonly lines: readonly DocumentLine[];
+  /** The same lines under headings, where several things are billed together; else none. */
+  readonly sections: readonly DocumentSection[];
   readonly totals: readonly DocumentRow[];
   readonly tax_note: string;
   readonly note: string;
@@ -71,9 +75,12 @@ export type InvoiceDocument = {
 
 export function invoiceDocument(input: DocumentInput): InvoiceDocument {
   const { issuer, invoice, names } = input;
-  const plan = planNameOf(invoice.fees, names);
+  const plan = planOf(invoice, names);
   const parties = partiesOf(input);
   const hasMoney = usesMoney(input);
+  const drawn = invoice.fees.map((fee): FeeLine => {
+    return { fee, line: withTerms(lineOf(fee, names), fee, invoice), cents: fee.amount_cents };
+  });
   return {
     kind: "Invoice",
     number: invoice.number,
@@ -92,7 +99,8 @@ export function invoiceDocument(input: DocumentInput): InvoiceDocument {
     ],
     memo: invoice.memo,
     has_units: true,
-    lines: invoice.fees.map((fee) => withTerms(lineOf(fee, names), fee, invoice)),
+    lines: drawn.map(({ line }) => line),
+    sections: sectionsOf(invoice, drawn, names),
     totals: totalsOf(invoice, hasMoney),
     tax_note: invoice.tax_note,
     note: noteOf(invoice),
@@ -104,6 +112,16 @@ export function invoiceDocument(input: DocumentInput): InvoiceDocument {
       : [],
     footer: issuer.footer,
   };
+}
+
+/** The plan of the invoice's last period; none where several subscriptions are on it. */
+function planOf({ parts, fees }: InvoiceWithFees, names: DocumentNames): string | undefined {
+  if (subscriptionCount(parts) > 1) return undefined;
+  const last = parts.length - 1;
+  return planNameOf(
+    fees.filter(({ part }) => part === last),
+    names,
+  );
 }
 
 /** The seller and the buyer as the invoice keeps them. */

@@ -5,6 +5,7 @@ import { isVisible } from "../../schema/formats.ts";
 import type { InvoiceWithFees } from "../../schema/invoices.ts";
 import { compare, decimal, isZero } from "../decimal.ts";
 import { sumCents } from "../money.ts";
+import { subscriptionCount } from "../parts.ts";
 import { vatIdOf } from "../tax-ids.ts";
 import { type Exemption, reasonOr } from "../taxes.ts";
 import { formatMoney } from "./format.ts";
@@ -16,8 +17,14 @@ import type { Party } from "./parties.ts";
 /** Categories of tax by the norm: standard rate, zero rate, exempt, reverse charge. */
 export type TaxCategory = "S" | "Z" | "E" | "AE";
 
+type Days = { readonly start: string; readonly end: string };
+
 export type EInvoiceLine = {
   readonly fee_id: string;
+  /** The subscription that it is of, where several are billed; else "". */
+  readonly note: string;
+  /** The days of its service, where lines are of several; else those of the invoice are. */
+  readonly period: Days | undefined;
   readonly name: string;
   readonly description: string;
   /** -1 for an amount below 0, because a price is never below 0. */
@@ -49,7 +56,7 @@ export type EInvoice = {
   readonly due_date: string | undefined;
   readonly currency: string;
   readonly notes: readonly string[];
-  readonly period: { readonly start: string; readonly end: string } | undefined;
+  readonly period: Days | undefined;
   readonly po_number: string;
   /** The invoice that a credit note corrects. */
   readonly corrects: { readonly number: string; readonly issuing_date: string } | undefined;
@@ -88,10 +95,7 @@ export function eInvoiceOf(
     currency,
     po_number,
     notes: [memo].filter(isVisible),
-    period:
-      invoice.invoice_type === "subscription"
-        ? { start: invoice.period_start, end: invoice.period_end }
-        : undefined,
+    period: spanOf(lines) ?? ownPeriod(invoice),
     corrects: undefined,
     seller: written(invoice.seller),
     buyer: written(invoice.buyer),
@@ -122,7 +126,7 @@ export function eCreditNoteOf(
     due_date: undefined,
     currency,
     notes: [reason, memo].filter(isVisible),
-    period: undefined,
+    period: spanOf(lines),
     po_number: invoice.po_number,
     corrects: { number: invoice.number, issuing_date: invoice.issuing_date },
     seller: written(invoice.seller),
@@ -133,6 +137,19 @@ export function eCreditNoteOf(
     ...amountsOf(lines, note.taxes),
     prepaid_cents: 0,
   };
+}
+
+function ownPeriod({ invoice_type, period_start, period_end }: InvoiceWithFees) {
+  return invoice_type === "subscription" ? { start: period_start, end: period_end } : undefined;
+}
+
+/** The days from the first to the last of all lines; undefined where lines do not say theirs. */
+function spanOf(lines: readonly EInvoiceLine[]): Days | undefined {
+  const days = lines.flatMap(({ period }) => period ?? []);
+  if (days.length === 0) return undefined;
+  const starts = days.map(({ start }) => start).sort();
+  const ends = days.map(({ end }) => end).sort();
+  return { start: starts[0] ?? "", end: ends.at(-1) ?? "" };
 }
 
 /** The party with its number only where that is a VAT id: the norm asks for no other. */
@@ -156,6 +173,7 @@ function lineFor(
   const counted = rate === "" ? `${units} units` : `${units} × ${rate}`;
   return {
     fee_id: fee.id,
+    ...whoseAndWhen(fee, invoice),
     name: isVisible(title) ? title : "Fee",
     description: [...(units === "" ? [] : [counted]), ...details].join(", "),
     quantity: amount_cents < 0 ? -1 : 1,
@@ -163,6 +181,23 @@ function lineFor(
     discount_cents,
     net_cents: amount_cents - discount_cents,
     ...categoryOf(fee, invoice, exemptions),
+  };
+}
+
+/** Said where several things are billed together; a correction is of the days that it corrects. */
+function whoseAndWhen(
+  { part, fee_type, properties }: Fee,
+  { parts }: InvoiceWithFees,
+): Pick<EInvoiceLine, "note" | "period"> {
+  const own = parts[part];
+  if (own === undefined || parts.length < 2) return { note: "", period: undefined };
+  const { period_start, period_end } = fee_type === "adjustment" ? properties : own;
+  const isDated = typeof period_start === "string" && typeof period_end === "string";
+  return {
+    note: subscriptionCount(parts) > 1 ? (own.subscription_external_id ?? "") : "",
+    period: isDated
+      ? { start: period_start.slice(0, 10), end: period_end.slice(0, 10) }
+      : { start: own.period_start, end: own.period_end },
   };
 }
 

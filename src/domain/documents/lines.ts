@@ -7,8 +7,8 @@ import { formatMoney, formatPeriod, formatRate, formatUnits } from "./format.ts"
 import { type DocumentPart, partsOf } from "./parts.ts";
 
 export type DocumentNames = {
-  /** The plan of the period that is billed. */
-  readonly plan: { readonly code: string; readonly name: string } | undefined;
+  /** The names of the plans that are billed, by code. */
+  readonly plans: ReadonlyMap<string, string>;
   /** Each metric's dimensions in their order, which the properties of a fee do not keep. */
   readonly dimensions: ReadonlyMap<string, readonly string[]>;
 };
@@ -40,14 +40,14 @@ export function lineOf(fee: Fee, names: DocumentNames): DocumentLine {
 /** The plan of the period as its fees have it; undefined where none is of a plan. */
 export function planNameOf(
   fees: readonly Fee[],
-  { plan }: Pick<DocumentNames, "plan">,
+  { plans }: Pick<DocumentNames, "plans">,
 ): string | undefined {
   const own = fees.filter((fee) => fee.fee_type !== "adjustment" || isBaseCorrection(fee));
   const fee = own.find(({ charge_id }) => charge_id === null) ?? own[0];
   const code = text(fee?.properties.plan_code);
   if (fee === undefined || code === "") return undefined;
   if (fee.charge_id === null) return text(fee.properties.name);
-  return plan?.code === code ? plan.name : code;
+  return plans.get(code) ?? code;
 }
 
 /** Whether the fee is a minimum, or corrects one: lines of usage name their charge model. */

@@ -10,7 +10,8 @@ import {
   taxTexts,
 } from "./document.ts";
 import { formatDate, formatMoney } from "./format.ts";
-import { type DocumentLine, lineOf } from "./lines.ts";
+import { lineOf } from "./lines.ts";
+import { type FeeLine, sectionsOf } from "./sections.ts";
 import { taxRows } from "./totals.ts";
 
 export type Note = Omit<CreditNote, "seller" | "buyer">;
@@ -22,7 +23,7 @@ export type CreditNoteInput = Omit<DocumentInput, "settlement"> & {
 };
 
 export function creditNoteDocument(input: CreditNoteInput): InvoiceDocument {
-  const { issuer, invoice, note } = input;
+  const { issuer, invoice, names, note } = input;
   const { currency } = note;
   const row = (label: string, cents: number, strong = false) => ({
     label,
@@ -30,6 +31,7 @@ export function creditNoteDocument(input: CreditNoteInput): InvoiceDocument {
     strong,
   });
   const taxes = taxRows(note.taxes, currency);
+  const lines = note.lines.map((line) => lineOfNote(line, input));
   return {
     kind: "Credit note",
     number: note.number,
@@ -47,7 +49,9 @@ export function creditNoteDocument(input: CreditNoteInput): InvoiceDocument {
       .filter((text) => text !== "")
       .join("\n"),
     has_units: false,
-    lines: note.lines.map((line) => lineOfNote(line, input)),
+    lines: lines.map(({ line }) => line),
+    // Where one subscription is credited of several, the heading says which.
+    sections: sectionsOf(invoice, lines.filter(isOfFee), names),
     totals: [
       ...(taxes.length === 0 ? [] : [row("Subtotal", note.subtotal_cents), ...taxes]),
       row("Total credited", note.total_cents, true),
@@ -62,22 +66,29 @@ export function creditNoteDocument(input: CreditNoteInput): InvoiceDocument {
   };
 }
 
+type NoteLine = Omit<FeeLine, "fee"> & { readonly fee: FeeLine["fee"] | undefined };
+
+function isOfFee(line: NoteLine): line is FeeLine {
+  return line.fee !== undefined;
+}
+
 /** A line of the note; what was billed stands below it, where only a part is taken back. */
 function lineOfNote(
   { fee_id, amount_cents }: Note["lines"][number],
   { invoice, names, note }: CreditNoteInput,
-): DocumentLine {
+): NoteLine {
   const fee = invoice.fees.find(({ id }) => id === fee_id);
   const amount = formatMoney(amount_cents, note.currency);
-  const none = { details: [], parts: [], units: "", rate: "" };
-  if (fee === undefined) return { title: "Fee", ...none, amount };
+  const none = { details: [], parts: [], units: "", rate: "", amount };
+  if (fee === undefined) return { fee, cents: amount_cents, line: { title: "Fee", ...none } };
   const billed = formatMoney(fee.taxable_cents, note.currency);
   const texts = [
     ...(fee.taxable_cents === amount_cents ? [] : [`of ${billed} billed`]),
     ...taxTexts(fee, invoice),
   ];
   const details = texts.length === 0 ? [] : [texts.join(", ")];
-  return { title: lineOf(fee, names).title, ...none, details, amount };
+  const line = { ...none, title: lineOf(fee, names).title, details };
+  return { fee, cents: amount_cents, line };
 }
 
 const NO_DATE = { date: "", day: "" } as const;

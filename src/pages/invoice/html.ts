@@ -16,7 +16,7 @@ export function renderInvoice(
   size: PaperSize,
   links: DocumentLinks,
 ): Page {
-  const { kind, issuer, customer, facts, lines, totals, state, memo, tax_note, note } = document;
+  const { kind, issuer, customer, facts, totals, state, memo, tax_note, note } = document;
   return {
     title: `${kind} ${document.number} – ${issuer.name}`,
     icon: letterIcon(issuer.name, issuer.color),
@@ -41,7 +41,7 @@ export function renderInvoice(
 <dl>${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>
 </section>
 ${memo !== "" && html`<p class="memo" dir="auto">${memo}</p>\n`}<table>${tableHead(document)}
-<tbody>${lines.map((each) => line(each, document.has_units))}</tbody></table>
+${tableBody(document)}</table>
 <dl class="totals">${totals.map(
       ({ label, amount, strong }) =>
         html`<div class="${strong ? "strong" : ""}"><dt>${label}</dt><dd>${amount}</dd></div>`,
@@ -60,6 +60,32 @@ function tableHead({ has_units }: InvoiceDocument): Html {
   }
   return html`<thead><tr><th scope="col">Description</th><th scope="col" class="n">Units</th>
 <th scope="col" class="n">Price</th><th scope="col" class="n">Amount</th></tr></thead>`;
+}
+
+function tableBody({ lines, sections, has_units }: InvoiceDocument): Html | readonly Html[] {
+  const rows = (some: typeof lines) => some.map((each) => line(each, has_units));
+  if (sections.length === 0) return html`<tbody>${rows(lines)}</tbody>`;
+  const width = has_units ? "4" : "2";
+  return sections.map(({ heading, parts, subtotal }) => {
+    const head =
+      heading !== undefined &&
+      html`<tr class="of"><th colspan="${width}" scope="rowgroup"><bdi>${heading.title}</bdi><span>${
+        heading.detail
+      }</span></th></tr>`;
+    const own = parts.map(
+      ({ title, lines }) =>
+        html`${
+          title !== "" &&
+          html`<tr class="when"><th colspan="${width}" scope="rowgroup">${title}</th></tr>`
+        }${rows(lines)}`,
+    );
+    const sum =
+      subtotal !== undefined &&
+      html`<tr class="sum"><th colspan="${has_units ? "3" : "1"}" scope="row">${
+        subtotal.label
+      }</th><td class="n">${subtotal.amount}</td></tr>`;
+    return html`<tbody>${head}${own}${sum}</tbody>\n`;
+  });
 }
 
 /** The button to pay; at the top with the word alone: the amount stands below the totals. */
@@ -116,7 +142,8 @@ function styleOf(document: InvoiceDocument, size: PaperSize): string {
   const texts = memo + tax_note + footer + payment_instructions + document.support_email;
   const has_more = lists.length > 0 || pay !== undefined || texts !== "";
   const brand = `:root{--brand:${issuer.color};--on-brand:${textColorOn(issuer.color)}}`;
-  const more = `${has_more ? STYLE_OF_MORE : ""}${isWide(document) ? STYLE_OF_WIDE : ""}${
+  const has_sections = document.sections.length > 0;
+  const more = `${has_more ? STYLE_OF_MORE : ""}${has_sections ? STYLE_OF_SECTIONS : ""}${isWide(document) ? STYLE_OF_WIDE : ""}${
     isVoid(document) ? STYLE_OF_VOID : ""
   }`;
   return `@page{size:${page};margin:16mm}${brand}${STYLE}${more}`;
@@ -135,6 +162,20 @@ const STYLE_OF_WIDE = `
 @media(max-width:34rem){.n,.list dd{white-space:normal;overflow-wrap:normal}
 .totals div{flex-wrap:wrap;gap:0 1rem}.totals dd{margin-left:auto}
 td:nth-child(3):not(:last-child){grid-column:2/-1;text-align:left}}
+`;
+
+/** Headings stay with what follows them, and a subtotal with the line before it. */
+const STYLE_OF_SECTIONS = `
+tbody+tbody::before{content:"";display:block;height:1rem}
+tr.of,tr.when{break-after:avoid}tr.sum{break-before:avoid}
+.of th{font-weight:650;border-top:1px solid var(--ink);padding-top:.75rem}
+.of span{color:var(--soft);font-weight:400;margin-left:.75rem}
+.when th{color:var(--soft);font-size:.8438rem;font-weight:600;padding-bottom:.15rem}
+.of+.when th{border-top:0;padding-top:0}
+.sum th,.sum td{font-weight:650}.sum th{text-align:right;color:var(--soft);font-weight:400}
+@media(max-width:34rem){tr.of{border-top-color:var(--ink)}.of th{border:0;padding:0}
+.of th,.when th{grid-column:1/-1}
+.of+.when{border-top:0;padding-top:0}.sum th{grid-column:1/4;text-align:left}}
 `;
 
 /** Puts the word across the whole sheet, so that nobody pays or books it by mistake. */

@@ -25,8 +25,7 @@ export function renderUbl(e: EInvoice): string {
     basic(`${name}TypeCode`, isNote ? "381" : "380"),
     e.notes.map((text) => basic("Note", noteText(text))),
     basic("DocumentCurrencyCode", currency),
-    period !== undefined &&
-      group("InvoicePeriod", basic("StartDate", period.start), basic("EndDate", period.end)),
+    period !== undefined && days(period),
     isGiven(e.po_number) && group("OrderReference", basic("ID", e.po_number)),
     corrects !== undefined &&
       group(
@@ -94,6 +93,10 @@ function noteText(text: string): string {
   return isCode ? [before, ` ${inner}`, ...rest].join("#") : text;
 }
 
+function days({ start, end }: NonNullable<EInvoice["period"]>): string {
+  return group("InvoicePeriod", basic("StartDate", start), basic("EndDate", end));
+}
+
 function taxTotal({ currency, tax_cents, subtotals }: EInvoice): string {
   return group(
     "TaxTotal",
@@ -122,13 +125,15 @@ function monetaryTotal({ currency, net_cents, total_cents, prepaid_cents }: EInv
 
 function lineOf(line: EInvoiceLine, id: string, { kind, currency, discount_reason }: EInvoice) {
   const isNote = kind === "credit_note";
-  const { quantity, net_cents, discount_cents, price_cents, description } = line;
+  const { quantity, net_cents, discount_cents, price_cents, description, note, period } = line;
   const counted = isNote ? "CreditedQuantity" : "InvoicedQuantity";
   return group(
     isNote ? "CreditNoteLine" : "InvoiceLine",
     basic("ID", id),
+    isGiven(note) && basic("Note", noteText(note)),
     basic(counted, String(quantity), ` unitCode="${UNIT}"`),
     amount("LineExtensionAmount", net_cents, currency),
+    period !== undefined && days(period),
     discount_cents !== 0 &&
       group(
         "AllowanceCharge",

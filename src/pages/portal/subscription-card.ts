@@ -100,10 +100,11 @@ function fixedLine({ title, details, units, rate, amount }: NextInvoice["fixed"]
   }</div><span class="amount">${amount}</span></li>`;
 }
 
-function nextLine({ total_cents, tax_cents, currency, issuing_date }: NextInvoice): Html {
+function nextLine({ total_cents, tax_cents, currency, issuing_date, others }: NextInvoice): Html {
+  const subscriptions = others === 1 ? "another subscription" : `${others} other subscriptions`;
   return html`<p class="sum next"><span>Next invoice, on ${formatDate(issuing_date)}${
-    tax_cents > 0 && ", with tax"
-  }</span><b>about ${formatMoney(total_cents, currency)}</b></p>`;
+    others > 0 && `, together with ${subscriptions}`
+  }${tax_cents > 0 && ", with tax"}</span><b>about ${formatMoney(total_cents, currency)}</b></p>`;
 }
 
 function priceText(plan: Subscription["plan"], in_trial: boolean): string {

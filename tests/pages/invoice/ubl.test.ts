@@ -39,8 +39,10 @@ const SEQUENCES: Readonly<Record<string, string>> = {
   TaxCategory: "ID Percent TaxExemptionReason TaxScheme",
   LegalMonetaryTotal:
     "LineExtensionAmount TaxExclusiveAmount TaxInclusiveAmount PrepaidAmount PayableAmount",
-  InvoiceLine: "ID InvoicedQuantity LineExtensionAmount AllowanceCharge Item Price",
-  CreditNoteLine: "ID CreditedQuantity LineExtensionAmount AllowanceCharge Item Price",
+  InvoiceLine:
+    "ID Note InvoicedQuantity LineExtensionAmount InvoicePeriod AllowanceCharge Item Price",
+  CreditNoteLine:
+    "ID Note CreditedQuantity LineExtensionAmount InvoicePeriod AllowanceCharge Item Price",
   AllowanceCharge: "ChargeIndicator AllowanceChargeReason Amount",
   Item: "Description Name ClassifiedTaxCategory",
   ClassifiedTaxCategory: "ID Percent TaxScheme",

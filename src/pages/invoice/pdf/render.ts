@@ -96,6 +96,11 @@ function textsOf(document: InvoiceDocument): string[] {
       amount,
       ...parts.flatMap((part) => [part.text, part.amount]),
     ]),
+    ...document.sections.flatMap(({ heading, parts, subtotal }) => [
+      ...(heading === undefined ? [] : [heading.title, heading.detail]),
+      ...parts.map(({ title }) => title),
+      ...(subtotal === undefined ? [] : [subtotal.label, subtotal.amount]),
+    ]),
     ...totals.flatMap(({ label, amount }) => [label, amount]),
     "Credit note Credited to How to pay Questions? VOID",
     memo,
@@ -114,13 +119,13 @@ function textsOf(document: InvoiceDocument): string[] {
 async function draw(sheet: Sheet, document: InvoiceDocument): Promise<void> {
   drawHeader(sheet, document);
   drawParties(sheet, document);
-  const { lines, has_units, memo } = document;
+  const { memo } = document;
   if (memo !== "") {
     sheet.as("P", () => sheet.flow(memo, STYLES.body));
     sheet.y += GAP * 2;
   }
   const ends = new Ends(sheet, document);
-  await new Table(sheet, { lines, has_units, totals_height: ends.totalsHeight }).draw();
+  await new Table(sheet, { ...document, totals_height: ends.totalsHeight }).draw();
   ends.draw();
   if (isVoid(document)) sheet.stamp("VOID", TONES.bad);
   sheet.footers(document.number, document.issuer.name);

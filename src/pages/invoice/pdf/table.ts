@@ -2,47 +2,39 @@
 // first part, and the last rows stay with the totals.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { InvoiceDocument } from "../../../domain/documents/document.ts";
 import type { DocumentLine } from "../../../domain/documents/lines.ts";
+import {
+  type Block,
+  blocksOf,
+  type HeadBlock,
+  isHead,
+  keptFrom,
+  type LineBlock,
+  type SumBlock,
+  tailOf,
+} from "./blocks.ts";
 import { type Column, GAP, INK, RULE, type Sheet, STYLES } from "./sheet.ts";
 import type { Tag } from "./tags.ts";
 import { type Align, type Style, Typesetter } from "./typesetter.ts";
 
 const COLUMN = { units: 84, rate: 92, amount: 96 } as const;
 const CELL_GAP = 10;
-/** How many rows move to the next page with totals that do not fit. */
-const ROWS_WITH_TOTALS = 2;
 /** How many rows stay with the head of the table. */
 const ROWS_WITH_HEAD = 2;
 const BELOW_HEAD = 6;
 /** How far the parts of a row stand in. */
 const PART_INDENT = 10;
 const CONTINUED_WIDTH = 50;
-const PADDING = { above: 4, part: 2, below: 5 } as const;
+const PADDING = { above: 4, part: 2, below: 5, of: 14, when: 8 } as const;
 /** The rows after which other requests get a turn. */
 const ROWS_AT_ONCE = 10;
 
 export const NOTE_HEIGHT = Typesetter.height(STYLES.soft) * 3;
 
-/** What is never broken over two pages: a row as such, or one of its parts. */
-type Block = {
-  readonly line: DocumentLine;
-  readonly part?: DocumentLine["parts"][number];
-  /** Whether it is the last block of its row. */
-  readonly isLast: boolean;
-};
-
-function blocksOf(line: DocumentLine): Block[] {
-  const last = line.parts.length - 1;
-  const parts = line.parts.map((part, i) => ({ line, part, isLast: i === last }));
-  return [{ line, isLast: parts.length === 0 }, ...parts];
-}
-
 type Wrapped = { readonly titles: readonly string[]; readonly details: readonly string[] };
 
-export type TableContent = {
-  readonly lines: readonly DocumentLine[];
-  /** Whether there are columns for units and price. */
-  readonly has_units: boolean;
+export type TableContent = Pick<InvoiceDocument, "lines" | "sections" | "has_units"> & {
   readonly totals_height: number;
 };
 
@@ -64,17 +56,19 @@ export class Table {
   }
 
   async draw(): Promise<void> {
-    const blocks = this.#content.lines.flatMap(blocksOf);
-    this.#makeRoomForHead(blocks.slice(0, ROWS_WITH_HEAD));
+    const blocks = blocksOf(this.#content);
+    const tail = tailOf(blocks);
+    this.#makeRoomForHead(blocks.slice(0, Math.max(ROWS_WITH_HEAD, keptFrom(blocks, 0))));
     const row = this.#sheet.tags.begin("TR", this.#table);
     this.#head((draw) => {
       this.#sheet.tags.within(this.#sheet.tags.begin("TH", row, "Column"), draw);
     });
     for (const [i, block] of blocks.entries()) {
-      const rest = blocks.slice(i, i + ROWS_WITH_TOTALS);
-      if (i > 0 && isBeforeTotals(blocks, i)) this.#keepWithTotals(rest);
-      this.#makeRoomFor(block, rest[1]);
-      this.#draw(block);
+      const isBelowHead = isHead(blocks[i - 1]);
+      if (i > 0 && i === tail) this.#keepWithTotals(blocks.slice(i));
+      // What follows a heading has its room since that was drawn.
+      if (!isBelowHead) this.#makeRoomFor(blocks.slice(i, i + keptFrom(blocks, i)));
+      this.#draw(block, isBelowHead);
       // A long invoice must not keep other requests waiting until it is drawn.
       if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await nextTurn();
     }
@@ -113,12 +107,68 @@ export class Table {
     this.#sheet.rule(INK, 1);
   }
 
-  #draw({ line, part, isLast }: Block): void {
+  #draw(block: Block, isBelowHead: boolean): void {
+    if (isHead(block)) this.#heading(block, isBelowHead);
+    else if (block.kind === "sum") this.#sum(block);
+    else this.#line(block);
+  }
+
+  #line({ line, part, isLast }: LineBlock): void {
     if (part === undefined) this.#row(line);
     else this.#part(part);
     if (!isLast) return;
     this.#sheet.y += PADDING.below;
     this.#sheet.rule(RULE, 0.5);
+  }
+
+  /** A subscription stands in bold with its plan behind it; a period is small. */
+  #heading(block: HeadBlock, isBelowHead: boolean): void {
+    const { tags } = this.#sheet;
+    const row = tags.begin("TR", this.#table);
+    tags.within(tags.begin("TH", row, "Row"), () => {
+      if (block.kind === "of") this.#subscription(block);
+      else this.#period(block, isBelowHead);
+    });
+  }
+
+  #subscription({ title, detail }: HeadBlock): void {
+    const { left, width } = this.#sheet;
+    this.#sheet.y += PADDING.of;
+    for (const text of this.#typesetter.lines(title, width, STYLES.bold)) {
+      this.#text(text, { x: left, width }, STYLES.bold);
+    }
+    for (const text of this.#typesetter.lines(detail, width, STYLES.soft)) {
+      this.#text(text, { x: left, width }, STYLES.soft);
+    }
+    this.#sheet.y += PADDING.below;
+    this.#sheet.rule(RULE, 0.5);
+  }
+
+  #period({ title }: HeadBlock, isBelowHead: boolean): void {
+    const { left, width } = this.#sheet;
+    this.#sheet.y += isBelowHead ? PADDING.above : PADDING.when;
+    for (const text of this.#typesetter.lines(title, width, STYLES.label)) {
+      this.#text(text, { x: left, width }, STYLES.label);
+    }
+  }
+
+  #sum({ label, amount }: SumBlock): void {
+    const { amount: column } = this.#columns();
+    const x = this.#sheet.left;
+    const { tags } = this.#sheet;
+    const row = tags.begin("TR", this.#table);
+    this.#sheet.y += PADDING.above + Typesetter.height(STYLES.body) - 2;
+    const at = { x, y: this.#sheet.y, width: column.x - CELL_GAP - x };
+    tags.within(tags.begin("TH", row, "Row"), () => {
+      this.#typesetter.line(label, at, STYLES.soft, "right");
+    });
+    const y = this.#sheet.y;
+    this.#sheet.as(
+      "TD",
+      () => this.#typesetter.line(amount, { ...column, y }, STYLES.bold, "right"),
+      row,
+    );
+    this.#sheet.y += PADDING.below;
   }
 
   #row(line: DocumentLine): void {
@@ -148,7 +198,7 @@ export class Table {
   }
 
   /** Draws a part, as wide as the columns before the amount: so most stand on one line. */
-  #part({ text, amount }: NonNullable<Block["part"]>): void {
+  #part({ text, amount }: DocumentLine["parts"][number]): void {
     const { x, width } = this.#partColumn();
     this.#sheet.y += PADDING.part;
     this.#sheet.tags.within(this.#title, () => {
@@ -181,7 +231,12 @@ export class Table {
     return { titles, details };
   }
 
-  #heightOf({ line, part, isLast }: Block): number {
+  #heightOf(block: Block): number {
+    if (block.kind === "sum") {
+      return PADDING.above + Typesetter.height(STYLES.body) + PADDING.below;
+    }
+    if (block.kind !== "line") return this.#heightOfHead(block);
+    const { line, part, isLast } = block;
     const below = isLast ? PADDING.below : 0;
     const soft = Typesetter.height(STYLES.soft);
     if (part !== undefined) return PADDING.part + this.#partLines(part.text).length * soft + below;
@@ -190,11 +245,21 @@ export class Table {
     return PADDING.above + text + below;
   }
 
-  /** Makes room for a block; a row has its first part on its page. */
-  #makeRoomFor(block: Block, next: Block | undefined): void {
-    const follows = block.part === undefined && next?.part !== undefined;
-    const height = this.#heightOf(block) + (follows ? this.#heightOf(next) : 0);
-    if (this.#sheet.y + height > this.#sheet.bottom) this.#nextPageFor(block);
+  #heightOfHead({ kind, title, detail }: HeadBlock): number {
+    const { width } = this.#sheet;
+    const heightOf = (text: string, style: Style) =>
+      this.#typesetter.lines(text, width, style).length * Typesetter.height(style);
+    if (kind === "when") return PADDING.when + heightOf(title, STYLES.label);
+    const texts = heightOf(title, STYLES.bold) + heightOf(detail, STYLES.soft);
+    return PADDING.of + texts + PADDING.below;
+  }
+
+  #makeRoomFor(kept: readonly Block[]): void {
+    const height = kept.reduce((sum, block) => sum + this.#heightOf(block), 0);
+    const [first] = kept;
+    if (first !== undefined && this.#sheet.y + height > this.#sheet.bottom) {
+      this.#nextPageFor(first);
+    }
   }
 
   /** Moves the last blocks to the next page with the totals, so that these do not stand alone. */
@@ -208,13 +273,16 @@ export class Table {
     if (isFull && height < this.#sheet.bottom / 2 && first !== undefined) this.#nextPageFor(first);
   }
 
-  /** Starts a page; where a row goes on, it is named again. */
-  #nextPageFor({ line, part }: Block): void {
+  /** Where a row goes on, it is named again, and so is the subscription of a row. */
+  #nextPageFor(block: Block): void {
     this.#nextPage();
-    if (part === undefined) return;
+    if (block.kind !== "line") return;
+    const goesOn = [block.under, ...(block.part === undefined ? [] : [block.line.title])];
+    const known = goesOn.filter((name) => name !== "").join(", ");
+    if (known === "") return;
     this.#sheet.y += PADDING.above;
     const { x, width } = this.#columns().title;
-    const [name = ""] = this.#typesetter.lines(line.title, width - CONTINUED_WIDTH, STYLES.soft);
+    const [name = ""] = this.#typesetter.lines(known, width - CONTINUED_WIDTH, STYLES.soft);
     this.#sheet.paragraph(`${name}, continued`, x, width, STYLES.soft);
   }
 
@@ -222,11 +290,4 @@ export class Table {
     this.#sheet.nextPage();
     this.#head((draw) => this.#sheet.tags.apart(draw));
   }
-}
-
-/** Whether the rows from here on stay with the totals; the last part of one alone is not moved. */
-function isBeforeTotals(blocks: readonly Block[], i: number): boolean {
-  const [first, second] = blocks.slice(-ROWS_WITH_TOTALS);
-  const isTorn = first?.part !== undefined && second?.part === undefined;
-  return i === blocks.length - (isTorn ? 1 : ROWS_WITH_TOTALS);
 }
