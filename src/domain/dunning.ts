@@ -17,7 +17,7 @@ export function stepsFor(steps: readonly Step[], invoice_type: string): Step[] {
  * Whether what a step asks for has been done, whichever invoice or person asked for it: a request
  * that was answered is answered for all invoices of the subscription.
  */
-export function isAnswered(event: DunningEvent, subscription: SubscriptionStatus | null): boolean {
+export function isAnswered(event: DunningEvent, subscription: SubscriptionStatus): boolean {
   switch (event) {
     case "invoice.payment_overdue_reminder_1":
     case "invoice.payment_overdue_reminder_2":

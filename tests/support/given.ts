@@ -20,6 +20,7 @@ const TOLD = [
 ];
 /** Told without an entry in the log. */
 const UNLOGGED = ["invoice.payment_due", "wallet.balance_low"];
+const REQUESTS = ["subscription.suspend_requested", "subscription.terminate_requested"];
 /** Told under one name, unless one that has ended is only called otherwise. */
 const ENDED = ["subscription.terminated", "subscription.canceled"];
 
@@ -269,7 +270,11 @@ export class Sandbox {
     const logged = await Promise.all(TOLD.map((type) => this.log(type)));
     const ends = await Promise.all(ENDED.map((type) => this.log(type)));
     const told = ends.flat().filter(({ payload }) => payload.terminated_at !== undefined);
-    const wanted = logged.flat().length + told.length;
+    // A step of dunning is logged once, and asks about each of these subscriptions.
+    const more = logged.flat().flatMap(({ payload: { webhook_event, subscription_ids = [] } }) => {
+      return REQUESTS.includes(webhook_event) ? subscription_ids.slice(1) : [];
+    });
+    const wanted = logged.flat().length + more.length + told.length;
     return vi.waitFor(
       async () => {
         const { webhook_messages } = await this.get("/v1/webhook-messages?all=1");

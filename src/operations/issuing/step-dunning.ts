@@ -3,6 +3,8 @@
 
 import { utcDate } from "../../domain/dates.ts";
 import { daysOverdue, isAnswered, type Step } from "../../domain/dunning.ts";
+import { groupBy } from "../../domain/group-by.ts";
+import type { ProjectId } from "../../ids.ts";
 import type { DunningEvent } from "../../schema/dunning.ts";
 import type { Webhook } from "../../schema/webhook-payloads.ts";
 import type { Tx } from "../../store/db/db.ts";
@@ -31,6 +33,7 @@ export async function stepDunning(
   if (due.length === 0) return { done: 0, facts: [] };
   await dunning.holdPolicy(tx, project);
   const policy = await dunning.getPolicy(tx, project);
+  const owing = await loadOwing(tx, project, due);
 
   const facts: Fact[] = [];
   const sent: dunning.SentStep[] = [];
@@ -43,9 +46,7 @@ export async function stepDunning(
     }
     const { step } = found;
     sent.push({ invoice_id: invoice.id, webhook_event: step.webhook_event, sent_on: today });
-    if (!isAnswered(step.webhook_event, invoice.subscription_status)) {
-      facts.push(stepFired(invoice, step, today));
-    }
+    facts.push(...stepFired(invoice, owing(invoice), step, today));
     const after = {
       ...invoice,
       sent: [...invoice.sent, step.webhook_event],
@@ -60,51 +61,69 @@ export async function stepDunning(
   return { done: due.length, facts };
 }
 
-function stepFired(invoice: dunning.DunnedInvoice, step: Step, today: string): Fact {
-  const { id, number, due_date } = invoice;
-  const days_overdue = daysOverdue(due_date, today);
-  const event = step.webhook_event;
-  return {
-    type: "dunning.step_fired",
-    resource_id: id,
-    payload: { number, webhook_event: event, days_overdue },
-    webhook: webhookOf(event, invoice, days_overdue),
-  };
+type Owing = (invoice: dunning.DunnedInvoice) => readonly dunning.DunnedSubscription[];
+
+/** Who owes on each: its one subscription, or those of several whose lines come to something. */
+async function loadOwing(
+  tx: Tx,
+  project: ProjectId,
+  due: readonly dunning.DunnedInvoice[],
+): Promise<Owing> {
+  const several = due.filter(
+    ({ subscription, invoice_type }) => subscription === null && invoice_type === "subscription",
+  );
+  const ids = several.map(({ id }) => id);
+  const rows = ids.length === 0 ? [] : await dunning.listOwing(tx, project, ids);
+  const byInvoice = groupBy(rows, ({ invoice_id }) => invoice_id);
+  return ({ id, subscription }) =>
+    subscription === null ? (byInvoice.get(id) ?? []) : [subscription];
 }
 
-function webhookOf(
+/** Is logged once; a request is told for each subscription that has not answered it. */
+function stepFired(
+  invoice: dunning.DunnedInvoice,
+  owing: readonly dunning.DunnedSubscription[],
+  { webhook_event: event }: Step,
+  today: string,
+): Fact[] {
+  const { id, number, due_date } = invoice;
+  const days_overdue = daysOverdue(due_date, today);
+  const asked = owing.filter(({ status }) => !isAnswered(event, status));
+  const [first, ...others] = webhooksOf(event, invoice, asked, days_overdue);
+  if (first === undefined) return [];
+  const subscription_ids = asked.map((subscription) => subscription.id);
+  const payload = { number, webhook_event: event, days_overdue, subscription_ids };
+  const logged: Fact = { type: "dunning.step_fired", resource_id: id, payload, webhook: first };
+  const told = others.map((webhook): Fact => {
+    return { type: null, resource_id: id, payload: {}, webhook };
+  });
+  return [logged, ...told];
+}
+
+function webhooksOf(
   event: DunningEvent,
   invoice: dunning.DunnedInvoice,
+  asked: readonly dunning.DunnedSubscription[],
   days_overdue: number,
-): Webhook {
+): Webhook[] {
   switch (event) {
     case "invoice.payment_overdue_reminder_1":
     case "invoice.payment_overdue_reminder_2":
-      return { event, data: reminder(invoice, days_overdue) };
+      return [{ event, data: reminder(invoice, days_overdue) }];
     case "subscription.suspend_requested":
     case "subscription.terminate_requested":
-      return { event, data: request(invoice, days_overdue) };
+      return asked.map((one) => ({ event, data: request(invoice, one, days_overdue) }));
   }
 }
 
-function request(invoice: dunning.DunnedInvoice, days_overdue: number) {
+function request(
+  invoice: dunning.DunnedInvoice,
+  { id: subscription_id, external_id, plan_code, status }: dunning.DunnedSubscription,
+  days_overdue: number,
+) {
   const { id, number, total_cents, amount_due_cents } = invoice;
-  const { subscription_id, subscription_external_id, subscription_status, plan_code } = invoice;
-  if (
-    subscription_id === null ||
-    subscription_external_id === null ||
-    subscription_status === null ||
-    plan_code === null
-  ) {
-    throw new Error(`Invoice ${number} has no subscription that could be suspended.`);
-  }
   return {
-    subscription: {
-      id: subscription_id,
-      external_id: subscription_external_id,
-      plan_code,
-      status: subscription_status,
-    },
+    subscription: { id: subscription_id, external_id, plan_code, status },
     customer: {
       id: invoice.customer_id,
       external_id: invoice.customer_external_id,

@@ -121,10 +121,16 @@ export type DunnedInvoice = {
   readonly customer_external_id: string;
   readonly customer_name: string;
   readonly customer_email: string;
-  readonly subscription_id: string | null;
-  readonly subscription_external_id: string | null;
-  readonly subscription_status: SubscriptionStatus | null;
-  readonly plan_code: string | null;
+  /** The subscription that all of it is of; null: it is of several, or of none. */
+  readonly subscription: DunnedSubscription | null;
+};
+
+/** A subscription as it is now. */
+export type DunnedSubscription = {
+  readonly id: string;
+  readonly external_id: string;
+  readonly plan_code: string;
+  readonly status: SubscriptionStatus;
 };
 
 /** What was sent for the invoice `i`. */
@@ -155,9 +161,11 @@ export async function lockDue(tx: Tx, project: ProjectId, today: string, limit: 
            ${DUE} as amount_due_cents, i.currency, i.issuing_date, i.due_date, i.reopened_on,
            coalesce(d.sent, '{}') as sent, d.last_sent_on, c.id as customer_id,
            c.external_id as customer_external_id, c.name as customer_name,
-           c.email as customer_email, s.id as subscription_id,
-           s.external_id as subscription_external_id, s.status as subscription_status,
-           s.plan_code
+           c.email as customer_email,
+           case when s.id is not null
+                then json_build_object('id', s.id, 'external_id', s.external_id,
+                                       'plan_code', s.plan_code, 'status', s.status)
+           end as subscription
       from invoices i
      cross join lateral (
         select c.id, c.external_id, c.name, c.email
@@ -172,6 +180,25 @@ export async function lockDue(tx: Tx, project: ProjectId, today: string, limit: 
          limit 1) s on true ${sentFor(project)}
      where i.project_id = ${project} and i.id = any(${due.map(({ id }) => id)}::uuid[])
      order by i.dunning_on, i.id`);
+}
+
+/**
+ * The subscriptions that owe on these invoices of several: those whose lines, less discounts, come
+ * to more than 0. In the order of the lines.
+ */
+export function listOwing(db: Queryable, project: ProjectId, invoice_ids: readonly string[]) {
+  return db.many<DunnedSubscription & { readonly invoice_id: string }>(sql`
+    select o.invoice_id, s.id, s.external_id, p.code as plan_code, s.status
+      from (select t.invoice_id, t.subscription_id, min(t.part_no) as first
+              from invoice_parts t
+              join fees f on f.project_id = ${project} and f.invoice_id = t.invoice_id
+                   and f.part_no = t.part_no
+             where t.project_id = ${project} and t.invoice_id = any(${invoice_ids}::uuid[])
+             group by t.invoice_id, t.subscription_id
+            having sum(f.amount_cents - f.discount_cents) > 0) o
+      join subscriptions s on s.project_id = ${project} and s.id = o.subscription_id
+      join plans p on p.project_id = ${project} and p.id = s.plan_id
+     order by o.invoice_id, o.first`);
 }
 
 /** What an invoice's next step follows from. */
