@@ -66,6 +66,12 @@ export const CreditNotePreview = Type.Object(
 
 export const CreditNoteCreate = Type.Object({
   invoice_id: Uuid,
+  subscription_id: Type.Optional(
+    Type.String({
+      maxLength: 260,
+      description: "UUID, or ext:<external_id>: all that is left of its lines, instead of lines.",
+    }),
+  ),
   lines: Type.Optional(
     Type.Array(
       Type.Object({

@@ -20,6 +20,7 @@ import {
   customerId,
   invoiceId,
   pathRef,
+  subscriptionId,
   taxId,
 } from "../connection/refs.ts";
 import type { Declared } from "../terminal/effects.ts";
@@ -218,6 +219,7 @@ function runAdd(io: Io) {
 type CreditFlags = ConnectionFlags & {
   readonly json?: boolean;
   readonly line?: readonly CreditLine[];
+  readonly subscription?: string;
   readonly refundCents?: number;
   readonly reason?: string;
   readonly memo?: string;
@@ -244,11 +246,18 @@ export function creditCommand(io: Io): Command {
       ["dues invoices credit INV-2026-0001 --preview", "what it would be; nothing is stored"],
       ["dues invoices credit INV-2026-0001", "all that is left of it"],
       ["dues invoices credit INV-2026-0001 --line 2=1080", "10.80 before tax of its second fee"],
+      ["dues invoices credit INV-2026-0001 --subscription ext:acme-pro", "all that is left of it"],
       ["dues invoices credit INV-2026-0001 --refund-cents 4000", "pay 40.00 of it out"],
     ],
   )
     .argument("<invoice>", "id or number")
     .option("--line <fee=cents>", "of this fee, before tax; may be given again", creditLine)
+    .addOption(
+      new Option(
+        "--subscription <subscription>",
+        "of its lines, where several are billed together",
+      ).conflicts("line"),
+    )
     .option(
       "--refund-cents <cents>",
       "of what is not due any more, pay out this; the rest becomes credit",
@@ -261,7 +270,9 @@ export function creditCommand(io: Io): Command {
   return made.action(
     withConnection<CreditFlags>(io, async ({ dues }, flags, ref = "") => {
       const { invoice } = await dues.getInvoice(await invoiceId(dues, ref));
-      const body = creditBody(invoice, flags);
+      const { subscription } = flags;
+      const of = subscription && { subscription_id: await subscriptionId(dues, subscription) };
+      const body = { ...creditBody(invoice, flags), ...of };
       if (flags.preview) {
         const answer = await dues.previewCreditNote(body);
         if (flags.json) return printJson(io, answer);

@@ -13,7 +13,7 @@ import { utcDate } from "../../domain/dates.ts";
 import { paymentUrl } from "../../domain/payment-url.ts";
 import type { Tax } from "../../domain/taxes.ts";
 import { refuse, refuseField } from "../../errors.ts";
-import { newId, type ProjectId } from "../../ids.ts";
+import { canonicalUuid, newId, type ProjectId } from "../../ids.ts";
 import type { CreditNoteCreate } from "../../schema/credit-notes.ts";
 import * as installation from "../../store/backup/installation.ts";
 import * as customers from "../../store/customers/customers.ts";
@@ -106,7 +106,8 @@ export async function draftNote(
   }
   const notes = await creditNotes.listByInvoice(db, project, invoice.id);
   const fees = creditable(await invoices.listFees(db, project, invoice.id), notes);
-  const amounts = noteAmounts(fees, linesOf(fees, input));
+  const lines = await linesAsked(db, project, invoice, fees, input);
+  const amounts = noteAmounts(fees, lines);
   const rest = invoice.total_cents - invoice.credit_notes_cents;
   if (amounts.total_cents < 1 || amounts.total_cents > rest) throw exceedsCreditable(rest);
   const grant = isTopUp ? await topUpOf(db, project, invoice) : undefined;
@@ -138,26 +139,67 @@ function exceedsCreditable(left: number) {
   return refuse("amount_exceeds_creditable", `At most ${left} can be credited on this invoice.`);
 }
 
+/** A fee, and the part of the invoice that it is of. */
+type PartFee = CreditableFee & { readonly part: number };
+
 function creditable(
   fees: readonly invoices.FeeRow[],
   notes: readonly creditNotes.CreditNoteRow[],
-): CreditableFee[] {
+): PartFee[] {
   const credited = new Map<string, number>();
   for (const { lines } of notes) {
     for (const { fee_id, amount_cents } of lines) {
       credited.set(fee_id, (credited.get(fee_id) ?? 0) + amount_cents);
     }
   }
-  return fees.map(({ id, taxable_cents, taxes }) => ({
+  return fees.map(({ id, part, taxable_cents, taxes }) => ({
     id,
+    part,
     taxable_cents,
     left_cents: taxable_cents - (credited.get(id) ?? 0),
     taxes: taxes as Tax[],
   }));
 }
 
-function linesOf(fees: readonly CreditableFee[], { lines }: CreditNoteCreate): NoteLine[] {
-  if (lines === undefined) return linesLeft(fees);
+/** The lines that the caller names, or all that are left: of the invoice, or of a subscription. */
+async function linesAsked(
+  db: Queryable,
+  project: ProjectId,
+  invoice: invoices.InvoiceRow,
+  fees: readonly PartFee[],
+  { lines, subscription_id }: CreditNoteCreate,
+): Promise<NoteLine[]> {
+  if (subscription_id === undefined) {
+    return lines === undefined ? linesLeft(fees) : linesNamed(fees, lines);
+  }
+  if (lines !== undefined) {
+    const message = "Leave out lines: subscription_id credits all that is left of its lines.";
+    throw refuseField("lines", "unsupported", message);
+  }
+  const { parts } = await invoices.getDetails(db, project, invoice.id);
+  const isAsked = isNamed(subscription_id);
+  const own = new Set(parts.flatMap((part, i) => (isAsked(part) ? [i] : [])));
+  if (own.size === 0) {
+    throw refuse("not_found", "subscription_id: the invoice has no lines of this subscription.");
+  }
+  return linesLeft(fees.filter(({ part }) => own.has(part)));
+}
+
+type Named = Pick<
+  invoices.InvoiceDetails["parts"][number],
+  "subscription_id" | "subscription_external_id"
+>;
+
+function isNamed(ref: string): (part: Named) => boolean {
+  if (ref.startsWith("ext:")) return (part) => part.subscription_external_id === ref.slice(4);
+  const id = canonicalUuid(ref);
+  return ({ subscription_id }) => id !== undefined && subscription_id === id;
+}
+
+function linesNamed(
+  fees: readonly CreditableFee[],
+  lines: NonNullable<CreditNoteCreate["lines"]>,
+): NoteLine[] {
   const seen = new Set<string>();
   return lines.map(({ fee_id: sent, amount_cents }, i) => {
     const fee_id = sent.toLowerCase();
