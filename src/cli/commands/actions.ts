@@ -297,6 +297,26 @@ function refuseTooMuch(
   );
 }
 
+type PreviewFlags = Flags & Partial<ChangeFlags> & { readonly customer?: string };
+
+async function previewAsked(
+  dues: Dues,
+  { at, plan, customer }: PreviewFlags,
+  ref?: string,
+): Promise<PreviewInvoiceReply> {
+  if ((ref === undefined) === (customer === undefined)) {
+    throw new CliError("usage", "Name a subscription, or a customer with --customer.");
+  }
+  if (customer !== undefined) {
+    return dues.previewInvoice({ customer_id: await customerId(dues, customer), at: "next" });
+  }
+  return dues.previewInvoice({
+    subscription_id: await subscriptionId(dues, ref ?? ""),
+    ...(at !== undefined && { at }),
+    ...(plan !== undefined && { plan_id: await planId(dues, plan) }),
+  });
+}
+
 export function invoiceActions(io: Io): Command[] {
   const preview = remote(
     "preview",
@@ -309,23 +329,20 @@ export function invoiceActions(io: Io): Command[] {
         "dues invoices preview ext:acme-pro --plan scale",
         "as if the plan changed, and what follows",
       ],
+      ["dues invoices preview --customer ext:acme", "all that falls due next, on its invoices"],
     ],
   )
-    .argument("<subscription>", "id, or ext:<external_id>")
+    .argument("[subscription]", "id, or ext:<external_id>")
+    .addOption(
+      new Option("--customer <customer>", "what its next invoices will be").conflicts([
+        "at",
+        "plan",
+      ]),
+    )
     .addOption(new Option("--at <when>", "now by default").choices(CHANGE_TIMES))
     .option("--plan <plan>", "as if it changed to this plan; id or code");
   return [
-    actionCommand<Flags & Partial<ChangeFlags>, PreviewInvoiceReply>(
-      io,
-      preview,
-      async (dues, { at, plan }, ref = "") =>
-        dues.previewInvoice({
-          subscription_id: await subscriptionId(dues, ref),
-          ...(at !== undefined && { at }),
-          ...(plan !== undefined && { plan_id: await planId(dues, plan) }),
-        }),
-      renderPreviews,
-    ),
+    actionCommand<PreviewFlags, PreviewInvoiceReply>(io, preview, previewAsked, renderPreviews),
     actionCommand<Flags>(
       io,
       remote("void", "writes", "Void an unpaid invoice.", [

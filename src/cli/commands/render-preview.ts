@@ -8,9 +8,11 @@ type Fee = InvoicePreview["fees"][number];
 
 export async function renderPreviews(screen: Screen, answer: PreviewInvoiceReply): Promise<string> {
   const next = answer.next_invoice_previews ?? [];
+  // What falls due together is of one instant; else one follows the other.
+  const [first, others] = answer.due_at === undefined ? ["Period", "Then"] : ["Next", "And"];
   const texts = await Promise.all([
-    previewText(screen, "Period", answer.invoice_preview),
-    ...next.map((preview) => previewText(screen, "Then", preview)),
+    previewText(screen, first, answer.invoice_preview),
+    ...next.map((preview) => previewText(screen, others, preview)),
   ]);
   return texts.join("\n");
 }
@@ -20,8 +22,30 @@ async function previewText(
   title: string,
   preview: InvoicePreview,
 ): Promise<string> {
-  const { currency, fees, period_start, period_end, issuing_date, due_date } = preview;
-  const lines = await tableText<Fee>(
+  const { period_start, period_end, issuing_date, due_date } = preview;
+  const head = `${title} ${period_start} to ${period_end}, issued ${issuing_date}, due ${due_date}`;
+  const lines = await partTexts(screen, preview);
+  return `${head}\n${lines}${couponLines(preview)}${taxLines(preview)}${totals(preview)}\n`;
+}
+
+/** The lines; with a heading for each part where there are several. */
+async function partTexts(screen: Screen, preview: InvoicePreview): Promise<string> {
+  const { parts, fees, currency } = preview;
+  if (parts.length < 2) return feesText(screen, fees, currency);
+  const texts = await Promise.all(
+    parts.map(async ({ part, subscription_external_id, plan_code, ...days }) => {
+      const own = fees.filter((fee) => fee.part === part);
+      const whose = `${subscription_external_id ?? ""}, ${plan_code ?? ""}`;
+      const head = `${whose}, ${days.period_start} to ${days.period_end}`;
+      return `\n${clean(head)}\n${await feesText(screen, own, currency)}`;
+    }),
+  );
+  return `${texts.join("")}\n`;
+}
+
+async function feesText(screen: Screen, fees: readonly Fee[], currency: string): Promise<string> {
+  if (fees.length === 0) return "Nothing is billed.\n";
+  return tableText<Fee>(
     screen,
     [
       { title: "FEE", of: (fee: Fee) => fee.fee_type },
@@ -31,9 +55,6 @@ async function previewText(
     ],
     fees,
   );
-  const head = `${title} ${period_start} to ${period_end}, issued ${issuing_date}, due ${due_date}`;
-  const rows = fees.length === 0 ? "Nothing is billed.\n" : lines;
-  return `${head}\n${rows}${couponLines(preview)}${taxLines(preview)}${totals(preview)}\n`;
 }
 
 /** "Welcome, 10 %: -7.51 EUR" */

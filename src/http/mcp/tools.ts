@@ -4,7 +4,7 @@
 
 import Type, { type TObject, type TSchema } from "typebox";
 import { type ErrorDetail, notFound, type Refusal, refuse } from "../../errors.ts";
-import { InvoicePreviewRequest } from "../../schema/invoices.ts";
+import { InvoicePreviewBody } from "../../schema/invoices.ts";
 import { type PlainSchema, standardSchema } from "../../schema/standard-schema.ts";
 import type { Check } from "../request/validation.ts";
 import type { Call, Route } from "../route.ts";
@@ -161,7 +161,7 @@ function getTools(findRoute: FindRoute): Tool[] {
     getTool(invoice, "number", byNumber(invoices, invoice, "invoice"), {
       name: "get_invoice",
       title: "Get an invoice",
-      description: `One invoice with its fees, by id or by number such as INV-2026-0001. Give exactly one of them. properties of a fee says what it is called (name) and how its amount came about (tiers, packages, dimensions, minimum). coupons, taxes and credits tell where its amounts come from. ${FIGURES} Read amount_due_cents before you record a payment. ${CENTS}`,
+      description: `One invoice with its fees, by id or by number such as INV-2026-0001. Give exactly one of them. parts tell what was billed together, and a fee's part whose line it is. properties of a fee says what it is called (name) and how its amount came about (tiers, packages, dimensions, minimum). coupons, taxes and credits tell where its amounts come from. ${FIGURES} Read amount_due_cents before you record a payment. ${CENTS}`,
     }),
     getTool(note, "number", byNumber(notes, note, "credit note"), {
       name: "get_credit_note",
@@ -241,14 +241,14 @@ function ofOne(
 }
 
 function previewInvoice(route: Route): Tool {
-  const { subscription_id, at, plan_id } = InvoicePreviewRequest.properties;
+  const { subscription_id, at, plan_id, customer_id } = InvoicePreviewBody.properties;
   return {
     name: "preview_invoice",
     title: "Preview an invoice",
-    description: `What a subscription would be billed, with all fees, coupons, taxes and credit, and how each amount comes about; nothing is written. Without at, the bill of now; at period_end, the next bill by the usage so far. ${FIGURES} ${CENTS}`,
+    description: `What a subscription would be billed, with all fees, coupons, taxes and credit, and how each amount comes about; nothing is written. Without at, the bill of now; at period_end, the next bill by the usage so far. With customer_id and at next instead of subscription_id: all that the customer is billed when something falls due next, on its invoices; parts says whose each line is. ${FIGURES} ${CENTS}`,
     scope: "read",
     annotations: READ,
-    ...taking(noOthers({ subscription_id, at, plan_id })),
+    ...taking(noOthers({ subscription_id, at, plan_id, customer_id })),
     outputSchema: outputOf(route),
     run: (call, body) => call(route, { body }),
   };

@@ -5,7 +5,7 @@ import { type Opened, openPeriod } from "../../domain/opening.ts";
 import { listAt } from "../../domain/price-lists.ts";
 import { begin } from "../../domain/starts.ts";
 import type { ProjectId } from "../../ids.ts";
-import type { Tx } from "../../store/db/db.ts";
+import type { Queryable, Tx } from "../../store/db/db.ts";
 import * as openPeriods from "../../store/subscriptions/open-periods.ts";
 import type { BilledSubscription } from "../../store/subscriptions/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants/tenants.ts";
@@ -23,13 +23,13 @@ export type Start = { readonly subscription: BilledSubscription; readonly first:
 
 /** The subscriptions must be locked, and their start must have come. */
 export async function decideStarts(
-  tx: Tx,
+  db: Queryable,
   settings: ProjectSettings,
   pending: readonly BilledSubscription[],
   now: Date,
 ): Promise<{ decided: Start[]; failed: readonly Failed[] }> {
   if (pending.length === 0) return { decided: [], failed: [] };
-  const terms = await loadTerms(tx, settings.id, pending);
+  const terms = await loadTerms(db, settings.id, pending);
   const decisions = new Decisions();
   const decided = pending.flatMap((subscription) => {
     const { started_at } = subscription;

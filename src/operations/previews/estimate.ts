@@ -15,15 +15,17 @@ import { endingActs } from "../closing/acts.ts";
 import { closingOf, loadUsage, openPeriodRef, type Terms } from "../closing/load.ts";
 import { isNotInvoiceable } from "../issuing/cannot-invoice.ts";
 import { computeFigures, type Figure } from "../issuing/figures.ts";
-import { separately } from "../issuing/group-acts.ts";
 import { readMoney } from "../issuing/load-money.ts";
-import type { InvoiceRequest } from "../issuing/request.ts";
+import type { Act } from "../issuing/request.ts";
+import { invoicesOf } from "./grouped.ts";
 
 export type Estimate = {
   readonly currency: string;
   readonly issuing_date: string;
   readonly total_cents: number;
   readonly tax_cents: number;
+  /** How many other subscriptions are on the invoice. */
+  readonly others: number;
   /** What is on it beside the base fee and usage: flat fees, a minimum. */
   readonly fixed: readonly FeeDraft[];
 };
@@ -43,7 +45,7 @@ export async function estimateInvoices(
   const open = batch.filter(({ status }) => status === "active" || status === "suspended");
   if (open.length === 0) return new Map();
   const usage = await loadUsage(db, settings.id, open, terms);
-  const requests: InvoiceRequest[] = [];
+  const acts: Act[] = [];
   for (const subscription of open.toSorted(asClosed)) {
     const next = subscription.current_period_next;
     const end = endOf(subscription);
@@ -51,21 +53,31 @@ export async function estimateInvoices(
     const period = openPeriodRef(subscription);
     if (end < next && (await usageSums.hasUsageFrom(db, settings.id, period, end))) continue;
     const closing = closingOf(terms, usage, subscription, end, settings, end > now ? end : now);
-    requests.push(...billable(() => requestsOf(closing, subscription, customer)));
+    acts.push(...billable(() => actsOf(closing, subscription, customer)));
   }
+  const mode = customer.invoice_grouping ?? settings.invoice_grouping;
+  const requests = invoicesOf(acts, mode);
   if (requests.length === 0) return new Map();
   const money = await readMoney(db, settings.id, [customer.id], now);
   const figures = await computeFigures(db, settings.id, requests, money);
-  const byOwner = groupBy(figures, ({ request }) => request.subscription?.id ?? "");
-  return new Map([...byOwner].map(([id, own]) => [id, estimateOf(own)]));
+  return bySubscription(figures);
 }
 
-/** The invoice of the period that ends, and that of what is paid at the start of the next. */
-function requestsOf(
+/** The invoices that each is on: its own, or one with others. */
+function bySubscription(figures: readonly Figure[]): Map<string, Estimate> {
+  const owned = figures.flatMap((figure) => {
+    const ids = new Set(figure.request.parts.flatMap(({ subscription }) => subscription?.id ?? []));
+    return [...ids].map((id) => ({ id, figure, others: ids.size - 1 }));
+  });
+  return new Map([...groupBy(owned, ({ id }) => id)].map(([id, own]) => [id, estimateOf(id, own)]));
+}
+
+/** What the period that ends bills, and what is paid at the start of the next. */
+function actsOf(
   closing: Closing,
   subscription: SubscriptionRow,
   { id, external_id, name, email }: Customer,
-): InvoiceRequest[] {
+): Act[] {
   const customer = {
     customer_id: id,
     customer_external_id: external_id,
@@ -77,11 +89,11 @@ function requestsOf(
   const isLast = subscription.ends_at !== null && subscription.ends_at <= end;
   const opened = isLast ? undefined : openNext(closing);
   const named = { ...subscription, ...customer, plan_code: closed.list.plan_code };
-  return separately(endingActs(named, { end, closed, opened }));
+  return endingActs(named, { end, closed, opened });
 }
 
 /** What `work` asks for; nothing where no invoice can be made. */
-function billable(work: () => InvoiceRequest[]): InvoiceRequest[] {
+function billable(work: () => Act[]): Act[] {
   try {
     return work();
   } catch (error) {
@@ -99,14 +111,20 @@ function asClosed(a: SubscriptionRow, b: SubscriptionRow): number {
   return endOf(a).getTime() - endOf(b).getTime() || (a.id < b.id ? -1 : 1);
 }
 
-function estimateOf(figures: readonly Figure[]): Estimate {
+type Owned = { readonly figure: Figure; readonly others: number };
+
+function estimateOf(id: string, owned: readonly Owned[]): Estimate {
+  const figures = owned.map(({ figure }) => figure);
   const drafts = figures.map(({ request }) => request.draft);
+  const parts = figures.flatMap(({ request }) => request.parts);
+  const own = parts.filter(({ subscription }) => subscription?.id === id);
   return {
     currency: drafts[0]?.currency ?? "",
     issuing_date: drafts[0]?.issuing_date ?? "",
     total_cents: sumCents(figures.map(({ amounts }) => amounts.total_cents)),
     tax_cents: sumCents(figures.map(({ amounts }) => amounts.tax_cents)),
-    fixed: drafts.flatMap(({ fees }) => fees.filter(isFixed)),
+    others: Math.max(...owned.map(({ others }) => others)),
+    fixed: own.flatMap(({ draft }) => draft.fees.filter(isFixed)),
   };
 }
 

@@ -1,16 +1,15 @@
 // The invoices that an end of the open period would make, now or at its end, with a change of plan
 // if one is asked about. Writes nothing.
 
-import { type Closing, closePeriod } from "../../domain/closing.ts";
+import { type Closed, type Closing, closePeriod } from "../../domain/closing.ts";
 import { justAfter } from "../../domain/dates.ts";
-import { type InvoiceDraft, isInvoiced } from "../../domain/invoicing.ts";
+import type { InvoiceDraft } from "../../domain/invoicing.ts";
 import { hasEnded } from "../../domain/lifecycle.ts";
 import { type Opened, openNext } from "../../domain/opening.ts";
 import { notFound, refuse } from "../../errors.ts";
 import type { ProjectId } from "../../ids.ts";
-import type { InvoicePreview, InvoicePreviewRequest } from "../../schema/invoices.ts";
+import type { InvoicePreviewRequest } from "../../schema/invoices.ts";
 import * as plans from "../../store/catalog/plans.ts";
-import * as parties from "../../store/customers/parties.ts";
 import type { Queryable } from "../../store/db/db.ts";
 import * as subscriptions from "../../store/subscriptions/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants/tenants.ts";
@@ -18,17 +17,10 @@ import * as usageSums from "../../store/usage/sums.ts";
 import { withNewOverride } from "../catalog/override-prices.ts";
 import { reading } from "../catalog/resolve-charges.ts";
 import { closingOf, loadTerms, loadUsage, openPeriodRef } from "../closing/load.ts";
-import {
-  computeFigures,
-  dueDateOf,
-  type Figure,
-  noteFor,
-  shownCoupon,
-} from "../issuing/figures.ts";
-import { type Money, readMoney } from "../issuing/load-money.ts";
-import { actOf, type InvoiceRequest, joined, type Why } from "../issuing/request.ts";
-import { UNMOVED } from "../issuing/standing.ts";
+import { separately } from "../issuing/group-acts.ts";
+import { actOf, actsOf, type InvoiceRequest, joined } from "../issuing/request.ts";
 import { checkChange } from "../subscriptions/change-plan.ts";
+import { shownPreviews } from "./shown.ts";
 
 export async function previewInvoice(
   db: Queryable,
@@ -44,26 +36,55 @@ export async function previewInvoice(
   const closing = withFormer(asked, stored.properties, now);
   const changed =
     to === undefined ? closing : await withPlan(db, project, closing, to, request, now);
-  const { draft, levels } = closePeriod(changed);
-  const { ends_at, period_no, in_trial } = changed.subscription;
-  const { end: due_at } = changed;
-  const actFor = (draft: InvoiceDraft | undefined, why: Why) =>
-    draft === undefined ? [] : [actOf(subscription, draft, why)];
-  const acts = actFor(draft, { reason: "period", period_no, due_at });
-  // Nothing follows where the subscription ends, as at the close.
-  const isLast = ends_at !== null && ends_at <= changed.end;
-  if (to !== undefined && !isLast) {
-    const opened = openNext(changed);
-    const next = { period_no: period_no + 1, due_at };
-    const reason = in_trial ? "start" : "advance";
-    if (isInvoiced([opened.draft])) acts.push(...actFor(opened.draft, { ...next, reason }));
-    const following = closeOf(changed, opened, levels.end);
-    acts.push(...actFor(following, { ...next, reason: "period", due_at: opened.period.next }));
+  const closed = closePeriod(changed);
+  const opened = opensNext(changed, request, subscription, to) ? openNext(changed) : undefined;
+  const requests = endingRequests(changed, subscription, closed, opened);
+  if (to !== undefined && opened !== undefined) {
+    const { period } = opened;
+    const following = closeOf(changed, opened, closed.levels.end);
+    const why = { reason: "period", period_no: changed.subscription.period_no + 1 } as const;
+    const named = { ...subscription, plan_code: opened.list.plan_code };
+    if (following !== undefined) {
+      requests.push(joined(actOf(named, following, { ...why, due_at: period.next }), []));
+    }
   }
-  const requests = acts.map((act) => joined(act, []));
   const [invoice_preview, ...next] = await shownPreviews(db, project, requests, now);
   if (invoice_preview === undefined) throw new Error("A preview always has a draft.");
   return to === undefined ? { invoice_preview } : { invoice_preview, next_invoice_previews: next };
+}
+
+/** Whether the preview has what follows: not where the subscription ends, as at the close. */
+function opensNext(
+  { end, subscription: { ends_at } }: Closing,
+  { at }: InvoicePreviewRequest,
+  { invoice_grouping }: subscriptions.BilledSubscription,
+  to: plans.PlanRow | undefined,
+): boolean {
+  if (ends_at !== null && ends_at <= end) return false;
+  return to !== undefined || (at === "period_end" && invoice_grouping !== "separate");
+}
+
+/** The close, also where it bills nothing, and the start of what follows, grouped as by a close. */
+function endingRequests(
+  { end: due_at, subscription: { period_no, in_trial } }: Closing,
+  subscription: subscriptions.BilledSubscription,
+  { list, draft }: Closed,
+  opened: Opened | undefined,
+): InvoiceRequest[] {
+  if (draft === undefined) throw new Error("A period that is previewed is billed.");
+  const why = { reason: "period", period_no, due_at } as const;
+  const close = actOf({ ...subscription, plan_code: list.plan_code }, draft, why);
+  if (opened === undefined) return [joined(close, [])];
+  const named = { ...subscription, plan_code: opened.list.plan_code };
+  const reason = in_trial ? "start" : "advance";
+  const starts = actsOf(named, opened.draft, { reason, period_no: period_no + 1, due_at });
+  if (subscription.invoice_grouping === "separate") {
+    return [joined(close, []), ...separately(starts)];
+  }
+  const [first = close, ...others] = [close, ...starts].filter(
+    ({ draft }) => draft.fees.length > 0,
+  );
+  return [joined(first, others)];
 }
 
 async function previewed(
@@ -217,55 +238,4 @@ function closeOf(
     now: end,
   };
   return closePeriod(following).draft;
-}
-
-/** Invoices as they would be shown. Each has the credit and coupons that those before it leave. */
-export async function shownPreviews(
-  db: Queryable,
-  project: ProjectId,
-  requests: readonly InvoiceRequest[],
-  now: Date,
-): Promise<InvoicePreview[]> {
-  const customers = [...new Set(requests.map(({ customer }) => customer.id))];
-  const money = await readMoney(db, project, customers, now);
-  const figures = await computeFigures(db, project, requests, money);
-  const both = await parties.listPresent(db, project, customers);
-  return figures.map((figure) => {
-    const { seller = {}, buyer = {} } = both.get(figure.request.customer.id) ?? {};
-    return { ...shownFigure(figure, money), seller, buyer };
-  });
-}
-
-function shownFigure(figure: Figure, money: Money): Omit<InvoicePreview, "seller" | "buyer"> {
-  const { request, amounts, taken, taxes, credit_applied_cents } = figure;
-  const { draft, subscription } = request;
-  const { subtotal_cents, discount_cents, tax_cents, total_cents } = amounts;
-  const { currency, issuing_date, period_start, period_end } = draft;
-  return {
-    subscription_id: subscription?.id ?? null,
-    currency,
-    subtotal_cents,
-    discount_cents,
-    tax_cents,
-    total_cents,
-    credit_applied_cents,
-    ...UNMOVED,
-    amount_due_cents: total_cents - credit_applied_cents,
-    issuing_date,
-    due_date: dueDateOf(request, money),
-    period_start,
-    period_end,
-    fees: draft.fees.map(({ money: _money, ...fee }, i) => ({
-      ...fee,
-      properties: { ...fee.properties },
-      amount_currency: currency,
-      discount_cents: amounts.fees[i]?.discount_cents ?? 0,
-      taxable_cents: amounts.fees[i]?.taxable_cents ?? fee.amount_cents,
-      taxes: (taxes[i] ?? []).map(({ code, percent }) => ({ code, percent })),
-    })),
-    coupons: amounts.coupons.map(shownCoupon),
-    taxes: [...amounts.taxes],
-    credits: [...taken],
-    tax_note: noteFor(figure, money),
-  };
 }
