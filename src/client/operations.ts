@@ -786,9 +786,11 @@ export abstract class Operations extends Calls {
   }
 
   /**
-   * What a subscription, or a one-off invoice, would be billed. By the same function
-   * that closes the period. Nothing is stored. With plan_id, as if the plan changed
-   * then. With customer_id and lines: the one-off invoice.
+   * What a subscription, a customer or a one-off invoice would be billed. By the same
+   * function that closes the period. Nothing is stored. With plan_id, as if the plan
+   * changed then. With customer_id and at next: all that the customer is billed when
+   * something falls due next, on its invoices. With customer_id and lines: the one-off
+   * invoice.
    */
   previewInvoice(body: PreviewInvoiceBody, options?: CallOptions): Promise<PreviewInvoiceReply> {
     return this.call("POST", "/v1/invoices/preview", options, { body, keyed: false });

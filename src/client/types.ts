@@ -304,6 +304,8 @@ export type Customer = {
   readonly tax_codes: readonly string[] | null;
   /** Days to pay; null: as the settings say. */
   readonly net_payment_days: number | null;
+  /** What makes one invoice of this customer; null: as the settings say. */
+  readonly invoice_grouping: "separate" | "subscription" | "customer" | null;
   /** Texts of your own. A change replaces all of them. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** When it was made. */
@@ -1009,7 +1011,7 @@ export type Invoice = {
   readonly customer_external_id: string;
   /** The customer's name as it is now. */
   readonly customer_name: string;
-  /** The subscription that was billed; null: another kind. */
+  /** The subscription that was billed; null: several, or another kind. */
   readonly subscription_id: string | null;
   /** ISO 4217 code, three capital letters. */
   readonly currency: Currency;
@@ -1043,6 +1045,10 @@ export type Invoice = {
   readonly period_start: string;
   /** Last UTC day that it bills. */
   readonly period_end: string;
+  /** How many things were billed together; mostly 1. */
+  readonly part_count: number;
+  /** Of how many subscriptions they are. */
+  readonly subscription_count: number;
   /** When it was voided; null: it counts. */
   readonly voided_at: string | null;
   /** When it was made. */
@@ -1106,6 +1112,8 @@ export type InvoiceWithFees = Invoice & {
   readonly seller: Readonly<Record<string, unknown>>;
   /** As it was when the invoice was issued. */
   readonly buyer: Readonly<Record<string, unknown>>;
+  /** What was billed together, in the order of the lines. */
+  readonly parts: readonly InvoicePart[];
   /** The lines. */
   readonly fees: readonly Fee[];
 };
@@ -1114,6 +1122,10 @@ export type InvoiceWithFees = Invoice & {
 export type Fee = {
   /** Made by the service. */
   readonly id: string;
+  /** Index of its part. */
+  readonly part: number;
+  /** The subscription that it is of; null: of none. */
+  readonly subscription_id: string | null;
   /**
    * minimum makes up for a minimum; adjustment corrects an earlier period, or days paid
    * in advance.
@@ -1182,6 +1194,37 @@ export type InvoiceCredit = {
   readonly amount_cents: Cents;
 };
 
+/** What one act of billing puts on an invoice. */
+export type InvoicePart = {
+  /** Its index: fees name it. */
+  readonly part: number;
+  /** The subscription that was billed; null: another kind. */
+  readonly subscription_id: string | null;
+  /** Your own id of it. */
+  readonly subscription_external_id: string | null;
+  /** The plan of that period. */
+  readonly plan_code: string | null;
+  /**
+   * `period`: the close of a period; `start`: of the first paid one; `advance`: of a
+   * later one; `supplement`: late usage.
+   */
+  readonly reason: "period" | "start" | "advance" | "supplement" | "add_on" | "one_off" | "top_up";
+  /** First UTC day that it bills. */
+  readonly period_start: string;
+  /** Last UTC day that it bills. */
+  readonly period_end: string;
+  /** When it fell due, to the millisecond. */
+  readonly due_at: string;
+  /** Whether it could not be billed when it was due. */
+  readonly set_aside: boolean;
+  /** The sum of its lines. */
+  readonly subtotal_cents: Cents;
+  /** What coupons took off them. */
+  readonly discount_cents: Cents;
+  /** The subtotal less discounts. Tax is of the whole invoice. */
+  readonly net_cents: Cents;
+};
+
 /** One tax at one percentage, over all fees that have it. */
 export type TaxLine = {
   /** Code of the tax. */
@@ -1240,6 +1283,7 @@ export type InvoicePreview = Omit<
   | "subscription_id"
   | "credit_notes_cents"
   | "issuing_date"
+  | "part_count"
   | "voided_at"
   | "created_at"
   | "memo"
@@ -1247,12 +1291,19 @@ export type InvoicePreview = Omit<
   | "metadata"
   | "payment_url"
 > & {
-  /** The subscription; null: a one-off invoice. */
+  /** The subscription; null: several, or a one-off invoice. */
   readonly subscription_id: string | null;
   /** UTC day on which it would be issued. */
   readonly issuing_date: string;
+  /** How many things would be billed together. */
+  readonly part_count: number;
+  /** What would be billed together, in the order of the lines. */
+  readonly parts: readonly InvoicePart[];
   /** The lines. */
-  readonly fees: readonly (Pick<Fee, "units" | "amount_currency" | "taxable_cents" | "taxes"> & {
+  readonly fees: readonly (Pick<
+    Fee,
+    "part" | "subscription_id" | "units" | "amount_currency" | "taxable_cents" | "taxes"
+  > & {
     /**
      * What the line is for. `minimum` makes up for a minimum; `adjustment` corrects an
      * earlier period, or days paid in advance.
@@ -1291,15 +1342,21 @@ export type InvoicePreview = Omit<
 export type PreviewInvoiceBody = Omit<CreateInvoiceBody, "customer_id" | "lines"> & {
   /** UUID of the subscription, or ext: and your own id. */
   readonly subscription_id?: string;
-  /** As if the period ended now (default), or at its end. */
-  readonly at?: "now" | "period_end";
+  /**
+   * Of a subscription: as if the period ended now (default), or at its end. Of a
+   * customer: next, when something of it falls due.
+   */
+  readonly at?: "now" | "period_end" | "next";
   /** As if the plan changed then: shows what follows too. */
   readonly plan_id?: string;
   /** As if these were merged into the subscription's. */
   readonly properties?: Readonly<Record<string, unknown>>;
   /** Prices of its own, in place of the plan's; null: none. */
   readonly overrides?: Overrides | null;
-  /** For a one-off invoice: UUID of the customer, or ext: and your own id. */
+  /**
+   * With at next, or for a one-off invoice: UUID of the customer, or ext: and your own
+   * id.
+   */
   readonly customer_id?: string;
   /** For a one-off invoice: what would be billed. */
   readonly lines?: readonly OneOffLine[];
@@ -1308,8 +1365,13 @@ export type PreviewInvoiceBody = Omit<CreateInvoiceBody, "customer_id" | "lines"
 export type PreviewInvoiceReply = {
   /** The invoice as it would be. */
   readonly invoice_preview: InvoicePreview;
-  /** With plan_id: the start of the period that follows, if it bills, and its end. */
+  /**
+   * With plan_id: the start of the period that follows, if it bills, and its end. With
+   * at next: the other invoices of that instant.
+   */
   readonly next_invoice_previews?: readonly InvoicePreview[];
+  /** With at next: when all of it falls due. */
+  readonly due_at?: string;
 };
 
 export type GetInvoiceDocumentQuery = {
@@ -1452,6 +1514,11 @@ export type CreditNote = {
 export type CreateCreditNoteBody = Partial<Pick<CreditNote, "lines" | "reason" | "memo">> & {
   /** The invoice that it takes back from. */
   readonly invoice_id: string;
+  /**
+   * All that is left of the lines of this subscription, instead of lines. UUID, or ext:
+   * and your own id.
+   */
+  readonly subscription_id?: string;
   /** How much of it shall be paid out. Default: 0. */
   readonly refund_cents?: Cents;
 };
@@ -2186,6 +2253,12 @@ export type Settings = {
    * from POST /v1/customers/:id/portal-links.
    */
   readonly portal_access: "open" | "signed";
+  /**
+   * What makes one invoice: `separate`, each thing that is billed; `subscription`, what
+   * falls due for a subscription at one instant; `customer`, what does for a customer.
+   * Customers may have their own.
+   */
+  readonly invoice_grouping: "separate" | "subscription" | "customer";
 };
 
 export type SetSettingsBody = {
@@ -2236,6 +2309,12 @@ export type SetSettingsBody = {
    * from POST /v1/customers/:id/portal-links.
    */
   readonly portal_access?: "open" | "signed";
+  /**
+   * What makes one invoice: `separate`, each thing that is billed; `subscription`, what
+   * falls due for a subscription at one instant; `customer`, what does for a customer.
+   * Customers may have their own.
+   */
+  readonly invoice_grouping?: "separate" | "subscription" | "customer";
 };
 
 // Portal
@@ -2307,6 +2386,7 @@ export type Portal = {
     | "due_date"
     | "period_start"
     | "period_end"
+    | "part_count"
   > & {
     /** The invoice. */
     readonly id: string;
@@ -2626,10 +2706,14 @@ export type WebhookCreatedInvoice = Omit<
   readonly coupons: readonly InvoiceCoupon[];
   /** Tax by tax: what it is of, and how much. */
   readonly taxes: readonly TaxLine[];
+  /** What was billed together, in the order of the lines. */
+  readonly parts: readonly InvoicePart[];
   /** The lines. */
-  readonly fees: readonly (Omit<InvoicePreview["fees"][number], "charge_id"> & {
+  readonly fees: readonly (Omit<InvoicePreview["fees"][number], "subscription_id" | "charge_id"> & {
     /** Made by the service. */
     readonly id: string;
+    /** The subscription that was billed; null: several, or another kind. */
+    readonly subscription_id: string | null;
   })[];
 };
 

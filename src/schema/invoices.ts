@@ -27,6 +27,16 @@ import { TaxCodes } from "./taxes.ts";
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 export const INVOICE_TYPES = ["subscription", "addon", "one_off", "top_up"] as const;
+/** Why a part is on an invoice: a period that closed or starts, late usage, or what a call makes. */
+export const PART_REASONS = [
+  "period",
+  "start",
+  "advance",
+  "supplement",
+  "add_on",
+  "one_off",
+  "top_up",
+] as const;
 export const FEE_TYPES = [
   "subscription",
   "charge",
@@ -37,9 +47,16 @@ export const FEE_TYPES = [
   "top_up",
 ] as const;
 
+/** The part of the invoice that a line is of. */
+const ofPart = {
+  part: Type.Integer({ minimum: 0, description: "Index of its part in `parts`." }),
+  subscription_id: Nullable(Uuid),
+};
+
 export const Fee = Type.Object(
   {
     id: Uuid,
+    ...ofPart,
     fee_type: OneOf(
       FEE_TYPES,
       "minimum makes up for a minimum; adjustment corrects an earlier period, or days paid in advance.",
@@ -63,6 +80,31 @@ export const Fee = Type.Object(
   { title: "Fee" },
 );
 export type Fee = Static<typeof Fee>;
+
+/** What one act of billing puts on an invoice. Its amounts are the sums of its lines. */
+export const InvoicePart = Type.Object(
+  {
+    part: Type.Integer({ minimum: 0 }),
+    subscription_id: Nullable(Uuid),
+    subscription_external_id: Nullable(Type.String()),
+    plan_code: Nullable(Type.String()),
+    reason: OneOf(
+      PART_REASONS,
+      "period: the close of a period; start: of the first paid one, advance: of a later one; supplement: late usage.",
+    ),
+    period_start: CalendarDate,
+    period_end: CalendarDate,
+    due_at: Timestamp,
+    set_aside: Type.Boolean({
+      description: "It could not be billed when it was due, and was later, by itself.",
+    }),
+    subtotal_cents: Cents,
+    discount_cents: Cents,
+    net_cents: Cents,
+  },
+  { title: "InvoicePart" },
+);
+export type InvoicePart = Static<typeof InvoicePart>;
 
 const fields = {
   id: Uuid,
@@ -90,6 +132,8 @@ const fields = {
   due_date: CalendarDate,
   period_start: CalendarDate,
   period_end: CalendarDate,
+  part_count: Type.Integer(),
+  subscription_count: Type.Integer(),
   voided_at: Nullable(Timestamp),
   created_at: Timestamp,
   memo: Type.String(),
@@ -135,6 +179,7 @@ export const InvoiceWithFees = Type.Object(
     credits: Type.Array(InvoiceCredit),
     seller: Party,
     buyer: Party,
+    parts: Type.Array(InvoicePart),
     fees: Type.Array(Fee),
   },
   { title: "InvoiceWithFees" },
@@ -172,8 +217,12 @@ export const InvoicePreview = Type.Object(
     due_date: CalendarDate,
     period_start: CalendarDate,
     period_end: CalendarDate,
+    part_count: Type.Integer(),
+    subscription_count: Type.Integer(),
+    parts: Type.Array(InvoicePart),
     fees: Type.Array(
       Type.Object({
+        ...ofPart,
         fee_type: OneOf(FEE_TYPES),
         charge_id: Nullable(Uuid),
         billable_metric_code: Nullable(Type.String()),
@@ -231,12 +280,18 @@ export const InvoiceCreate = Type.Object({
 });
 export type InvoiceCreate = Static<typeof InvoiceCreate>;
 
-const { subscription_id, ...ofSubscription } = InvoicePreviewRequest.properties;
+const { subscription_id, at: _at, ...ofSubscription } = InvoicePreviewRequest.properties;
 const { customer_id, lines, ...ofOneOff } = InvoiceCreate.properties;
 
-/** A preview is of a subscription, or of an invoice with lines of its own. */
+/** A preview of a subscription, of all that a customer is billed next, or of lines of its own. */
 export const InvoicePreviewBody = Type.Object({
   subscription_id: Type.Optional(subscription_id),
+  at: Type.Optional(
+    OneOf(
+      ["now", "period_end", "next"],
+      "Of a subscription: as if the period ended now (default), or at its end. Of a customer: next, when something of it falls due.",
+    ),
+  ),
   ...ofSubscription,
   customer_id: Type.Optional(customer_id),
   lines: Type.Optional(lines),
@@ -265,7 +320,11 @@ export const InvoicePreviews = Type.Object({
   invoice_preview: InvoicePreview,
   next_invoice_previews: Type.Optional(
     Type.Array(InvoicePreview, {
-      description: "With plan_id: the start of the period that follows, if it bills, and its end.",
+      description:
+        "With plan_id: the start of the period that follows, if it bills, and its end. With at next: the other invoices of that instant.",
     }),
+  ),
+  due_at: Type.Optional(
+    Type.Unsafe<Date>({ ...Timestamp, description: "With at next: when all of it falls due." }),
   ),
 });

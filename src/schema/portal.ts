@@ -72,6 +72,7 @@ const PortalInvoice = Type.Object({
   due_date: CalendarDate,
   period_start: CalendarDate,
   period_end: CalendarDate,
+  part_count: Type.Integer(),
   payment_url: Nullable(
     Type.String({ description: "Where it can be paid; null when nothing is due." }),
   ),
@@ -198,6 +199,8 @@ export type PortalPage = {
 export type NextInvoice = {
   readonly currency: string;
   readonly issuing_date: string;
+  /** How many other subscriptions are on it. */
+  readonly others: number;
   readonly total_cents: number;
   readonly tax_cents: number;
   /** Lines beside the plan's price and usage. */

@@ -76,6 +76,7 @@ const CreatedInvoice = Type.Object(
     ...figures,
     coupons: InvoiceWithFees.properties.coupons,
     taxes: InvoiceWithFees.properties.taxes,
+    parts: InvoiceWithFees.properties.parts,
     fees: Type.Array(Type.Object(feeFields)),
   },
   { title: "WebhookCreatedInvoice" },

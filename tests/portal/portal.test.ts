@@ -91,6 +91,7 @@ describe("what it shows", () => {
           total_cents: invoice.total_cents,
           credit_applied_cents: 0,
           offset_cents: 0,
+          part_count: 1,
           amount_paid_cents: 1_000,
           amount_due_cents: invoice.total_cents - 1_000,
           issuing_date: "2025-02-01",

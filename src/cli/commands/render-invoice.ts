@@ -2,6 +2,7 @@
 // about, the totals, and what is due. The words are those of its document.
 
 import type { InvoiceWithFees } from "../../client/types.ts";
+import type { DocumentLine } from "../../domain/documents/lines.ts";
 import { clean, styled } from "../terminal/output.ts";
 import { statusStyle } from "../terminal/status.ts";
 import type { Screen } from "../terminal/table.ts";
@@ -50,18 +51,8 @@ async function headOf(screen: Screen, invoice: InvoiceWithFees, measure: Measure
 }
 
 async function rowsOf(invoice: InvoiceWithFees): Promise<Row[]> {
-  const { lineOf } = await import("../../domain/documents/lines.ts");
   const { totalsOf } = await import("../../domain/documents/totals.ts");
-  const lines = invoice.fees.flatMap((fee): Row[] => {
-    const line = lineOf({ ...fee, taxes: [...fee.taxes] }, NO_NAMES);
-    return [
-      { text: clean(line.title), figures: [line.units, line.rate, line.amount] },
-      ...line.details.map((text): Row => ({ text: clean(text), indent: 2, look: "dim" })),
-      ...line.parts.map(({ text, amount }): Row => {
-        return { text: clean(`${text} = ${amount}`), indent: 2, look: "dim" };
-      }),
-    ];
-  });
+  const lines = await lineRows(invoice);
   const totals = totalsOf(invoice, true).map(({ label, amount, strong }): Row => {
     return { text: clean(label), figures: ["", "", amount], ...(strong && { look: "bold" }) };
   });
@@ -73,9 +64,45 @@ async function rowsOf(invoice: InvoiceWithFees): Promise<Row[]> {
   ];
 }
 
+/** The lines, under headings where several things are billed together. */
+async function lineRows(invoice: InvoiceWithFees): Promise<Row[]> {
+  const { lineOf } = await import("../../domain/documents/lines.ts");
+  const { sectionsOf } = await import("../../domain/documents/sections.ts");
+  const drawn = invoice.fees.map((issued) => {
+    const fee = { ...issued, taxes: [...issued.taxes] };
+    return { fee, line: lineOf(fee, NO_NAMES), cents: fee.amount_cents };
+  });
+  const fees = drawn.map(({ fee }) => fee);
+  const sections = sectionsOf({ ...invoice, fees }, drawn, NO_NAMES);
+  if (sections.length === 0) return drawn.flatMap(({ line }) => rowsOfLine(line));
+  return sections.flatMap(({ heading, parts, subtotal }, i): Row[] => [
+    ...(i === 0 ? [] : [{ text: "" }]),
+    ...(heading === undefined
+      ? []
+      : [{ text: clean(`${heading.title}, ${heading.detail}`), look: "bold" as const }]),
+    ...parts.flatMap(({ title, lines }): Row[] => [
+      ...(title === "" ? [] : [{ text: clean(title), look: "dim" as const }]),
+      ...lines.flatMap(rowsOfLine),
+    ]),
+    ...(subtotal === undefined
+      ? []
+      : [{ text: subtotal.label, figures: ["", "", subtotal.amount] as const }]),
+  ]);
+}
+
+function rowsOfLine(line: DocumentLine): Row[] {
+  return [
+    { text: clean(line.title), figures: [line.units, line.rate, line.amount] },
+    ...line.details.map((text): Row => ({ text: clean(text), indent: 2, look: "dim" })),
+    ...line.parts.map(({ text, amount }): Row => {
+      return { text: clean(`${text} = ${amount}`), indent: 2, look: "dim" };
+    }),
+  ];
+}
+
 /** Fees keep the names that they were issued with. */
 const NO_NAMES = {
-  plan: undefined,
+  plans: new Map<string, string>(),
   dimensions: new Map<string, readonly string[]>(),
 };
 

@@ -9,14 +9,15 @@ import { readInvoice, shownInvoice } from "../../operations/invoices/shown.ts";
 import { voidInvoice } from "../../operations/invoices/void.ts";
 import { writeOffInvoice } from "../../operations/invoices/write-off.ts";
 import { orCannotInvoice } from "../../operations/issuing/cannot-invoice.ts";
-import { previewInvoice, shownPreviews } from "../../operations/previews/preview.ts";
+import { previewNext } from "../../operations/previews/next.ts";
+import { previewInvoice } from "../../operations/previews/preview.ts";
+import { shownPreviews } from "../../operations/previews/shown.ts";
 import {
   CalendarDate,
   CursorPage,
   CursorQuery,
   OneOf,
   RefFilter,
-  Uuid,
   Wrapped,
 } from "../../schema/common.ts";
 import { INVOICE_STATUSES, PAYMENT_STATUSES } from "../../schema/enums.ts";
@@ -32,6 +33,7 @@ import {
 import { matchesCustomer } from "../../store/customers/customers.ts";
 import type { Tx } from "../../store/db/db.ts";
 import * as invoices from "../../store/invoices/invoices.ts";
+import * as subscriptions from "../../store/subscriptions/subscriptions.ts";
 import { Cursors, filtersOf } from "../request/paging.ts";
 import { ownTransactions, point, type Route, read, write } from "../route.ts";
 import { pathId } from "../views.ts";
@@ -52,7 +54,7 @@ const list = read({
   query: Type.Object({
     ...CursorQuery,
     customer_id: RefFilter,
-    subscription_id: Type.Optional(Uuid),
+    subscription_id: RefFilter,
     number: Type.Optional(
       Type.String({ maxLength: 32, description: "The invoice of this number." }),
     ),
@@ -65,10 +67,13 @@ const list = read({
   }),
   reply: [200, CursorPage("invoices", Invoice)],
   async handle({ context, db, project, query }) {
-    const { customer_id, ...exact } = filtersOf(query);
+    const { customer_id, subscription_id: named, ...exact } = filtersOf(query);
     const cursors = new Cursors(context.secret_key, project, "invoices", filtersOf(query));
+    const subscription = named && (await subscriptions.get(db, project, named));
+    if (named && !subscription) return { invoices: [], cursor: null, has_more: false };
     const filter = {
       ...exact,
+      ...(subscription && { subscription_id: subscription.id }),
       ...(customer_id !== undefined && { customer: matchesCustomer(project, customer_id) }),
     };
     const found = await invoices.list(db, project, filter, cursors.page(query));
@@ -100,9 +105,9 @@ const preview = ownTransactions({
   id: "previewInvoice",
   errors: ["currency_mismatch", "limit_exceeded", "not_started", "plan_archived"],
   tag,
-  summary: "What a subscription, or a one-off invoice, would be billed",
+  summary: "What a subscription, a customer or a one-off invoice would be billed",
   description:
-    "By the same function that closes the period. Nothing is stored. With plan_id, as if the plan changed then. With customer_id and lines: the one-off invoice.",
+    "By the same function that closes the period. Nothing is stored. With plan_id, as if the plan changed then. With customer_id and at next: all that the customer is billed when something falls due next, on its invoices. With customer_id and lines: the one-off invoice.",
   scope: "read",
   project: "required",
   body: InvoicePreviewBody,
@@ -111,6 +116,9 @@ const preview = ownTransactions({
   handle: ({ db, settings, body, now }) =>
     db.snapshot(async (tx) => {
       const asked = previewOf(body);
+      if ("next_of" in asked) {
+        return orCannotInvoice(() => previewNext(tx, settings, asked.next_of, now));
+      }
       if ("subscription_id" in asked) {
         return orCannotInvoice(() => previewInvoice(tx, settings, asked, now));
       }
@@ -121,12 +129,29 @@ const preview = ownTransactions({
     }),
 });
 
-function previewOf(body: InvoicePreviewBody): InvoicePreviewRequest | InvoiceCreate {
-  const { subscription_id, customer_id, lines, ...terms } = body;
-  if (subscription_id !== undefined) return { ...terms, subscription_id };
+type Asked = InvoicePreviewRequest | InvoiceCreate | { readonly next_of: string };
+
+function previewOf(body: InvoicePreviewBody): Asked {
+  const { subscription_id, customer_id, lines, at, ...terms } = body;
+  if (at === "next") return { next_of: nextOf(body) };
+  if (subscription_id !== undefined) {
+    return { ...terms, ...(at !== undefined && { at }), subscription_id };
+  }
   if (lines === undefined) throw missing("subscription_id");
   if (customer_id === undefined) throw missing("customer_id");
   return { ...terms, customer_id, lines };
+}
+
+/** The customer whose next instant is asked for: all of it, so nothing stands beside it. */
+function nextOf({ customer_id, at: _at, ...rest }: InvoicePreviewBody): string {
+  const [beside] = Object.entries(rest).flatMap(([name, value]) =>
+    value === undefined ? [] : name,
+  );
+  if (beside !== undefined) {
+    throw refuseField("at", "unsupported", `at next is all that is due then: leave out ${beside}.`);
+  }
+  if (customer_id === undefined) throw missing("customer_id");
+  return customer_id;
 }
 
 function missing(field: string) {

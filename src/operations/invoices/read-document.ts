@@ -67,12 +67,14 @@ async function readInput(
 export async function readNames(
   db: Queryable,
   project: ProjectId,
-  { id, subscription_id, fees }: InvoiceWithFees,
+  { id, invoice_type, fees }: InvoiceWithFees,
 ): Promise<DocumentInput["names"]> {
   const metricCodes = fees.flatMap((fee) => fee.billable_metric_code ?? []);
+  const isOfPlan = invoice_type === "subscription";
+  const plans = isOfPlan ? await documents.listPlans(db, project, id) : [];
   const metrics = await documents.listDimensions(db, project, metricCodes);
   return {
-    plan: subscription_id === null ? undefined : await documents.getPlan(db, project, id),
+    plans: new Map(plans.map(({ code, name }) => [code, name])),
     dimensions: new Map(metrics.map(({ code, dimensions }) => [code, dimensions])),
   };
 }

@@ -1,7 +1,8 @@
 // What the log and the webhooks say about invoices.
 
+import { subscriptionCount } from "../../domain/parts.ts";
 import type { TaxLine } from "../../domain/taxes.ts";
-import type { InvoiceWithFees } from "../../schema/invoices.ts";
+import type { InvoicePart, InvoiceWithFees } from "../../schema/invoices.ts";
 import type { InvoiceRow } from "../../store/invoices/invoices.ts";
 import type { NewFee } from "../../store/invoices/new-invoices.ts";
 import type { Fact } from "../emit.ts";
@@ -14,6 +15,7 @@ type Created = {
   readonly fees: readonly NewFee[];
   readonly coupons: InvoiceWithFees["coupons"];
   readonly taxes: readonly TaxLine[];
+  readonly parts: readonly InvoicePart[];
 };
 
 export function invoiceCreated(
@@ -32,6 +34,7 @@ export function invoiceCreated(
       currency: invoice.currency,
       customer_id: customer.id,
       subscription_id: subscription?.id ?? null,
+      part_count: invoice.part_count,
     },
     webhook: {
       event: "invoice.created",
@@ -72,7 +75,7 @@ export function shortData(invoice: InvoiceRow, payment_url: string | null) {
   };
 }
 
-function createdData({ invoice, payment_url, fees, coupons, taxes }: Created) {
+function createdData({ invoice, payment_url, fees, coupons, taxes, parts }: Created) {
   return {
     id: invoice.id,
     number: invoice.number,
@@ -94,16 +97,21 @@ function createdData({ invoice, payment_url, fees, coupons, taxes }: Created) {
     due_date: invoice.due_date,
     period_start: invoice.period_start,
     period_end: invoice.period_end,
+    part_count: invoice.part_count,
+    subscription_count: subscriptionCount(parts),
     coupons,
     taxes,
     payment_url,
-    fees: fees.map(feeData),
+    parts,
+    fees: fees.map((fee) => feeData(fee, parts[fee.part_no])),
   };
 }
 
-function feeData(fee: NewFee) {
+function feeData(fee: NewFee, part: InvoicePart | undefined) {
   return {
     id: fee.id,
+    part: fee.part_no,
+    subscription_id: part?.subscription_id ?? null,
     fee_type: fee.fee_type,
     billable_metric_code: fee.billable_metric_code,
     units: fee.units,

@@ -25,6 +25,7 @@ import {
 } from "./figures.ts";
 import { lockMoney, type Money } from "./load-money.ts";
 import { type InvoiceRequest, linesOf, type Part } from "./request.ts";
+import { shownParts } from "./shown-parts.ts";
 import { UNMOVED } from "./standing.ts";
 
 export type Issued = { readonly invoice: invoices.InvoiceRow; readonly facts: Fact[] };
@@ -234,18 +235,20 @@ function usesOf({ id: invoice_id, amounts }: Figure): coupons.NewUse[] {
 }
 
 function issuedOf(
-  { request, amounts }: Figure,
+  figure: Figure,
   row: newInvoices.NewInvoice | undefined,
   fees: readonly newInvoices.NewFee[],
   money: Money,
 ): Issued {
   if (row === undefined) throw new Error("Every figure makes an invoice.");
+  const { request, amounts } = figure;
   const { customer, subscription } = request;
   const invoice = newInvoices.written(row);
   const template = money.customers.get(customer.id)?.payment_url ?? "";
   const payment_url = paymentUrl(invoice, template, customer.external_id);
   const behind = { fees, coupons: row.coupons ?? [], taxes: amounts.taxes };
-  const facts = [invoiceCreated({ ...behind, invoice, payment_url }, customer, subscription)];
+  const created = { ...behind, parts: shownParts(figure), invoice, payment_url };
+  const facts = [invoiceCreated(created, customer, subscription)];
   if (invoice.amount_due_cents > 0) facts.push(paymentDue(invoice, payment_url, customer));
   return { invoice, facts };
 }

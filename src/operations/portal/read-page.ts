@@ -70,7 +70,7 @@ async function readNext(
 
 /** Fees that are to come keep their names already, so nothing has to be looked up. */
 const NO_NAMES = {
-  plan: undefined,
+  plans: new Map<string, string>(),
   dimensions: new Map<string, readonly string[]>(),
 };
 
@@ -89,7 +89,14 @@ function issued(fee: Estimate["fixed"][number], { currency }: Pick<Estimate, "cu
   const { money: _money, amount_cents, properties, ...rest } = fee;
   const plain = { discount_cents: 0, taxable_cents: amount_cents, taxes: [] };
   const amounts = { amount_cents, amount_currency: currency, ...plain };
-  return { id: "", ...rest, properties: { ...properties }, ...amounts };
+  return {
+    id: "",
+    part: 0,
+    subscription_id: null,
+    ...rest,
+    properties: { ...properties },
+    ...amounts,
+  };
 }
 
 async function readOpen(db: Queryable, project: ProjectId, customer_id: string) {

@@ -196,6 +196,7 @@ export function portalInvoice(row: invoices.ShownRow): Portal["invoices"][number
     due_date: invoice.due_date,
     period_start: invoice.period_start,
     period_end: invoice.period_end,
+    part_count: invoice.part_count,
     payment_url: invoice.payment_url,
   };
 }

@@ -26,6 +26,7 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     tax_note: ["A sentence about tax on its documents, such as the law of an exemption.", ""],
     tax_codes: ["Taxes of this customer; null: the settings say; []: none.", null],
     net_payment_days: ["Days to pay; null: as the settings say.", null],
+    invoice_grouping: ["What makes one invoice of this customer; null: as the settings say.", null],
     metadata: ["Texts of your own. A change replaces all of them.", { crm: "4711" }],
   },
   listCustomers: {
@@ -45,7 +46,10 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
   Invoice: {
     id: ["Made by the service.", IDS.invoice],
     status: "What is owed and whether it is late. `succeeded`: nothing is due.",
-    subscription_id: ["The subscription that was billed; null: another kind.", IDS.subscription],
+    subscription_id: [
+      "The subscription that was billed; null: several, or another kind.",
+      IDS.subscription,
+    ],
     discount_cents: ["What coupons took off the subtotal.", 1000],
     total_cents: ["Subtotal less discounts, with tax. Never below 0.", 10_800],
     credit_applied_cents: ["What was taken from the customer's wallet at issue.", 800],
@@ -56,6 +60,9 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     credit_notes_cents: ["The total of all its credit notes.", 0],
     period_start: ["First UTC day that it bills.", "2026-01-01"],
     period_end: ["Last UTC day that it bills.", "2026-01-31"],
+    part_count: ["How many things were billed together; mostly 1.", 1],
+    subscription_count: ["Of how many subscriptions they are.", 1],
+    parts: "What was billed together, in the order of the lines.",
     voided_at: ["When it was voided; null: it counts.", null],
     memo: ["A few sentences to the customer, printed on it.", ""],
     po_number: ["The customer's order number, printed on it.", "PO-77"],
@@ -69,6 +76,7 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     net_payment_days: ["Days to pay. Default: the customer's, else the settings'.", 30],
     lines: "What is billed, 1 to 100.",
     "fees.id": ["Made by the service.", IDS.fee],
+    "fees.part": ["Index of its part.", 0],
     "fees.taxes": "The taxes of this fee.",
     "fees.taxes.code": ["Code of the tax.", "vat"],
     "fees.amount_cents": ["Units at their price, rounded once.", 10_000],
@@ -82,7 +90,12 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
   },
   OverdueInvoice: { id: ["The invoice.", IDS.invoice] },
   InvoicePreview: {
-    subscription_id: ["The subscription; null: a one-off invoice.", IDS.subscription],
+    subscription_id: ["The subscription; null: several, or a one-off invoice.", IDS.subscription],
+    part_count: ["How many things would be billed together.", 1],
+    subscription_count: ["Of how many subscriptions they are.", 1],
+    parts: "What would be billed together, in the order of the lines.",
+    "fees.part": ["Index of its part.", 0],
+    "fees.subscription_id": ["The subscription that it is of; null: of none.", IDS.subscription],
     issuing_date: ["UTC day on which it would be issued.", "2026-02-01"],
   },
   InvoiceCoupon: {
@@ -103,7 +116,24 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     taxable_cents: ["What it is of.", 9000],
     tax_cents: ["How much it is.", 1800],
   },
+  InvoicePart: {
+    part: ["Its index: fees name it.", 0],
+    subscription_id: ["The subscription that was billed; null: another kind.", IDS.subscription],
+    subscription_external_id: ["Your own id of it.", "acme-pro"],
+    plan_code: ["The plan of that period.", "pro"],
+    reason:
+      "`period`: the close of a period; `start`: of the first paid one; `advance`: of a later one; `supplement`: late usage.",
+    period_start: ["First UTC day that it bills.", "2026-01-01"],
+    period_end: ["Last UTC day that it bills.", "2026-01-31"],
+    due_at: ["When it fell due, to the millisecond.", "2026-02-01T00:00:00.000Z"],
+    set_aside: ["Whether it could not be billed when it was due.", false],
+    subtotal_cents: ["The sum of its lines.", 10_000],
+    discount_cents: ["What coupons took off them.", 1000],
+    net_cents: ["The subtotal less discounts. Tax is of the whole invoice.", 9000],
+  },
   Fee: {
+    part: ["Index of its part.", 0],
+    subscription_id: ["The subscription that it is of; null: of none.", IDS.subscription],
     id: ["Made by the service.", IDS.fee],
     charge_id: ["The charge that it bills; null: not of a charge.", IDS.charge],
     billable_metric_code: ["Code of the metric; null: not by usage.", "api_calls"],
@@ -129,7 +159,7 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     plan_id: ["As if the plan changed then: shows what follows too.", IDS.plan],
     properties: ["As if these were merged into the subscription's.", { seats: 5 }],
     customer_id: [
-      "For a one-off invoice: UUID of the customer, or ext: and your own id.",
+      "With at next, or for a one-off invoice: UUID of the customer, or ext: and your own id.",
       "ext:acme",
     ],
     lines: "For a one-off invoice: what would be billed.",
@@ -194,6 +224,10 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     memo: ["A few sentences to the customer, printed on it.", ""],
   },
   createCreditNote: {
+    subscription_id: [
+      "All that is left of the lines of this subscription, instead of lines. UUID, or ext: and your own id.",
+      "ext:acme-pro",
+    ],
     refund_cents: ["How much of it shall be paid out. Default: 0.", 0],
   },
   listCreditNotes: {
@@ -286,6 +320,7 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     "customer.id": ["The customer.", IDS.customer],
     "customer.short_id": ["A short name for people to read out.", "cust_7k2p"],
     "customer.email": ["Masked: the first letter and the domain.", "b…@acme.test"],
+    "invoices.part_count": ["How many things were billed together; mostly 1.", 1],
     subscriptions: "Its subscriptions, with usage so far.",
     "subscriptions.id": ["The subscription.", IDS.subscription],
     "subscriptions.external_id": ["Your own id of it.", "acme-pro"],

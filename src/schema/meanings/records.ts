@@ -24,6 +24,7 @@ export const RECORDS: Readonly<Record<string, string>> = {
   Invoice: "What was billed, and how it stands.",
   InvoiceCoupon: "What one coupon took off an invoice.",
   InvoiceCredit: "What an invoice used of one grant.",
+  InvoicePart: "What one act of billing puts on an invoice.",
   InvoicePreview: "An invoice as it would be.",
   InvoiceWithFees: "An invoice with its lines, taxes, coupons and parties.",
   JobRun: "A background job of a process, and what it did when it last ran.",

@@ -15,16 +15,14 @@ export function listDimensions(db: Queryable, project: ProjectId, codes: readonl
      where project_id = ${project} and code = any(${codes}::text[])`);
 }
 
-/** The plan of the last part of the invoice, which the subscription may have left since. */
-export function getPlan(db: Queryable, project: ProjectId, invoice_id: string) {
-  return db.maybeOne<Named>(sql`
-    select p.code, p.name
+/** The plans of its parts, which their subscriptions may have left since. */
+export function listPlans(db: Queryable, project: ProjectId, invoice_id: string) {
+  return db.many<Named>(sql`
+    select distinct p.code, p.name
       from invoice_parts t
       join subscriptions s on s.project_id = ${project} and s.id = t.subscription_id
       left join closed_periods c on c.project_id = ${project}
             and c.subscription_id = t.subscription_id and c.period_no = t.period_no
       join plans p on p.project_id = ${project} and p.id = coalesce(c.plan_id, s.plan_id)
-     where t.project_id = ${project} and t.invoice_id = ${invoice_id}
-     order by t.part_no desc
-     limit 1`);
+     where t.project_id = ${project} and t.invoice_id = ${invoice_id}`);
 }

@@ -1,6 +1,7 @@
 // Invoices and their fees, once they are made: read, listed, and what moves of them afterwards.
 
 import { addDays, startOfDay } from "../../domain/dates.ts";
+import type { PlainPart } from "../../domain/parts.ts";
 import type { Exemption } from "../../domain/taxes.ts";
 import type { ProjectId } from "../../ids.ts";
 import { INVOICE_STATUSES, PAYMENT_STATUSES } from "../../schema/enums.ts";
@@ -31,18 +32,19 @@ const COLUMNS: Sql = sql`i.id, ${NUMBER} as number, i.status, i.payment_status, 
   i.discount_cents, i.tax_cents, i.credit_applied_cents, i.offset_cents, i.amount_paid_cents,
   i.overpaid_cents, i.written_off_cents, i.credit_notes_cents,
   ${DUE} as amount_due_cents,
-  i.issuing_date, i.due_date, i.period_start, i.period_end, i.voided_at, i.created_at, i.memo,
+  i.issuing_date, i.due_date, i.period_start, i.period_end, i.part_count, i.voided_at, i.created_at, i.memo,
   i.po_number, i.metadata, i.tax_note, i.payment_url as own_payment_url`;
 
-const FEE_COLUMNS: Sql = sql`id, invoice_id, fee_type, charge_id, billable_metric_code,
+const FEE_COLUMNS: Sql = sql`id, invoice_id, part_no as part, fee_type, charge_id, billable_metric_code,
   trim_scale(units)::text as units, amount_cents, amount_currency, discount_cents,
   amount_cents - discount_cents as taxable_cents, coalesce(taxes, '[]') as taxes, properties`;
 
-export type FeeRow = Fee & { readonly invoice_id: string };
+export type FeeRow = Omit<Fee, "subscription_id"> & { readonly invoice_id: string };
 /** An invoice with its own link to pay, if it has one. */
-export type InvoiceRow = Omit<Invoice, "payment_url" | "customer_external_id" | "customer_name"> & {
-  readonly own_payment_url: string | null;
-};
+export type InvoiceRow = Omit<
+  Invoice,
+  "payment_url" | "customer_external_id" | "customer_name" | "subscription_count"
+> & { readonly own_payment_url: string | null };
 
 export type FeeExemption = Exemption & { readonly id: string };
 
@@ -55,13 +57,26 @@ export function listExemptions(db: Queryable, project: ProjectId, id: string) {
 }
 
 /** The parts of an invoice that lists do not show. */
-export type InvoiceDetails = Pick<InvoiceWithFees, "coupons" | "taxes" | "credits">;
+export type InvoiceDetails = Pick<InvoiceWithFees, "coupons" | "taxes" | "credits"> & {
+  /** Its parts that are of subscriptions, in their order, with instants as text. */
+  readonly parts: readonly (Omit<PlainPart, "due_at"> & { readonly due_at: string })[];
+};
 
 export function getDetails(db: Queryable, project: ProjectId, id: string) {
   return db.one<InvoiceDetails>(sql`
     select coalesce(i.coupons, '[]') as coupons, coalesce(i.taxes, '[]') as taxes,
-           coalesce(i.credits, '[]') as credits
+           coalesce(i.credits, '[]') as credits, coalesce(p.parts, '[]') as parts
       from invoices i
+     cross join lateral (
+        select json_agg(
+                 json_build_object(
+                   'subscription_id', t.subscription_id, 'subscription_external_id', s.external_id,
+                   'plan_code', t.plan_code, 'reason', t.reason, 'period_start', t.period_start,
+                   'period_end', t.period_end, 'due_at', t.due_at, 'set_aside', t.set_aside)
+                 order by t.part_no) as parts
+          from invoice_parts t
+          join subscriptions s on s.project_id = ${project} and s.id = t.subscription_id
+         where t.project_id = ${project} and t.invoice_id = i.id) p
      where i.project_id = ${project} and i.id = ${id}`);
 }
 
@@ -70,10 +85,19 @@ export type ShownRow = InvoiceRow & {
   readonly url_template: string;
   readonly customer_external_id: string;
   readonly customer_name: string;
+  readonly subscription_count: number;
 };
 
-const SHOWN: Sql = sql`${COLUMNS}, p.payment_url as url_template,
-  c.external_id as customer_external_id, c.name as customer_name`;
+/** Subscriptions are counted only where there may be several of them. */
+function shown(project: ProjectId): Sql {
+  return sql`${COLUMNS}, p.payment_url as url_template,
+  c.external_id as customer_external_id, c.name as customer_name,
+  case when i.part_count = 1 then (i.subscription_id is not null)::integer
+       else (select count(distinct t.subscription_id)::integer
+               from invoice_parts t
+              where t.project_id = ${project} and t.invoice_id = i.id) end as subscription_count`;
+}
+
 function joinCustomer(project: ProjectId): Sql {
   return sql`
       join projects p on p.id = ${project}
@@ -82,14 +106,14 @@ function joinCustomer(project: ProjectId): Sql {
 
 export function get(db: Queryable, project: ProjectId, id: string) {
   return db.maybeOne<ShownRow>(sql`
-    select ${SHOWN}
+    select ${shown(project)}
       from invoices i ${joinCustomer(project)}
      where i.project_id = ${project} and i.id = ${id}`);
 }
 
 export function getByNumber(db: Queryable, project: ProjectId, number: string) {
   return db.maybeOne<ShownRow>(sql`
-    select ${SHOWN}
+    select ${shown(project)}
       from invoices i ${joinCustomer(project)}
      where i.project_id = ${project} and ${hasNumber("i", number)}`);
 }
@@ -152,7 +176,7 @@ export function list(
   return page<ShownRow>(
     db,
     {
-      columns: SHOWN,
+      columns: shown(project),
       from: sql`invoices i`,
       ...apartOf(filter),
       joined: joinCustomer(project),

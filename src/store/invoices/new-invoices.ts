@@ -163,6 +163,7 @@ export function written(row: NewInvoice): InvoiceRow {
     due_date: row.due_date,
     period_start: row.period_start,
     period_end: row.period_end,
+    part_count: row.part_count,
     voided_at: null,
     created_at: row.created_at,
     memo,
@@ -173,7 +174,7 @@ export function written(row: NewInvoice): InvoiceRow {
   };
 }
 
-export type NewFee = Omit<Fee, "properties" | "taxes"> & {
+export type NewFee = Omit<Fee, "part" | "subscription_id" | "properties" | "taxes"> & {
   readonly invoice_id: string;
   readonly part_no: number;
   readonly taxes: readonly Tax[];

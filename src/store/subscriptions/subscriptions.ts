@@ -111,6 +111,24 @@ export function get(db: Queryable, project: ProjectId, ref: string) {
      limit 1`);
 }
 
+/** When something of each of a customer's subscriptions falls due, the earliest first. */
+export function listDueAt(db: Queryable, project: ProjectId, customer_id: string) {
+  return db.many<{ readonly id: string; readonly due_at: Date }>(sql`
+    select s.id, ${DUE_AT} as due_at
+      from subscriptions s
+     where s.project_id = ${project} and s.customer_id = ${customer_id} and ${NOT_ENDED}
+     order by due_at, s.id`);
+}
+
+/** These subscriptions, the oldest first. */
+export function listBilled(db: Queryable, project: ProjectId, ids: readonly string[]) {
+  return db.many<BilledSubscription>(sql`
+    select ${BILLED_COLUMNS}
+      from ${billedTable(project)}
+     where s.project_id = ${project} and s.id = any(${ids}::uuid[])
+     order by s.id`);
+}
+
 export function getBilled(db: Queryable, project: ProjectId, ref: string) {
   return db.maybeOne<BilledSubscription>(sql`
     select ${BILLED_COLUMNS}
