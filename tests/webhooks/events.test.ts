@@ -129,7 +129,7 @@ const CATALOGUE: Record<string, Parts> = {
   "subscription.terminate_requested": REQUEST,
 };
 const FEE = [
-  "id",
+  ...["id", "part", "subscription_id"],
   "fee_type",
   "billable_metric_code",
   "units",
