@@ -27,7 +27,7 @@ import { TaxCodes } from "./taxes.ts";
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 export const INVOICE_TYPES = ["subscription", "addon", "one_off", "top_up"] as const;
-/** Why a part is on an invoice: a period that closed or starts, late usage, or what a call makes. */
+/** Why a part is on an invoice: a period closes or starts, late usage, or what a call makes. */
 export const PART_REASONS = [
   "period",
   "start",

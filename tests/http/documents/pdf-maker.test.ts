@@ -32,7 +32,7 @@ function documentOf(number: string): InvoiceDocument {
     memo: "",
     has_units: true,
     sections: [],
-  lines: [line, line],
+    lines: [line, line],
     totals: [{ label: "Amount due", amount, strong: true }],
     tax_note: "",
     note: "",
