@@ -89,6 +89,7 @@ const DUTIES = [
   "overdue",
   "dunning",
   "wallet",
+  "wallet_usage",
   "delivery",
   "webhook_sweep",
   "idempotency_sweep",

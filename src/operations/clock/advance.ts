@@ -132,7 +132,7 @@ async function lookAtAllUsage(db: Db, project: ProjectId, by: By, to: Date): Pro
   while (after !== undefined) {
     const from: wallets.WalletKey = after;
     const round = await db.tx(async (tx) =>
-      lookAtUsage(tx, await clock.lock(tx, project), from, by, to),
+      lookAtUsage(tx, await clock.lock(tx, project), { after: from }, by, to),
     );
     after = round.last;
   }

@@ -129,22 +129,29 @@ export async function lookAtWallets(
   return { done: changed.length, facts: await lookAt(tx, settings, changed, by, now) };
 }
 
+export type UsageReport = {
+  readonly facts: readonly Fact[];
+  /** How many wallets had usage. */
+  readonly looked: number;
+  /** The last wallet of the batch; undefined when there are no more. */
+  readonly last: wallets.WalletKey | undefined;
+};
+
 /**
  * Looks at one batch of the wallets with a threshold, in their order from `after` on: at those with
- * usage since the last look. Most had none, which one statement tells. `last` is undefined when
- * there are no more.
+ * usage since the last look. Most had none, which one statement tells.
  */
 export async function lookAtUsage(
   tx: Tx,
   settings: ProjectSettings,
-  after: wallets.WalletKey,
+  { after, limit = LOOKED_MAX }: { readonly after: wallets.WalletKey; readonly limit?: number },
   by: By,
   now: Date,
-): Promise<{ readonly facts: readonly Fact[]; readonly last: wallets.WalletKey | undefined }> {
-  const watched = await wallets.listWatched(tx, settings.id, LOOKED_MAX, after);
+): Promise<UsageReport> {
+  const watched = await wallets.listWatched(tx, settings.id, limit, after);
   const used = watched.filter(({ usage_mark, looked_mark }) => usage_mark !== looked_mark);
   const facts = await lookAt(tx, settings, used, by, now);
-  return { facts, last: watched.at(-1) };
+  return { facts, looked: used.length, last: watched.at(-1) };
 }
 
 async function lookAt(

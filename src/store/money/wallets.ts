@@ -104,6 +104,17 @@ export function listWatched(db: Queryable, project: ProjectId, limit: number, af
      limit ${limit}`);
 }
 
+/** The next wallet with a threshold behind the key `after`. */
+export function nextWatched(db: Queryable, project: ProjectId, after: WalletKey) {
+  return db.maybeOne<WalletKey>(sql`
+    select w.customer_id, w.currency
+      from wallets w
+     where w.project_id = ${project} and w.low_balance_cents is not null
+       and (w.customer_id, w.currency) > (${after.customer_id}::uuid, ${after.currency}::text)
+     order by w.customer_id, w.currency
+     limit 1`);
+}
+
 /** Wallets whose ledger has changed since they were looked at. */
 export function listChanged(db: Queryable, project: ProjectId, limit: number) {
   return db.many<WalletRow>(sql`

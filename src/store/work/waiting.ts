@@ -1,11 +1,12 @@
 // How much waits for each duty of the workers, and for how long, over all projects: for the
 // metrics, /readyz and `dues doctor`. Nothing is decided by it.
 
-import { idFloor, idMs } from "../../ids.ts";
+import { idFloor, idMs, type ProjectId } from "../../ids.ts";
 import type { StartedJobs } from "../../schema/jobs.ts";
 import { DATABASE_NOW, type Queryable } from "../db/db.ts";
 import { ALL_PROJECTS, type ProjectFilter } from "../db/project-filter.ts";
 import { type Sql, sql } from "../db/sql.ts";
+import type { WalletKey } from "../money/wallets.ts";
 import { DUE_AT, NOT_ENDED } from "../subscriptions/subscriptions.ts";
 import { projectTime, WORK } from "./projects-with-work.ts";
 
@@ -62,6 +63,23 @@ export function waitingFor(
                      limit ${WAITING_MAX}) counted) as count,
            (select coalesce(extract(epoch from ${now}::timestamptz - min(o.since)), 0)::float8
               from (${found(1, sql`k.frozen_at is null`)}) o) as oldest_s`);
+}
+
+/** Wallets with a threshold that a round over a project's wallets has still to look at. */
+export async function watchedBehind(
+  db: Queryable,
+  project: ProjectId,
+  after: WalletKey,
+): Promise<number> {
+  const { count } = await db.one<{ count: number }>(sql`
+    select count(*) as count
+      from (select 1
+              from wallets w
+             where w.project_id = ${project} and w.low_balance_cents is not null
+               and (w.customer_id, w.currency) > (${after.customer_id}::uuid, ${after.currency}::text)
+             order by w.customer_id, w.currency
+             limit ${WAITING_MAX}) counted`);
+  return count;
 }
 
 /** Jobs that calls have started, of all projects: how many, and what they have done so far. */
