@@ -5,6 +5,7 @@ import fastJsonStringify from "fast-json-stringify";
 import { monotonicMs } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { type Refusal, refuse, refuseField, UnknownOutcome } from "../errors.ts";
+import { withBeforehand } from "../operations/beforehand.ts";
 import type { Queryable } from "../store/db/db.ts";
 import type { Bounds } from "./admission/bound.ts";
 import { Load } from "./admission/load.ts";
@@ -205,27 +206,29 @@ async function write(
   const scope_id = call.project ?? (call.actor && keyScopeOf(call.actor));
   let committed: (() => void)[] = [];
   let attempt = 0;
-  const response = await db.tx(async (tx) => {
-    // The list is begun anew, because `tx` may try again: only the attempt that commits counts.
-    committed = [];
-    attempt += 1;
-    const afterCommit = (work: () => void) => committed.push(work);
-    const act = () =>
-      atSandboxTime(tx, call, attempt, async (now) =>
-        render(running, await route.handle({ ...call, now, tx, afterCommit })),
-      );
-    if (key === undefined || scope_id === undefined) return act();
-    const { method, url } = request;
-    const { secret_key } = call.context;
-    const asked = JSON.stringify([method, url, call.body ?? null]);
-    const keyed = { scope_id, key, request: asked, ...(route.secret_answer && { secret_key }) };
-    let made: RouteResponse | undefined;
-    const answer = await once(tx, keyed, async () => {
-      made = await act();
-      return { status: made.status, body: made.body?.toString() ?? "" };
+  const attempted = () =>
+    db.tx(async (tx) => {
+      // The list is begun anew, because `tx` may try again: only the attempt that commits counts.
+      committed = [];
+      attempt += 1;
+      const afterCommit = (work: () => void) => committed.push(work);
+      const act = () =>
+        atSandboxTime(tx, call, attempt, async (now) =>
+          render(running, await route.handle({ ...call, now, tx, afterCommit })),
+        );
+      if (key === undefined || scope_id === undefined) return act();
+      const { method, url } = request;
+      const { secret_key } = call.context;
+      const asked = JSON.stringify([method, url, call.body ?? null]);
+      const keyed = { scope_id, key, request: asked, ...(route.secret_answer && { secret_key }) };
+      let made: RouteResponse | undefined;
+      const answer = await once(tx, keyed, async () => {
+        made = await act();
+        return { status: made.status, body: made.body?.toString() ?? "" };
+      });
+      return made ?? replayed(running, answer);
     });
-    return made ?? replayed(running, answer);
-  });
+  const response = await withBeforehand(db, attempted);
   for (const work of committed) work();
   return response;
 }

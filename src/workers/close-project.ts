@@ -7,12 +7,16 @@ import {
   BATCH_MAX,
   type CloseReport,
   closeDue,
+  closeGroups,
   closeThese,
   setAsideDue,
 } from "../operations/closing/close.ts";
+import { CustomerClose } from "../operations/closing/close-customer.ts";
 import { noteSetAside } from "../operations/closing/set-aside.ts";
 import { scheduler } from "../operations/emit.ts";
+import { GROUP_MAX } from "../operations/issuing/group-acts.ts";
 import { isCutOff, isPassing } from "../store/db/failures.ts";
+import * as dueGroups from "../store/subscriptions/due-groups.ts";
 import * as openPeriods from "../store/subscriptions/open-periods.ts";
 import type { ProjectSettings } from "../store/tenants/tenants.ts";
 import { closeBatchSeconds, countInvoices, dutyDone, periodsClosed } from "./prometheus.ts";
@@ -28,24 +32,44 @@ const PARTS = 32;
 const TURN_CUT_OFF = 3;
 
 /**
- * Closes some batches of a project. Once one of them is found to be full, a second close runs in
+ * Closes some batches of a project: first of what falls due by itself, then, where a customer may
+ * get one invoice of it, of what falls due together.
+ */
+export async function closeProject(context: Context, settings: ProjectSettings, now: Date) {
+  const closing = { context, settings, now };
+  const plain = await closeTurn(closing, closeDue);
+  return settings.groups_customers ? plain + (await closeTurn(closing, closeTogether)) : plain;
+}
+
+type Closing = {
+  readonly context: Context;
+  readonly settings: ProjectSettings;
+  readonly now: Date;
+};
+
+const closeTogether: typeof closeDue = (tx, settings, by, now, guard, onFull) =>
+  closeGroups(tx, settings, by, now, guard, onFull === undefined ? {} : { onFull });
+
+/**
+ * Takes some batches of one kind. Once one of them is found to be full, a second close runs in
  * parallel, so that one is computed here while the database writes the other.
  *
  * The second goes on only while no caller is being answered. With two at all times the p99 of
  * callers was 4 to 8 times its idle value during a close, with one it was 2.7 times (decision 9).
  */
-export async function closeProject(context: Context, settings: ProjectSettings, now: Date) {
+async function closeTurn(closing: Closing, close: typeof closeDue): Promise<number> {
   const closeBatches = async (mayGoOn: () => boolean, onFull: () => void) => {
     let closed = 0;
     for (let batch = 0; batch < TURN_BATCHES && mayGoOn(); batch++) {
-      const count = await closeBatch(context, settings, now, onFull);
+      const count = await closeBatch(closing, close, onFull);
       closed += count;
-      if (count < BATCH_MAX) break;
+      // Customers are taken whole, so a batch of them may be full with fewer.
+      if (count < (close === closeDue ? BATCH_MAX : 1)) break;
     }
     return closed;
   };
   const always = () => true;
-  const whileApiIsIdle = () => !context.api_activity.active;
+  const whileApiIsIdle = () => !closing.context.api_activity.active;
   let isFull = (_: boolean) => {};
   const full = new Promise<boolean>((resolve) => {
     isFull = resolve;
@@ -57,24 +81,45 @@ export async function closeProject(context: Context, settings: ProjectSettings, 
 }
 
 async function closeBatch(
-  context: Context,
-  settings: ProjectSettings,
-  now: Date,
+  { context, settings, now }: Closing,
+  close: typeof closeDue,
   onFull: () => void,
 ): Promise<number> {
   try {
     const started_ms = monotonicMs();
     const report = await context.db.tx((tx) =>
-      closeDue(tx, settings, scheduler(context.config), now, "cutoff", onFull),
+      close(tx, settings, scheduler(context.config), now, "cutoff", onFull),
     );
     if (report.closed > 0) closeBatchSeconds.observe((monotonicMs() - started_ms) / 1_000);
     return countClosed(context, settings, report);
   } catch (error) {
     if (isPassing(error)) throw error;
     context.log.warn({ err: error, project_id: settings.id }, "a batch failed; closing its parts");
-    const ids = await openPeriods.listDue(context.db, settings.id, now, BATCH_MAX);
+    if (close === closeTogether) return closeCustomers(context, settings, now);
+    const ids = await openPeriods.listDue(context.db, settings, now, BATCH_MAX);
     return new Apart(context, settings, now).closeParts(ids);
   }
+}
+
+/** Customer by customer, after a batch of them failed: what makes one fail is found there. */
+async function closeCustomers(
+  context: Context,
+  settings: ProjectSettings,
+  now: Date,
+): Promise<number> {
+  const { db, log, config } = context;
+  const limits = { limit: BATCH_MAX, limit_each: GROUP_MAX };
+  const customers = await dueGroups.listCustomers(db, settings.id, { now, ...limits });
+  const each = new CustomerClose(db, settings, scheduler(config), now, {
+    done: (report) => countClosed(context, settings, report),
+    setAside: (found, error) => noteSetAside(log, settings.id, found, error),
+  });
+  let closed = 0;
+  for (const customer_id of customers) {
+    if (each.isTooSlow) break;
+    closed += await each.close(customer_id);
+  }
+  return closed;
 }
 
 /** Finds the subscriptions that made a batch fail: set aside with their reason, others close. */
@@ -103,7 +148,9 @@ class Apart {
     const { db, config } = this.#context;
     const by = scheduler(config);
     try {
-      const report = await db.tx((tx) => closeThese(tx, this.#settings, ids, by, this.#now));
+      const report = await db.tx((tx) =>
+        closeThese(tx, this.#settings, ids, { by, now: this.#now }),
+      );
       return countClosed(this.#context, this.#settings, report);
     } catch (error) {
       if (isPassing(error)) throw error;

@@ -17,12 +17,13 @@ import * as invoices from "../../store/invoices/invoices.ts";
 import * as ledger from "../../store/money/ledger.ts";
 import * as wallets from "../../store/money/wallets.ts";
 import * as closedPeriods from "../../store/subscriptions/closed-periods.ts";
+import * as dueGroups from "../../store/subscriptions/due-groups.ts";
 import * as openPeriods from "../../store/subscriptions/open-periods.ts";
 import * as subscriptions from "../../store/subscriptions/subscriptions.ts";
 import * as clock from "../../store/tenants/clock.ts";
 import type { ProjectSettings } from "../../store/tenants/tenants.ts";
 import type { BatchReport, SetAside } from "../batch-report.ts";
-import { closeDue } from "../closing/close.ts";
+import { closeDue, closeGroups } from "../closing/close.ts";
 import { issueSupplements } from "../closing/supplements.ts";
 import { type By, emit, scheduler } from "../emit.ts";
 import { markOverdue } from "../issuing/mark-overdue.ts";
@@ -138,20 +139,25 @@ async function lookAtAllUsage(db: Db, project: ProjectId, by: By, to: Date): Pro
   }
 }
 
+type NextDue = (db: Queryable, settings: ProjectSettings, until: Date) => Promise<Date | null>;
 type Work = (tx: Tx, settings: ProjectSettings, by: By, at: Date) => Promise<BatchReport>;
 
 /** What may fall due, and since when: in this order where it does so at one instant. */
 const KINDS: readonly {
-  readonly nextDue: (db: Queryable, project: ProjectId, until: Date) => Promise<Date | null>;
+  readonly nextDue: NextDue;
   readonly work: Work;
 }[] = [
-  { nextDue: nextReplan, work: (tx, settings, _, at) => replanDunning(tx, settings, at) },
-  { nextDue: ledger.nextExpiry, work: expireGrants },
+  {
+    nextDue: ofProject(nextReplan),
+    work: (tx, settings, _, at) => replanDunning(tx, settings, at),
+  },
+  { nextDue: ofProject(ledger.nextExpiry), work: expireGrants },
   { nextDue: openPeriods.nextDue, work: (...of) => closeDue(...of, "usage locks") },
-  { nextDue: closedPeriods.nextSupplement, work: issueSupplements },
-  { nextDue: nextOverdue, work: markOverdue },
-  { nextDue: nextDunning, work: stepDunning },
-  { nextDue: wallets.nextLook, work: lookAtWallets },
+  { nextDue: nextGroup, work: (...of) => closeGroups(...of, "usage locks") },
+  { nextDue: ofProject(closedPeriods.nextSupplement), work: issueSupplements },
+  { nextDue: ofProject(nextOverdue), work: markOverdue },
+  { nextDue: ofProject(nextDunning), work: stepDunning },
+  { nextDue: ofProject(wallets.nextLook), work: lookAtWallets },
 ];
 
 /**
@@ -167,7 +173,7 @@ async function step(
 ): Promise<BatchReport | undefined> {
   const settings = await clock.lock(tx, project);
   const stands = settings.frozen_at ?? now;
-  const due = await listDue(tx, project, to);
+  const due = await listDue(tx, settings, to);
   const [first] = due.toSorted((one, other) => one.since.getTime() - other.since.getTime());
   if (first === undefined) return undefined;
   const at = first.since > stands ? first.since : stands;
@@ -176,13 +182,24 @@ async function step(
   return next.work(tx, settings, by, at);
 }
 
-async function listDue(db: Queryable, project: ProjectId, to: Date) {
+async function listDue(db: Queryable, settings: ProjectSettings, to: Date) {
   const due: { readonly since: Date; readonly work: Work }[] = [];
   for (const { nextDue, work } of KINDS) {
-    const since = await nextDue(db, project, to);
+    const since = await nextDue(db, settings, to);
     if (since !== null) due.push({ since, work });
   }
   return due;
+}
+
+function ofProject(
+  next: (db: Queryable, project: ProjectId, until: Date) => Promise<Date | null>,
+): NextDue {
+  return (db, { id }, until) => next(db, id, until);
+}
+
+/** What falls due together comes behind what falls due by itself. */
+async function nextGroup(db: Queryable, { id, groups_customers }: ProjectSettings, to: Date) {
+  return groups_customers ? dueGroups.nextGroup(db, id, to) : null;
 }
 
 async function nextOverdue(db: Queryable, project: ProjectId, to: Date): Promise<Date | null> {

@@ -9,6 +9,7 @@ import { type Opened, openNext } from "../../domain/opening.ts";
 import { nextPeriod } from "../../domain/periods.ts";
 import type { ProjectId } from "../../ids.ts";
 import type { Tx } from "../../store/db/db.ts";
+import * as dueGroups from "../../store/subscriptions/due-groups.ts";
 import * as openPeriods from "../../store/subscriptions/open-periods.ts";
 import * as subscriptions from "../../store/subscriptions/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants/tenants.ts";
@@ -16,10 +17,11 @@ import * as usageLocks from "../../store/usage/locks.ts";
 import * as usageSums from "../../store/usage/sums.ts";
 import type { BatchReport, SetAside } from "../batch-report.ts";
 import { type By, emit, type Fact } from "../emit.ts";
+import { GROUP_MAX } from "../issuing/group-acts.ts";
 import { closingOf, loadTerms, loadUsage, openPeriodRef, type Terms } from "./load.ts";
 import { Decisions, type Failed, orDropped, recordFailed, setAside } from "./set-aside.ts";
 import { decideStarts } from "./start-pending.ts";
-import { type Decided, type Ending, writeEndings } from "./write-endings.ts";
+import { type Decided, type Ending, writeEndings, writeGroups } from "./write-endings.ts";
 
 export const BATCH_MAX = 1_000;
 
@@ -44,22 +46,63 @@ export async function closeDue(
   guard: Guard,
   onFull: () => void = () => {},
 ): Promise<CloseReport> {
-  const due = await openPeriods.lockDue(tx, settings.id, now, BATCH_MAX);
+  const due = await openPeriods.lockDue(tx, settings, now, BATCH_MAX);
   if (due.length === BATCH_MAX) onFull();
-  return handleDue(tx, settings, due, by, now, guard);
+  return handleDue(tx, settings, due.filter(isByItself), { by, now, guard });
 }
 
-/** Does what is due of these alone: so a batch that failed finds those that made it fail. */
+/**
+ * Does what falls due together of customers that get one invoice of it, each at its earliest
+ * instant, and whole.
+ */
+export async function closeGroups(
+  tx: Tx,
+  settings: ProjectSettings,
+  by: By,
+  now: Date,
+  guard: Guard,
+  { onFull = () => {}, customer_id }: { onFull?: () => void; customer_id?: string } = {},
+): Promise<CloseReport> {
+  const limits = { limit: BATCH_MAX, limit_each: GROUP_MAX };
+  const ofOne = customer_id === undefined ? {} : { customer_id };
+  const wanted = { now, ...limits, ...ofOne };
+  const { batch, is_full } = await dueGroups.lockGroups(tx, settings.id, wanted);
+  if (is_full) onFull();
+  return handleDue(tx, settings, batch, { by, now, guard, is_grouped: true });
+}
+
+/** Whether it is never invoiced with other subscriptions of its customer. */
+export function isByItself(subscription: subscriptions.BilledSubscription): boolean {
+  return subscription.left_behind || subscription.invoice_grouping !== "customer";
+}
+
+/**
+ * Does what is due of these alone, those of a customer together where it wants that: so a batch
+ * that failed finds those that made it fail.
+ */
 export async function closeThese(
   tx: Tx,
   settings: ProjectSettings,
   ids: readonly string[],
-  by: By,
-  now: Date,
+  how: Pick<How, "by" | "now" | "is_grouped">,
 ): Promise<CloseReport> {
+  const { now, is_grouped = false } = how;
   const locked = await subscriptions.lockBilled(tx, settings.id, ids);
-  const due = locked.filter((subscription) => isDue(subscription, now));
-  return handleDue(tx, settings, due, by, now);
+  const due = locked.filter((subscription) => {
+    return isDue(subscription, now) && isByItself(subscription) !== is_grouped;
+  });
+  return handleDue(tx, settings, is_grouped ? due.filter(isFirst(due)) : due, how);
+}
+
+/** Whether nothing else of its customer among these is due before it. */
+function isFirst(due: readonly subscriptions.BilledSubscription[]) {
+  const first = new Map<string, number>();
+  for (const one of due) {
+    const at = Math.min(dueAt(one).getTime(), first.get(one.customer_id) ?? Infinity);
+    first.set(one.customer_id, at);
+  }
+  return (one: subscriptions.BilledSubscription) =>
+    dueAt(one).getTime() === first.get(one.customer_id);
 }
 
 /** Sets aside one that failed alone, unless it is no longer due: another may have closed it. */
@@ -78,11 +121,24 @@ export async function setAsideDue(
 
 /** Whether its start, its end or the end of its period has come. */
 export function isDue(subscription: subscriptions.SubscriptionRow, now: Date): boolean {
-  if (hasEnded(subscription.status)) return false;
-  const { status, started_at, ends_at, current_period_next } = subscription;
-  if (status === "pending" && started_at <= now) return true;
-  return current_period_next <= now || (ends_at !== null && ends_at <= now);
+  return !hasEnded(subscription.status) && dueAt(subscription) <= now;
 }
+
+/** When anything of a subscription that has not ended is due next. */
+export function dueAt(subscription: subscriptions.SubscriptionRow): Date {
+  const { status, started_at, ends_at, current_period_next } = subscription;
+  const start = status === "pending" ? started_at : current_period_next;
+  const next = start < current_period_next ? start : current_period_next;
+  return ends_at !== null && ends_at < next ? ends_at : next;
+}
+
+type How = {
+  readonly by: By;
+  readonly now: Date;
+  readonly guard?: Guard;
+  /** Whether what falls due of a customer at one instant makes one invoice. */
+  readonly is_grouped?: boolean;
+};
 
 /**
  * Does what is due of locked subscriptions: a start comes before an end that was set, and that
@@ -92,9 +148,7 @@ export async function handleDue(
   tx: Tx,
   settings: ProjectSettings,
   due: readonly subscriptions.BilledSubscription[],
-  by: By,
-  now: Date,
-  guard: Guard = "usage locks",
+  { by, now, guard = "usage locks", is_grouped = false }: How,
 ): Promise<CloseReport> {
   const project = settings.id;
   const pending = due.filter(({ status }) => status === "pending");
@@ -102,7 +156,8 @@ export async function handleDue(
   const starts = await decideStarts(tx, settings, pending, now);
   const closes = await decide(tx, settings, open.map(dueEnding), now, guard);
   const aside = await recordFailed(tx, project, [...starts.failed, ...closes.failed]);
-  const written = await writeEndings(tx, project, starts.decided, closes.decided, now);
+  const write = is_grouped ? writeGroups : writeEndings;
+  const written = await write(tx, project, starts.decided, closes.decided, now);
   const facts = [...written, ...aside.facts];
   await emit(tx, project, facts, by, now);
   const closed = closes.decided.length;

@@ -155,6 +155,9 @@ export function startRequests(start: Start): InvoiceRequest[] {
 /** Takes the invoices of this start from those issued, which come in the order of the starts. */
 export function startFacts(start: Start, issued: Issued[]): Fact[] {
   const own = issued.splice(0, startRequests(start).length);
-  const started = wasStarted({ ...start.subscription, ...begunRow(start) });
-  return [started, ...own.flatMap(({ facts }) => facts)];
+  return [startedFact(start), ...own.flatMap(({ facts }) => facts)];
+}
+
+export function startedFact(start: Start): Fact {
+  return wasStarted({ ...start.subscription, ...begunRow(start) });
 }

@@ -11,13 +11,20 @@ import * as closedPeriods from "../../store/subscriptions/closed-periods.ts";
 import * as openPeriods from "../../store/subscriptions/open-periods.ts";
 import type * as subscriptions from "../../store/subscriptions/subscriptions.ts";
 import type { Fact } from "../emit.ts";
-import { ofSubscription } from "../issuing/group-acts.ts";
-import { issueInvoices } from "../issuing/issue.ts";
+import { ofCustomers, ofSubscription } from "../issuing/group-acts.ts";
+import { type Issued, issueInvoices } from "../issuing/issue.ts";
 import { lockMoney, type Money, taxTermsOf } from "../issuing/load-money.ts";
-import type { InvoiceRequest } from "../issuing/request.ts";
+import type { Act, InvoiceRequest } from "../issuing/request.ts";
 import { endingActs } from "./acts.ts";
 import { ended, periodDropped, periodRenewed, planChanged, trialEnded } from "./facts.ts";
-import { type Start, startFacts, startRequests, writeStarts } from "./start-pending.ts";
+import {
+  type Start,
+  startActs,
+  startedFact,
+  startFacts,
+  startRequests,
+  writeStarts,
+} from "./start-pending.ts";
 
 /** A period that ends, and what follows it. */
 export type Ending = {
@@ -61,17 +68,41 @@ export async function writeEndings(
   decided: readonly Decided[],
   now: Date,
 ): Promise<Fact[]> {
+  const requests = [...starts.flatMap(startRequests), ...decided.flatMap(endingRequests)];
+  const rest = await write(tx, project, starts, decided, requests, now);
+  const started = starts.flatMap((start) => startFacts(start, rest));
+  return [...started, ...rest.flatMap(({ facts }) => facts), ...decided.flatMap(factsOf)];
+}
+
+/** The same of whole customers: what falls due together of each is on one invoice. */
+export async function writeGroups(
+  tx: Tx,
+  project: ProjectId,
+  starts: readonly Start[],
+  decided: readonly Decided[],
+  now: Date,
+): Promise<Fact[]> {
+  const acts = [...starts.flatMap(startActs), ...decided.flatMap(actsOf)];
+  const issued = await write(tx, project, starts, decided, ofCustomers(acts), now);
+  const started = starts.map(startedFact);
+  return [...started, ...issued.flatMap(({ facts }) => facts), ...decided.flatMap(factsOf)];
+}
+
+async function write(
+  tx: Tx,
+  project: ProjectId,
+  starts: readonly Start[],
+  decided: readonly Decided[],
+  requests: readonly InvoiceRequest[],
+  now: Date,
+): Promise<Issued[]> {
   const batch = [...starts, ...decided.map(({ ending }) => ending)];
   if (batch.length === 0) return [];
   const customers = [...new Set(batch.map(({ subscription }) => subscription.customer_id))];
-  const requests = [...starts.flatMap(startRequests), ...decided.flatMap(endingRequests)];
   const money = await lockMoney(tx, project, customers, requests, now);
   await writeStarts(tx, project, starts, now);
   await writeCloses(tx, project, decided, money, now);
-  const issued = await issueInvoices(tx, project, requests, now, money);
-  const rest = [...issued];
-  const started = starts.flatMap((start) => startFacts(start, rest));
-  return [...started, ...rest.flatMap(({ facts }) => facts), ...decided.flatMap(factsOf)];
+  return issueInvoices(tx, project, requests, now, money);
 }
 
 async function writeCloses(
@@ -149,10 +180,13 @@ function endRow({ ending, closed }: Decided): openPeriods.EndedSubscription[] {
   return [{ id: subscription.id, status, terminated_at: end, levels: closed.levels.end }];
 }
 
-function endingRequests({ ending, closed, opened }: Decided): InvoiceRequest[] {
+function actsOf({ ending, closed, opened }: Decided): Act[] {
   const { subscription, end } = ending;
-  const acts = endingActs(subscription, { end, closed, opened });
-  return ofSubscription(acts, subscription.invoice_grouping);
+  return endingActs(subscription, { end, closed, opened });
+}
+
+function endingRequests(one: Decided): InvoiceRequest[] {
+  return ofSubscription(actsOf(one), one.ending.subscription.invoice_grouping);
 }
 
 /** Facts that tell what a caller has dropped. */

@@ -16,8 +16,10 @@ import * as openPeriods from "../../store/subscriptions/open-periods.ts";
 import * as subscriptions from "../../store/subscriptions/subscriptions.ts";
 import type { ProjectSettings } from "../../store/tenants/tenants.ts";
 import { lockUsage, usageLock } from "../../store/usage/locks.ts";
+import { Beforehand } from "../beforehand.ts";
 import { holdPrices } from "../catalog/hold-prices.ts";
-import { closeForCaller, dueEnding, handleDue, isDue } from "../closing/close.ts";
+import { closeForCaller, dueEnding, handleDue, isByItself, isDue } from "../closing/close.ts";
+import { CustomerClose } from "../closing/close-customer.ts";
 import { startNow } from "../closing/start-pending.ts";
 import { type By, emit, updated } from "../emit.ts";
 import { orUnbilled } from "../issuing/cannot-invoice.ts";
@@ -202,6 +204,15 @@ async function changeFields(
   await emit(tx, project, updated("subscription.updated", id, changed), by, now);
 }
 
+/** What falls due together of its customer is invoiced before anything of it is changed. */
+function customerFirst(settings: ProjectSettings, customer_id: string, by: By, now: Date) {
+  const what = "What is due of the customer at once is held by another call.";
+  return new Beforehand(what, async (db) => {
+    const told = { done() {}, setAside() {} };
+    return (await new CustomerClose(db, settings, by, now, told).close(customer_id)) > 0;
+  });
+}
+
 /** Locks the subscription and does all that is due of it, each period at its own prices. */
 async function lockCaughtUp(
   tx: Tx,
@@ -213,13 +224,19 @@ async function lockCaughtUp(
   let subscription = await subscriptions.lock(tx, settings.id, ref);
   if (subscription === undefined) throw notFound("subscription");
   const scheduler = { ...by, actor_token_id: null };
+  if (isDue(subscription, now) && !isByItself(subscription)) {
+    throw customerFirst(settings, subscription.customer_id, scheduler, now);
+  }
   // The start is billed under the customer's lock; what the caller then ends waits for usage, which
   // comes before.
   if (subscription.status === "pending" && isDue(subscription, now)) {
     await lockUsage(tx, settings.id, [usageLock(subscription.id)], "alone");
   }
   while (isDue(subscription, now)) {
-    const { closed, facts } = await handleDue(tx, settings, [subscription], scheduler, now);
+    const { closed, facts } = await handleDue(tx, settings, [subscription], {
+      by: scheduler,
+      now,
+    });
     if (closed === 0 && facts.length === 0) return subscription;
     const before: SubscriptionStatus = subscription.status;
     subscription = await reread(tx, settings.id, subscription.id);

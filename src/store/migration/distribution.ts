@@ -34,6 +34,7 @@ export const SPREAD: readonly Spread[] = [
   { name: "sent_days", argument: null, is_forced: false },
   { name: "sent_events", argument: null, is_forced: false },
   { name: "try_lock", argument: "scope", is_forced: true },
+  { name: "try_locks", argument: "project", is_forced: true },
 ];
 
 type Spread = {

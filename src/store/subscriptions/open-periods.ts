@@ -107,15 +107,23 @@ export async function reopen(
   return reopened === 1;
 }
 
+/** Where a customer may get one invoice of what falls due together, such customers are left out. */
+type Plain = { readonly id: ProjectId; readonly groups_customers: boolean };
+
 /**
  * Locks subscriptions with something due, the first due first, and reads them under the lock. The
  * ones that another worker has locked are skipped.
  */
-export async function lockDue(tx: Tx, project: ProjectId, now: Date, limit: number) {
+export async function lockDue(
+  tx: Tx,
+  { id: project, groups_customers }: Plain,
+  now: Date,
+  limit: number,
+) {
   const rows = await tx.many<{ id: string }>(sql`
     select s.id
       from subscriptions s
-     where ${isDue(project, now)}
+     where ${isDue(project, now)}${groups_customers ? isApart(project) : sql``}
      order by ${DUE_AT}, s.id
      limit ${limit}
        for no key update skip locked`);
@@ -126,28 +134,53 @@ export async function lockDue(tx: Tx, project: ProjectId, now: Date, limit: numb
      order by ${DUE_AT}, s.id`);
 }
 
-function isDue(project: ProjectId, now: Date): Sql {
+/** One that was left behind is billed by itself, whatever its customer gets. */
+function isApart(project: ProjectId): Sql {
+  return sql`
+       and (s.left_behind or not ${isGrouped(project)})`;
+}
+
+/** Whether the customer of the subscription `s` gets one invoice for all that is due together. */
+export function isGrouped(project: ProjectId): Sql {
+  return sql`exists (
+         select 1
+           from customers c
+           join projects o on o.id = ${project}
+          where c.project_id = ${project} and c.id = s.customer_id
+            and coalesce(c.invoice_grouping, o.invoice_grouping) = 'customer')`;
+}
+
+export function isDue(project: ProjectId, now: Date): Sql {
   return sql`s.project_id = ${project} and ${NOT_ENDED} and ${DUE_AT} <= ${now}
        and (s.set_aside_until is null or s.set_aside_until <= ${DATABASE_NOW})`;
 }
 
 /** The ids of subscriptions with something due, the first due first, without a lock. */
-export async function listDue(db: Queryable, project: ProjectId, now: Date, limit: number) {
+export async function listDue(
+  db: Queryable,
+  { id: project, groups_customers }: Plain,
+  now: Date,
+  limit: number,
+) {
   const rows = await db.many<{ id: string }>(sql`
     select s.id
       from subscriptions s
-     where ${isDue(project, now)}
+     where ${isDue(project, now)}${groups_customers ? isApart(project) : sql``}
      order by ${DUE_AT}, s.id
      limit ${limit}`);
   return rows.map((row) => row.id);
 }
 
 /** When the next subscription is due: a sandbox clock goes from one such instant to the next. */
-export async function nextDue(db: Queryable, project: ProjectId, until: Date) {
+export async function nextDue(
+  db: Queryable,
+  { id: project, groups_customers }: Plain,
+  until: Date,
+) {
   const { at } = await db.one<{ at: Date | null }>(sql`
     select min(${DUE_AT}) as at
       from subscriptions s
-     where ${isDue(project, until)}`);
+     where ${isDue(project, until)}${groups_customers ? isApart(project) : sql``}`);
   return at;
 }
 

@@ -24,10 +24,12 @@ export type ProjectSettings = {
   readonly late_usage_periods: number;
   /** What makes one invoice where a customer does not say. */
   readonly invoice_grouping: InvoiceGrouping;
+  /** Whether a customer gets, or got, one invoice of what falls due together: others need no look. */
+  readonly groups_customers: boolean;
 };
 
 const PLAIN_SETTINGS: Sql = sql`p.id, p.organization_id, p.mode, p.default_currency,
-  p.net_payment_days, p.late_usage_periods, p.invoice_grouping`;
+  p.net_payment_days, p.late_usage_periods, p.invoice_grouping, p.groups_customers`;
 /** The settings of a project `p` with its clock `k`, which only a sandbox has. */
 export const SETTINGS_COLUMNS: Sql = sql`${PLAIN_SETTINGS}, k.frozen_at`;
 
