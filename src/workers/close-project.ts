@@ -96,7 +96,13 @@ async function closeBatch(
     if (isPassing(error)) throw error;
     context.log.warn({ err: error, project_id: settings.id }, "a batch failed; closing its parts");
     if (close === closeTogether) return closeCustomers(context, settings, now);
-    const ids = await openPeriods.listDue(context.db, settings, now, BATCH_MAX);
+    const ids = await openPeriods.listDue(
+      context.db,
+      settings.id,
+      now,
+      BATCH_MAX,
+      settings.groups_customers,
+    );
     return new Apart(context, settings, now).closeParts(ids);
   }
 }

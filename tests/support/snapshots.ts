@@ -193,13 +193,14 @@ export async function copyTenant(
          where ${owner} = any($2::uuid[]) and $1::uuid[] is not null`;
       return { name, query: { text, values: [[...moved.values()], [...moved.keys()]] } };
     });
-  // Fees before their invoices, as the service writes them: the totals are checked.
-  const fees = copies.filter(({ name }) => name === "fees");
-  const ordered = copies.filter(({ name }) => name !== "fees");
+  // Fees and parts before their invoices, as the service writes them: both are checked.
+  const isLine = ({ name }: { readonly name: string }) => /^(fees|invoice_parts)$/.test(name);
+  const lines = copies.filter(isLine);
+  const ordered = copies.filter((copy) => !isLine(copy));
   ordered.splice(
     ordered.findIndex(({ name }) => name === "invoices"),
     0,
-    ...fees,
+    ...lines,
   );
   const organization = moved.get(from.organization) ?? "";
   const written_by = await db.tx(async (tx) => {

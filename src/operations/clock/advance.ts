@@ -152,7 +152,7 @@ const KINDS: readonly {
     work: (tx, settings, _, at) => replanDunning(tx, settings, at),
   },
   { nextDue: ofProject(ledger.nextExpiry), work: expireGrants },
-  { nextDue: openPeriods.nextDue, work: (...of) => closeDue(...of, "usage locks") },
+  { nextDue: nextClose, work: (...of) => closeDue(...of, "usage locks") },
   { nextDue: nextGroup, work: (...of) => closeGroups(...of, "usage locks") },
   { nextDue: ofProject(closedPeriods.nextSupplement), work: issueSupplements },
   { nextDue: ofProject(nextOverdue), work: markOverdue },
@@ -195,6 +195,10 @@ function ofProject(
   next: (db: Queryable, project: ProjectId, until: Date) => Promise<Date | null>,
 ): NextDue {
   return (db, { id }, until) => next(db, id, until);
+}
+
+async function nextClose(db: Queryable, { id, groups_customers }: ProjectSettings, to: Date) {
+  return openPeriods.nextDue(db, id, to, groups_customers);
 }
 
 /** What falls due together comes behind what falls due by itself. */

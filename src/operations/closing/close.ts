@@ -46,7 +46,7 @@ export async function closeDue(
   guard: Guard,
   onFull: () => void = () => {},
 ): Promise<CloseReport> {
-  const due = await openPeriods.lockDue(tx, settings, now, BATCH_MAX);
+  const due = await openPeriods.lockDue(tx, settings.id, now, BATCH_MAX, settings.groups_customers);
   if (due.length === BATCH_MAX) onFull();
   return handleDue(tx, settings, due.filter(isByItself), { by, now, guard });
 }

@@ -107,23 +107,22 @@ export async function reopen(
   return reopened === 1;
 }
 
-/** Where a customer may get one invoice of what falls due together, such customers are left out. */
-type Plain = { readonly id: ProjectId; readonly groups_customers: boolean };
-
 /**
  * Locks subscriptions with something due, the first due first, and reads them under the lock. The
- * ones that another worker has locked are skipped.
+ * ones that another worker has locked are skipped; so are, with `groups`, those whose customer gets
+ * one invoice of what falls due together.
  */
 export async function lockDue(
   tx: Tx,
-  { id: project, groups_customers }: Plain,
+  project: ProjectId,
   now: Date,
   limit: number,
+  groups: boolean,
 ) {
   const rows = await tx.many<{ id: string }>(sql`
     select s.id
       from subscriptions s
-     where ${isDue(project, now)}${groups_customers ? isApart(project) : sql``}
+     where ${isDue(project, now)}${groups ? isApart(project) : sql``}
      order by ${DUE_AT}, s.id
      limit ${limit}
        for no key update skip locked`);
@@ -158,29 +157,26 @@ export function isDue(project: ProjectId, now: Date): Sql {
 /** The ids of subscriptions with something due, the first due first, without a lock. */
 export async function listDue(
   db: Queryable,
-  { id: project, groups_customers }: Plain,
+  project: ProjectId,
   now: Date,
   limit: number,
+  groups: boolean,
 ) {
   const rows = await db.many<{ id: string }>(sql`
     select s.id
       from subscriptions s
-     where ${isDue(project, now)}${groups_customers ? isApart(project) : sql``}
+     where ${isDue(project, now)}${groups ? isApart(project) : sql``}
      order by ${DUE_AT}, s.id
      limit ${limit}`);
   return rows.map((row) => row.id);
 }
 
 /** When the next subscription is due: a sandbox clock goes from one such instant to the next. */
-export async function nextDue(
-  db: Queryable,
-  { id: project, groups_customers }: Plain,
-  until: Date,
-) {
+export async function nextDue(db: Queryable, project: ProjectId, until: Date, groups: boolean) {
   const { at } = await db.one<{ at: Date | null }>(sql`
     select min(${DUE_AT}) as at
       from subscriptions s
-     where ${isDue(project, until)}${groups_customers ? isApart(project) : sql``}`);
+     where ${isDue(project, until)}${groups ? isApart(project) : sql``}`);
   return at;
 }
 

@@ -130,7 +130,7 @@ describe("a database with rows", () => {
     const { applied, tables, functions } = await run();
     expect(applied).toEqual([]);
     const names = functions.map((signature) => signature.replace(/\(.*/, "")).join(" ");
-    expect(names).toBe("add_analytics_deltas lock_usage record_usage try_lock");
+    expect(names).toBe("add_analytics_deltas lock_usage record_usage try_lock try_locks");
     expect(Object.fromEntries(tables.map(({ name, rows }) => [name, rows]))).toEqual(counts);
     for (const node of [cluster.connection, ...cluster.workers]) {
       expect(await schemaOf(node)).toEqual(schema);

@@ -53,6 +53,8 @@ const NAMED: Readonly<Record<string, Make>> = {
   state: (choose) => choose(["billable", "unbillable", undefined]),
   type: (choose) => choose(["customer.updated", "plan.updated", "invoice.paid"]),
   unique_value: (choose) => choose([SOMEBODY, null]),
+  got: () => [SOMEBODY],
+  currencies: () => ["EUR"],
   retry_ms: (choose) => choose([null, 1_000]),
   after: (choose) => choose([undefined, ["7"], ["7", SOMEBODY], ["7", DAY, SOMEBODY]]),
   table: (choose) => choose(["billing_events", "webhook_messages"]),
@@ -85,9 +87,9 @@ function customerFilter(choose: Choose): Sql | undefined {
 const INSTANT = /^(at|from|to|since|until|before|end|now|paid_at|\w+_(at|until|start|next))$/;
 const LIST = /(ids|codes|keys|events|scopes|labels|steps|endpoints|entries|locks|refs|charges)$/;
 const NUMBER = /^(arrival|seq|version|position|year|last)$|(_no|_ms|_cents|_status)$/;
-const AMOUNT = /^(limit|total|each|max|attempt|tries)$/;
+const AMOUNT = /^(limit|limit_each|total|each|max|attempt|tries)$/;
 const FLAG =
-  /^(portal_auto_invalidate|enabled|paused|late|live|billable|archived|count|ascending|created|locked)$/;
+  /^(groups_customers|portal_auto_invalidate|enabled|paused|late|live|billable|archived|count|ascending|created|locked)$/;
 const BYTES = /(secret|hash|encrypted|secret_check)$/;
 
 function named(name: string, choose: Choose): unknown {

@@ -13,6 +13,7 @@ export const DELEGATED: readonly string[] = [
   "lock_usage",
   "record_usage",
   "try_lock",
+  "try_locks",
 ];
 
 /** Called within statements, so every node has them. They name no table. */
