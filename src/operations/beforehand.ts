@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Db } from "../store/db/db.ts";
 import { unavailable } from "../store/db/failures.ts";
 
-/** Thrown by an operation. `work` says whether it did anything: else somebody holds what it needs. */
+/** Thrown by an operation. `work` says whether it did anything; else somebody is in the way. */
 export class Beforehand extends Error {
   readonly work: (db: Db) => Promise<boolean>;
 

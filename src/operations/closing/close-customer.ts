@@ -124,7 +124,7 @@ export class CustomerClose {
     return { by: this.#by, now: this.#now, is_grouped: true };
   }
 
-  /** Throws what is not about what is closed, but about the server or somebody who is in the way. */
+  /** Throws what is not about what is closed, but about the server or a lock. */
   #pass(error: unknown): void {
     if (isPassing(error)) throw error;
     if (isCutOff(error)) this.#cut_off += 1;

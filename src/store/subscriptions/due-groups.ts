@@ -1,5 +1,5 @@
-// What falls due together: the subscriptions of a customer that are due at its earliest instant, for
-// customers that get one invoice of it. A customer is taken whole, or left.
+// What falls due together: the subscriptions of a customer that are due at its earliest instant,
+// for customers that get one invoice of it. A customer is taken whole, or left.
 
 import { groupBy } from "../../domain/group-by.ts";
 import type { ProjectId } from "../../ids.ts";

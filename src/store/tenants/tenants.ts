@@ -24,7 +24,7 @@ export type ProjectSettings = {
   readonly late_usage_periods: number;
   /** What makes one invoice where a customer does not say. */
   readonly invoice_grouping: InvoiceGrouping;
-  /** Whether a customer gets, or got, one invoice of what falls due together: others need no look. */
+  /** Whether a customer gets, or ever got, one invoice of what falls due together. */
   readonly groups_customers: boolean;
 };
 
