@@ -27,6 +27,7 @@ const WANTED = [
   "Change of plan",
   "Prices of one's own",
   "The order of lines",
+  "One invoice for what is due together",
   "Late usage",
   "The window of late usage",
   "Taxes",
