@@ -1559,7 +1559,7 @@ export abstract class Operations extends Calls {
    * for example, else ok. Where /metrics is, jobs are the background jobs of this
    * process, with what each did when it last ran: those of the workers are told by
    * processes that have workers; and started_jobs is what calls have asked for and is
-   * not done yet, of all projects.
+   * not done yet, of all projects (on a cluster dues doctor tells).
    */
   getReadyz(options?: CallOptions): Promise<GetReadyzReply> {
     return this.call("GET", "/readyz", options, { project: false });

@@ -62,7 +62,8 @@ function readyz(readiness: Readiness, shown: Shown): Route {
       "writes_fail while the database answers but takes no writes, because its disk is full for " +
       "example, else ok. Where /metrics is, jobs are the background jobs of this process, with what " +
       "each did when it last ran: those of the workers are told by processes that have workers; and " +
-      "started_jobs is what calls have asked for and is not done yet, of all projects.",
+      "started_jobs is what calls have asked for and is not done yet, of all projects (on a cluster " +
+      "dues doctor tells).",
     scope: "public",
     project: "none",
     reply: [
@@ -88,13 +89,13 @@ function readyz(readiness: Readiness, shown: Shown): Route {
         schema_version,
         ...((shown.warnings || is_held) && { warnings }),
         ...(shown.jobs && readiness.jobs && { jobs: [...readiness.jobs()] }),
-        ...(shown.jobs && (await startedBy(db))),
+        ...(shown.jobs && context.placement.nodes === 1 && (await startedBy(db))),
       };
     },
   });
 }
 
-/** Left out while a node of a cluster is away: that is no reason to be called not ready. */
+/** Left out while the database is away. No cluster is asked for it: `dues doctor` does that. */
 async function startedBy(db: Queryable): Promise<{ started_jobs?: StartedJobs[] }> {
   try {
     return { started_jobs: await startedJobs(db) };

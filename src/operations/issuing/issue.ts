@@ -40,8 +40,8 @@ export async function issueInvoices(
 ): Promise<Issued[]> {
   if (requests.length === 0) return [];
   const customers = [...new Set(requests.map(({ customer }) => customer.id))];
-  await installation.refuseWhileHeld(tx);
   const money = held ?? (await lockMoney(tx, project, customers, requests, now));
+  for (const { held_since } of money.customers.values()) installation.refuseHeld(held_since);
   const figures = await computeFigures(tx, project, requests, money);
   const fees = figures.map(feesOf);
   await newInvoices.insertLines(tx, project, fees.flat(), figures.flatMap(partsOf));

@@ -60,7 +60,12 @@ export async function heldSince(db: Queryable): Promise<Date | null> {
  * their numbers would be given out again.
  */
 export async function refuseWhileHeld(tx: Tx): Promise<void> {
-  if ((await heldSince(tx)) === null) return;
+  refuseHeld(await heldSince(tx));
+}
+
+/** The same for who has read since when it is held. */
+export function refuseHeld(since: Date | null): void {
+  if (since === null) return;
   throw refuse(
     "unavailable",
     "The service was restored from a backup, or its database was moved, and it issues no invoice " +

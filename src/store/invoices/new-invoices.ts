@@ -234,7 +234,10 @@ const REDUCED_FEE = {
   coupons: "json",
 };
 
-/** Writes fees and parts in one statement, which nothing reads from: neither needs a number. */
+/**
+ * Writes fees and parts, which go out together: neither needs a number. One statement for both, the
+ * parts in a CTE, is refused by a cluster where they are many.
+ */
 export async function insertLines(
   tx: Tx,
   project: ProjectId,
@@ -246,14 +249,13 @@ export async function insertLines(
       coupons === null && taxes.length === 0 && tax_category === null,
   );
   const columns = isPlain ? FEE : REDUCED_FEE;
-  const before =
-    parts.length === 0
-      ? sql``
-      : sql`with parts as (
-      insert into invoice_parts (${columnsOf(PART)})
-      ${rowsOf(project, PART, parts)})
-    `;
-  await tx.run(sql`
-    ${before}insert into fees (${columnsOf(columns)})
-    ${rowsOf(project, columns, fees)}`);
+  await Promise.all([
+    parts.length > 0 &&
+      tx.run(sql`
+    insert into invoice_parts (${columnsOf(PART)})
+    ${rowsOf(project, PART, parts)}`),
+    tx.run(sql`
+    insert into fees (${columnsOf(columns)})
+    ${rowsOf(project, columns, fees)}`),
+  ]);
 }

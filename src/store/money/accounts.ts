@@ -21,6 +21,8 @@ export type CustomerMoney = {
   readonly seller_version: number;
   readonly invoice_prefix: string;
   readonly payment_url: string;
+  /** Since when the whole database waits for `dues resume`, and no invoice may be issued. */
+  readonly held_since: Date | null;
 };
 
 export function list(db: Queryable, project: ProjectId, ids: readonly string[]) {
@@ -30,7 +32,8 @@ export function list(db: Queryable, project: ProjectId, ids: readonly string[]) 
            exists (select 1 from taxes where project_id = ${project}) as has_taxes,
            p.tax_codes as settings_tax_codes,
            p.net_payment_days as settings_net_payment_days, p.party_version as seller_version,
-           p.invoice_prefix, p.payment_url
+           p.invoice_prefix, p.payment_url,
+           (select held_since from installation) as held_since
       from customers c
       join projects p on p.id = ${project}
      where c.project_id = ${project} and c.id = any(${ids}::uuid[])`);

@@ -60,11 +60,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     law: "volatile",
     reason: "joined to the rows that are read, not to those that change",
   },
-  {
-    text: "with parts as ( insert into invoice_parts",
-    law: "cte",
-    reason: "nothing reads it, so none of its rows is copied: fees of the same project follow it",
-  },
   { text: "insert into project_anchors", law: "insert", reason: NEW_PROJECT },
   { text: "insert into log_heads", law: "insert", reason: NEW_PROJECT },
   { text: "insert into project_clocks", law: "insert", reason: NEW_PROJECT },
