@@ -1,4 +1,4 @@
-// Stories drawn by chance, told in each mode: grouping decides which lines stand on one invoice, and
+// Stories drawn by chance, told in each mode: grouping decides what stands on one invoice, and
 // no line, no period and no use of a coupon; and a preview of what is next is what is issued then.
 
 import fc from "fast-check";
@@ -83,7 +83,7 @@ async function play({ acts, taxed, coupon }: Told, mode: Mode) {
   return { invoices, uses, previews };
 }
 
-/** What is billed, wherever it stands: whose, for what, how much, and when. Lines of 0 say nothing. */
+/** What is billed, wherever it stands: of whom, for what, how much, and when. None are of 0. */
 function linesIn(invoices: readonly Json[]): string[] {
   const lines = invoices.flatMap(({ issuing_date, parts, fees }) =>
     fees
