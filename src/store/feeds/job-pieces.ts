@@ -64,7 +64,10 @@ export async function resumePiece(
   return { done: due, rest };
 }
 
-/** Makes rows due but those being sent at this moment; returns how many. */
+/**
+ * Makes rows due but those being sent at this moment; returns how many. They are found by their
+ * messages: no index serves the way in which the endpoint is compared.
+ */
 async function makeDue(
   tx: Tx,
   project: ProjectId,
@@ -76,7 +79,7 @@ async function makeDue(
     with moved as (
       update webhook_queue
          set due_at = ${DATABASE_NOW}
-       where project_id = ${project} and endpoint_id = ${endpoint_id}
+       where project_id = ${project} and endpoint_id is not distinct from ${endpoint_id}::uuid
          and message_id = any(${message_ids}::uuid[]) and claim is null
          and due_at > ${DATABASE_NOW}
       returning endpoint_id, message_id, attempt, due_at)

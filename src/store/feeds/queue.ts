@@ -8,6 +8,9 @@ import { notification } from "./feed.ts";
 /**
  * Queues messages again, due at once: attempts are numbered on from the last one, retries start
  * over. A message that is being sent at this moment stays as it is, so that it is not sent twice.
+ *
+ * The endpoint is compared by `is not distinct from`, which no index serves, so that rows are found
+ * by their messages: by the endpoint, all that waits for it is read for each piece of a replay.
  */
 export async function intoQueue(
   tx: Tx,
@@ -32,7 +35,7 @@ export async function intoQueue(
     with moved as (
       select q.endpoint_id, q.message_id, q.attempt, q.due_at
         from webhook_queue q
-       where q.project_id = ${project} and q.endpoint_id = ${endpoint_id}
+       where q.project_id = ${project} and q.endpoint_id is not distinct from ${endpoint_id}::uuid
          and q.message_id = any(${message_ids}::uuid[]) and q.claim is null)
     ${rescheduleAttempts(project)}`);
   await tx.run(notification(project));
@@ -40,9 +43,8 @@ export async function intoQueue(
 
 /**
  * Sets next_retry_at of the last attempt of each moved row; null when there will be none. The
- * endpoint is compared by `is not distinct from`, which no index serves, so that rows are found by
- * their message: an endpoint has many more attempts than a message. So is the status, for the index
- * of those that failed has all of a project in it.
+ * endpoint is compared as above: it has many more attempts than a message. The status is compared
+ * so that no index serves it either: the one of those that failed has all of a project in it.
  */
 export function rescheduleAttempts(project: ProjectId): Sql {
   return sql`
