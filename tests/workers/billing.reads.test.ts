@@ -14,6 +14,7 @@ import type { Tx } from "../../src/store/db/db.ts";
 import { sql } from "../../src/store/db/sql.ts";
 import { addDeltas } from "../../src/store/feeds/analytics.ts";
 import { removeFinished } from "../../src/store/feeds/retention.ts";
+import { lockDue } from "../../src/store/subscriptions/open-periods.ts";
 import { getSettingsById, type ProjectSettings } from "../../src/store/tenants/tenants.ts";
 import * as projects from "../../src/store/work/projects-with-work.ts";
 import { type App, startApp } from "../support/app.ts";
@@ -222,9 +223,7 @@ async function manyMessages(): Promise<string> {
 describe.skipIf(onCluster)("each piece of a queue reads as much as the one before", () => {
   const job = async () => {
     for (const kinds of JOB_TURNS) {
-      const report = await counted.db.tx((tx) =>
-        workOnWebhookJobs(tx, settings.id, kinds, BATCH),
-      );
+      const report = await counted.db.tx((tx) => workOnWebhookJobs(tx, settings.id, kinds, BATCH));
       if (report !== undefined) return report.done;
     }
     return 0;
@@ -262,6 +261,27 @@ describe.skipIf(onCluster)("each piece of a queue reads as much as the one befor
     expectEqual(await readsOf("webhook_messages", sweep));
   });
 });
+
+test.skipIf(onCluster)(
+  "periods of a project that statistics do not know are found one by one",
+  async () => {
+    const subscribed = async () => {
+      await story.subscribe({ amount_cents: 900 });
+      const customer_id = await manyCustomers();
+      await copies("subscriptions", { id: copyId(2), customer_id, external_id: "'s' || n" });
+    };
+    await subscribed();
+    await analyze();
+    await open();
+    await subscribed();
+    await counted.db.run(sql`set plan_cache_mode = auto`);
+    const { rows } = await counted.during(() =>
+      counted.db.tx((tx) => lockDue(tx, settings.id, new Date("2026-04-02"), BATCH, false)),
+    );
+    await counted.db.run(sql`set plan_cache_mode = force_generic_plan`);
+    expect(rows).toBeLessThan(BATCH * 10);
+  },
+);
 
 const ASKED_EACH_SECOND = 50;
 

@@ -119,6 +119,7 @@ export async function lockDue(
   limit: number,
   groups: boolean,
 ) {
+  await planForAnyProject(tx);
   const rows = await tx.many<{ id: string }>(sql`
     select s.id
       from subscriptions s
@@ -131,6 +132,15 @@ export async function lockDue(
       from ${billedTable(project)}
      where s.project_id = ${project} and s.id = any(${rows.map(({ id }) => id)}::uuid[])
      order by ${DUE_AT}, s.id`);
+}
+
+/**
+ * The statements of the transaction are planned for any project from here on. Planned for one that
+ * the statistics do not know, a new one beside a large one, each project is a single row, any index
+ * is as good as the right one, and all customers were read for each subscription.
+ */
+export async function planForAnyProject(tx: Tx): Promise<void> {
+  await tx.many(sql`select set_config('plan_cache_mode', 'force_generic_plan', true)`);
 }
 
 /** One that was left behind is billed by itself, whatever its customer gets. */
