@@ -186,8 +186,8 @@ describe.skipIf(onCluster)("each batch reads as much as the one before", () => {
 });
 
 /**
- * Messages that were sent to an endpoint and failed, and wait for another one. Returns the id of the
- * first.
+ * Messages that were sent to an endpoint and failed, and wait for another one. Returns the id of
+ * the first.
  */
 async function manyMessages(): Promise<string> {
   const ids: string[] = [];
