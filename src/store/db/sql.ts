@@ -31,8 +31,10 @@ function textOf(strings: TemplateStringsArray): string {
   return text;
 }
 
+type Separator = " and " | ", " | " or " | " union all ";
+
 /** Fragments joined by a separator that is part of the code, never of the data. */
-export function join(fragments: readonly Sql[], separator: " and " | ", " | " or "): Sql {
+export function join(fragments: readonly Sql[], separator: Separator): Sql {
   const values: unknown[] = [];
   const text = fragments.map((fragment) => place(fragment, values)).join(separator);
   return { text, values };

@@ -5,7 +5,14 @@ import { canonicalUuid, digestId, type ProjectId } from "../../ids.ts";
 import type { UsageEvent } from "../../schema/events.ts";
 import type { Metric } from "../../schema/metrics.ts";
 import type { Queryable } from "../db/db.ts";
-import { type Apart, firstOf, type PageRequest, type PageResult, page } from "../db/page.ts";
+import {
+  type Apart,
+  firstOf,
+  type PageRequest,
+  type PageResult,
+  type Position,
+  page,
+} from "../db/page.ts";
 import { join, type Sql, sql } from "../db/sql.ts";
 import { DUE_AT, NOT_ENDED } from "../subscriptions/subscriptions.ts";
 
@@ -227,10 +234,50 @@ export async function list(
     throw new Error("Events of all subscriptions are listed by subscription.");
   }
   const from = sql`usage_events e`;
-  if (metric_id !== undefined) return page<UsageEvent>(db, { ...source, from }, request);
-  const apart = eachMetric(await listMetricsOf(db, project, subscription_id));
-  return page<UsageEvent>(db, { ...source, from, apart }, request);
+  const metrics = metric_id ? [metric_id] : await listMetricsOf(db, project, subscription_id);
+  const apart = eachMetric(metrics);
+  const { limit, offset, count, after } = request;
+  const isSkipping = after === undefined && offset > 0 && metrics.length > 0;
+  const asked = isSkipping
+    ? { limit, offset: 0, count, after: await placeOf(db, where, metrics, offset) }
+    : request;
+  return page<UsageEvent>(db, { ...source, from, ...(!metric_id && { apart }) }, asked);
 }
+
+/**
+ * The position of the event before an offset, counted over the index alone: that has the instant of
+ * each event but not its key, which is looked up among those of the one instant.
+ */
+async function placeOf(
+  db: Queryable,
+  where: readonly Sql[],
+  metrics: readonly string[],
+  offset: number,
+): Promise<Position> {
+  const conditions = join(where, " and ");
+  // One for each metric, which come merged in order: of all at once PostgreSQL would sort them.
+  const instants = metrics.map(
+    (metric) => sql`
+          select e.at
+            from usage_events e
+           where ${conditions} and e.metric_id = ${metric}`,
+  );
+  const row = await db.maybeOne<{ at: string; key: string }>(sql`
+    with last as (
+      select at, rank() over (order by at desc) as first
+        from (${join(instants, " union all ")}) each_metric
+       order by at desc
+       limit 1 offset ${offset - 1})
+    select e.at::text, e.key::text
+      from usage_events e
+     where ${conditions} and e.metric_id = any(${metrics}::uuid[])
+       and e.at = (select at from last)
+     order by e.key desc
+     limit 1 offset ${offset}::bigint - coalesce((select first from last), ${offset})`);
+  return row === undefined ? BEFORE_ALL : [row.at, row.key];
+}
+
+const BEFORE_ALL: Position = ["-infinity", "00000000-0000-0000-0000-000000000000"];
 
 const ORDER = [
   { column: sql`e.at`, type: sql`timestamptz` },
