@@ -14,6 +14,7 @@ import { clusterServers, NoCluster } from "./cluster/stage.ts";
 import { benchWriters } from "./cluster/writers.ts";
 import { benchDeliver } from "./deliver.ts";
 import { benchGrowth } from "./growth.ts";
+import { benchHistory } from "./history.ts";
 import { benchIngest } from "./ingest.ts";
 import { benchMemory, memoryFigure } from "./memory.ts";
 import { benchQueue } from "./queue.ts";
@@ -42,6 +43,7 @@ const onOne: Readonly<Record<string, Bench>> = {
   queue: benchQueue,
   memory: benchMemory,
   growth: benchGrowth,
+  history: benchHistory,
   soak: benchSoak,
   storm: benchStorm,
 };
@@ -55,7 +57,7 @@ const onCluster: Readonly<Record<string, Bench>> = {
 };
 
 /** Long ones, asked for by name. */
-const APART = ["growth", "soak", "storm"];
+const APART = ["growth", "history", "soak", "storm"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

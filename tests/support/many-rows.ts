@@ -87,7 +87,12 @@ export type Much = {
   readonly rows: number;
   /** As many of them of one owner. */
   readonly owned: number;
+  /** Whether what a copy names is there too, so that joins find it: more of what others name. */
+  readonly linked?: boolean;
 };
+
+/** What copies of other tables name: as many of each of their rows. */
+const NAMED = ["customers", "subscriptions", "invoices", "payments", "grants", "webhook_messages"];
 
 export async function multiply(
   client: pg.Client,
@@ -99,13 +104,14 @@ export async function multiply(
   await client.query("set session_replication_role = replica");
   for (const table of Object.keys(GROWN)) {
     const columns = await columnsOf(client, table);
-    const { rows, owned } = table === "usage_events" ? events : much;
+    const { rows, owned, linked } = table === "usage_events" ? events : much;
+    const copies = linked && NAMED.includes(table) ? `${rows}` : `${rows} / t.templates`;
     const values = columns.map((column) => copied(table, column, owned));
     await client.query(
       `insert into ${table} (${columns.map(({ name }) => `"${name}"`).join(", ")})
        select ${values.join(", ")}
          from (select *, count(*) over () as templates from ${table} where project_id = $1) t
-        cross join lateral generate_series(1, ${rows} / t.templates) n`,
+        cross join lateral generate_series(1, ${copies}) n`,
       [project],
     );
   }
