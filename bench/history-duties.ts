@@ -1,5 +1,5 @@
-// The duties of the billing job over a backlog: the last full batch of each must touch as many pages
-// as its first, and to find out that there is work must touch few, before and after.
+// The duties of the billing job over a backlog: the last full batch of each must touch as many
+// pages as its first, and to find out that there is work must touch few, before and after.
 
 import { scheduler } from "../src/operations/emit.ts";
 import { getSettingsById } from "../src/store/tenants/tenants.ts";
@@ -84,7 +84,9 @@ async function measure(site: Site, duty: BatchDuty): Promise<DutyCost> {
   looks.push(await looked());
   const { name, max } = duty;
   return {
-    ...{ name, max, batches: pages.length },
+    name,
+    max,
+    batches: pages.length,
     first_pages: pages[0] ?? 0,
     last_pages: pages.at(-1) ?? 0,
     look_pages: Math.max(...looks),

@@ -1,5 +1,5 @@
-// Every GET of the table of routes: alone, behind its cursor, and with each filter that it declares,
-// by somebody who has much, by nobody, and by what hardly a row has.
+// Every GET of the table of routes: alone, with its count, at an offset, and with each filter that
+// it declares, by somebody who has much, by nobody, and by what hardly a row has.
 
 import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";

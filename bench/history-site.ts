@@ -82,7 +82,12 @@ export async function openSite(much: Much, events: Much): Promise<Site> {
     await stage.end();
   };
   return {
-    ...{ stage, project, context, records, call, end },
+    stage,
+    project,
+    context,
+    records,
+    call,
+    end,
     routes: routeTable(context, READY, new Bounds()),
     counted: (work) => countPages(db, work),
     beside: (statement) => beside(client, statement),

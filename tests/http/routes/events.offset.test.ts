@@ -14,8 +14,11 @@ test("begins at its row wherever it is, with every filter", async () => {
   const subscription_id = (await story.subscribe({ plan: await story.plan({}) })).id;
   await story.travelTo("2026-01-05");
   const events = Array.from({ length: EVENTS }, (_, n) => ({
-    ...{ transaction_id: `t${n}`, subscription_id, code: metrics[n % 2]?.code },
-    ...{ timestamp: INSTANTS[n % INSTANTS.length], properties: { units: "1" } },
+    transaction_id: `t${n}`,
+    subscription_id,
+    code: metrics[n % 2]?.code,
+    timestamp: INSTANTS[n % INSTANTS.length],
+    properties: { units: "1" },
   }));
   await story.post("/v1/events/batch", { events });
   const base = `/v1/events?subscription_id=${subscription_id}`;
