@@ -25,7 +25,8 @@ const UNSTABLE = [
 /** Read from the database's clock. */
 const UNSTABLE_IN: Readonly<Record<string, readonly string[]>> = {
   idempotency_keys: ["created_at"],
-  dunning_policies: ["replan_since"],
+  dunning_policies: ["replan_since", "replan_queued_at"],
+  webhook_jobs: ["queued_at", "worked_at"],
 };
 /** Written by triggers, or derived from what they wrote. */
 const BY_TRIGGERS = new Set(["analytics_totals", "analytics_deltas", "customer_words"]);
