@@ -55,12 +55,11 @@ export const AmountCents = Type.Integer({
 export const Cents = Type.Integer({ description: CENTS_TEXT });
 export const DecimalText = Type.String({ pattern: DECIMAL_PATTERN });
 
-/** A customer by either of its ids, for a filter. */
-export const CustomerRef = Patterned(
-  `${UUID_PATTERN}|^ext:.+$`,
-  "be a UUID, or ext:<external_id>",
-  { maxLength: 260, description: "UUID, or ext:<external_id>." },
-);
+/** A customer or subscription by either of its ids, for a filter. */
+export const RecordRef = Patterned(`${UUID_PATTERN}|^ext:.+$`, "be a UUID, or ext:<external_id>", {
+  maxLength: 260,
+  description: "UUID, or ext:<external_id>.",
+});
 
 /** A filter by a customer or subscription that takes any text: what names none finds nothing. */
 export const RefFilter = Type.Optional(

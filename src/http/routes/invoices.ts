@@ -17,6 +17,7 @@ import {
   CursorPage,
   CursorQuery,
   OneOf,
+  RecordRef,
   RefFilter,
   Wrapped,
 } from "../../schema/common.ts";
@@ -54,7 +55,7 @@ const list = read({
   query: Type.Object({
     ...CursorQuery,
     customer_id: RefFilter,
-    subscription_id: RefFilter,
+    subscription_id: Type.Optional(RecordRef),
     number: Type.Optional(
       Type.String({ maxLength: 32, description: "The invoice of this number." }),
     ),

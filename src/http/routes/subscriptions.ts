@@ -6,7 +6,7 @@ import { catchUp } from "../../operations/clock/catch-up.ts";
 import { readUsage } from "../../operations/closing/read-usage.ts";
 import { moveSubscription, patchSubscription } from "../../operations/subscriptions/change.ts";
 import { startSubscription } from "../../operations/subscriptions/start.ts";
-import { CursorPage, CursorQuery, CustomerRef, OneOf, Uuid, Wrapped } from "../../schema/common.ts";
+import { CursorPage, CursorQuery, OneOf, RecordRef, Uuid, Wrapped } from "../../schema/common.ts";
 import { SUBSCRIPTION_STATUSES } from "../../schema/enums.ts";
 import {
   Subscription,
@@ -68,7 +68,7 @@ const list = read({
   project: "required",
   query: Type.Object({
     ...CursorQuery,
-    customer_id: Type.Optional(CustomerRef),
+    customer_id: Type.Optional(RecordRef),
     plan_id: Type.Optional(Uuid),
     external_id: Type.Optional(Type.String({ maxLength: 255 })),
     status: Type.Optional(OneOf(SUBSCRIPTION_STATUSES)),
