@@ -45,8 +45,12 @@ export function monthsAgo(count: number): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count));
 }
 
-/** A plan with four charges, a customer c1, and its subscription s1 from `start` on. */
-export async function openBooks({ db, profile }: Stage, start: Date): Promise<void> {
+/** A plan, a customer c1, and its subscription s1 from `start` on. */
+export async function openBooks(
+  { db, profile }: Stage,
+  start: Date,
+  asked: PlanCreate = PLAN,
+): Promise<void> {
   const project = profile.project_id as ProjectId;
   // Nothing is ever overdue: a worker that closes periods does nothing else meanwhile.
   await db.run(sql`update projects set net_payment_days = 365 where id = ${project}`);
@@ -58,7 +62,7 @@ export async function openBooks({ db, profile }: Stage, start: Date): Promise<vo
     }
     const named = { external_id: "c1", name: "C", email: "c1@example.com", currency: "USD" };
     const customer = await customers.insert(tx, project, named, start);
-    const { plan } = await createPlan(tx, project, PLAN, SCHEDULER, start);
+    const { plan } = await createPlan(tx, project, asked, SCHEDULER, start);
     assert.ok(customer);
     const ids = { external_id: "s1", customer_id: customer.id, plan_id: plan.id };
     const wanted = { ...ids, properties: { seats: 3 } };

@@ -19,6 +19,7 @@ import {
   openBooks,
   settleTables,
 } from "./books.ts";
+import { closeTogether } from "./close-together.ts";
 import { countStatements } from "./counting.ts";
 import { mark, oneShot, openOneShot } from "./one-shot.ts";
 import { atMost, type Bench, type Figure, type Round, ratio } from "./report.ts";
@@ -35,6 +36,7 @@ const FEES = 5;
 export const benchClose: Bench = async ({ quick }) => [
   ...(await wholeClose(quick ? QUICK_SUBSCRIPTIONS : SUBSCRIPTIONS)),
   await muchAgainstLittle(quick ? 100 : 1_000),
+  ...(await closeTogether(quick ? QUICK_SUBSCRIPTIONS : SUBSCRIPTIONS)),
 ];
 
 async function wholeClose(count: number): Promise<Figure[]> {
