@@ -12,7 +12,7 @@ import { countStatements } from "./counting.ts";
 import { atMost, type Figure, type Round, ratio } from "./report.ts";
 import { openStage } from "./stage.ts";
 
-/** Of 25 subscriptions, which of ten customers has each: five have one, four two, one has twelve. */
+/** Of 25 subscriptions, the customer of each: five have one, four have two, one has twelve. */
 const OWNERS = [1, 2, 3, 4, 5, 6, 6, 7, 7, 8, 8, 9, 9, ...Array.from({ length: 12 }, () => 10)];
 const ROUNDS = 2;
 
