@@ -922,6 +922,7 @@ export type UsageEvent = {
   readonly transaction_id: string;
   /** The subscription that used it. */
   readonly subscription_id: string;
+  /** Your id of that subscription. */
   readonly subscription_external_id: string;
   /** Code of the metric. */
   readonly code: string;
@@ -2612,10 +2613,18 @@ export type JobRun = {
   readonly failures: number;
 };
 
+/** Jobs of one kind that calls have asked for and that are not done yet. */
 export type StartedJobs = {
+  /**
+   * `replan`: a new dunning policy; `resume`, `replay`, `drop`: the queue of an
+   * endpoint.
+   */
   readonly kind: "replan" | "resume" | "replay" | "drop";
+  /** How many of them there are. */
   readonly jobs: number;
+  /** How many rows they have done so far. */
   readonly done: number;
+  /** How many seconds ago the oldest of them was asked for. */
   readonly oldest_s: number;
 };
 
@@ -2631,6 +2640,7 @@ export type GetReadyzReply = {
   readonly warnings?: readonly string[];
   /** The background jobs of this process; on HEALTH_PORT alone where there is one. */
   readonly jobs?: readonly JobRun[];
+  /** What calls have asked for and is not done yet; dues doctor tells it of a cluster. */
   readonly started_jobs?: readonly StartedJobs[];
 };
 

@@ -27,7 +27,7 @@ const BATCH = 200;
 /** Of pages, in parts of the second batch: indexes grow a little, and pages are split. */
 const TOLERANCE = 1.1;
 /** Where attempts change too: their dead entries are found until they are cleared. */
-const WITH_ATTEMPTS = 1.3;
+const WITH_ATTEMPTS = 1.5;
 const LATER = new Date("2026-03-25T00:00:00Z");
 let app: App;
 let counted: CountedReads;
@@ -279,7 +279,8 @@ test.skipIf(onCluster)(
       counted.db.tx((tx) => lockDue(tx, settings.id, new Date("2026-04-02"), BATCH, false)),
     );
     await counted.db.run(sql`set plan_cache_mode = force_generic_plan`);
-    expect(rows).toBeLessThan(BATCH * 10);
+    // All customers for each of them were a hundred rows and more; its own are ten.
+    expect(rows).toBeLessThan(BATCH * 15);
   },
 );
 

@@ -214,6 +214,7 @@ export const PRICING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
       "req-000001",
     ],
     subscription_id: ["The subscription that used it.", IDS.subscription],
+    subscription_external_id: ["Your id of that subscription.", "acme-pro"],
     code: ["Code of the metric.", "api_calls"],
     value: [
       "The value, where `properties` does not hold it under the metric's field_name.",

@@ -276,6 +276,8 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
       [],
     ],
     jobs: "The background jobs of this process; on HEALTH_PORT alone where there is one.",
+    started_jobs:
+      "What calls have asked for and is not done yet; dues doctor tells it of a cluster.",
   },
   JobRun: {
     name: ["Its name, also in the log and in metrics.", "billing"],
@@ -288,5 +290,14 @@ export const PROJECT: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     took_ms: ["How long that run took.", 12],
     done: ["How much that run did; null when it failed.", 3],
     failures: ["How often in a row a run, or a part of one, has failed by now.", 0],
+  },
+  StartedJobs: {
+    kind: [
+      "`replan`: a new dunning policy; `resume`, `replay`, `drop`: the queue of an endpoint.",
+      "replay",
+    ],
+    jobs: ["How many of them there are.", 1],
+    done: ["How many rows they have done so far.", 12_000],
+    oldest_s: ["How many seconds ago the oldest of them was asked for.", 4.2],
   },
 };

@@ -39,6 +39,7 @@ export const RECORDS: Readonly<Record<string, string>> = {
   Project: "Holds all records of one business, or of one stage of it.",
   Refund: "Money of a payment that was given back, as you reported it.",
   Settings: "What a project says about itself on documents, and its rules of billing.",
+  StartedJobs: "Jobs of one kind that calls have asked for and that are not done yet.",
   Subscription: "A customer on a plan, period by period.",
   SubscriptionUsage: "Usage and amounts of the open period, from the numbers that will be billed.",
   Tax: "A percentage with a code and a name.",

@@ -56,11 +56,6 @@ export const EXCEPTIONS: readonly Exception[] = [
   { text: "select i.claim, w.place", law: "system column", reason: PLACE },
   { text: "q.ctid = w.place", law: "system column", reason: PLACE },
   {
-    text: "set_config('plan_cache_mode', 'force_generic_plan', true)",
-    law: "volatile",
-    reason: "a setting of the transaction; it touches no row",
-  },
-  {
     text: "set_config('synchronous_commit', 'off', true)",
     law: "volatile",
     reason: "joined to the rows that are read, not to those that change",

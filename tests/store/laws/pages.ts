@@ -47,6 +47,8 @@ function literal(value: unknown, type: string): string {
 }
 
 function textOf(value: unknown): string {
-  if (Array.isArray(value)) return `{${value.map((one) => quoted(String(one))).join(",")}}`;
+  if (Array.isArray(value)) {
+    return `{${value.map((one) => (one === null ? "null" : quoted(String(one)))).join(",")}}`;
+  }
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
