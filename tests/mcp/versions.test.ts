@@ -3,8 +3,8 @@
 
 import type { AddressInfo } from "node:net";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { beforeAll, expect, test } from "vitest";
-import { type App, type Body, type Json, sharedApp } from "../support/app.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type App, type Body, type Json, startApp } from "../support/app.ts";
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
@@ -14,12 +14,13 @@ const _meta = { [VERSION]: NEWEST, [CAPABILITIES]: {} };
 let app: App;
 let url: URL;
 beforeAll(async () => {
-  app = await sharedApp();
+  app = await startApp();
   await app.post("/v1/customers", { external_id: "acme", name: "Acme Ltd" });
   await app.server.fastify.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.fastify.server.address() as AddressInfo;
   url = new URL(`http://127.0.0.1:${port}/v1/mcp`);
 });
+afterAll(() => app.close());
 
 function ask(message: unknown, headers: Body = {}) {
   return app.call("POST", "/v1/mcp", message, headers);
