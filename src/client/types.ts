@@ -1048,7 +1048,7 @@ export type Invoice = {
   readonly period_end: string;
   /** How many things were billed together; mostly 1. */
   readonly part_count: number;
-  /** Of how many subscriptions they are. */
+  /** How many subscriptions its parts are of. */
   readonly subscription_count: number;
   /** When it was voided; null: it counts. */
   readonly voided_at: string | null;
@@ -1344,7 +1344,7 @@ export type PreviewInvoiceBody = Omit<CreateInvoiceBody, "customer_id" | "lines"
   /** UUID of the subscription, or ext: and your own id. */
   readonly subscription_id?: string;
   /**
-   * Of a subscription: as if the period ended now (default), or at its end. Of a
+   * For a subscription: as if the period ended now (default), or at its end. For a
    * customer: next, when something of it falls due.
    */
   readonly at?: "now" | "period_end" | "next";

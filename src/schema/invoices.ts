@@ -289,7 +289,7 @@ export const InvoicePreviewBody = Type.Object({
   at: Type.Optional(
     OneOf(
       ["now", "period_end", "next"],
-      "Of a subscription: as if the period ended now (default), or at its end. Of a customer: next, when something of it falls due.",
+      "For a subscription: as if the period ended now (default), or at its end. For a customer: next, when something of it falls due.",
     ),
   ),
   ...ofSubscription,

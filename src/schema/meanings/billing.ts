@@ -61,7 +61,7 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
     period_start: ["First UTC day that it bills.", "2026-01-01"],
     period_end: ["Last UTC day that it bills.", "2026-01-31"],
     part_count: ["How many things were billed together; mostly 1.", 1],
-    subscription_count: ["Of how many subscriptions they are.", 1],
+    subscription_count: ["How many subscriptions its parts are of.", 1],
     parts: "What was billed together, in the order of the lines.",
     voided_at: ["When it was voided; null: it counts.", null],
     memo: ["A few sentences to the customer, printed on it.", ""],
@@ -92,7 +92,7 @@ export const BILLING: Readonly<Record<string, Readonly<Record<string, Meaning>>>
   InvoicePreview: {
     subscription_id: ["The subscription; null: several, or a one-off invoice.", IDS.subscription],
     part_count: ["How many things would be billed together.", 1],
-    subscription_count: ["Of how many subscriptions they are.", 1],
+    subscription_count: ["How many subscriptions its parts are of.", 1],
     parts: "What would be billed together, in the order of the lines.",
     "fees.part": ["Index of its part.", 0],
     "fees.subscription_id": ["The subscription that it is of; null: of none.", IDS.subscription],

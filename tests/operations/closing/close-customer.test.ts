@@ -47,7 +47,7 @@ async function moveTo(at: string): Promise<void> {
      where project_id = ${project.project_id}`);
 }
 
-/** Of each invoice: its subscriptions, whether it was left behind, and its instant. */
+/** Subscriptions, instant and whether it was left behind, of each invoice. */
 async function parts() {
   const rows = await app.context.db.many<{
     invoice: string;
