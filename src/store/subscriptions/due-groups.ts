@@ -5,7 +5,7 @@ import { groupBy } from "../../domain/group-by.ts";
 import type { ProjectId } from "../../ids.ts";
 import type { Queryable, Tx } from "../db/db.ts";
 import { type Sql, sql } from "../db/sql.ts";
-import { isDue, isGrouped, planForAnyProject } from "./open-periods.ts";
+import { isDue, isGrouped, PLAN_FOR_ANY_PROJECT } from "./open-periods.ts";
 import {
   BILLED_COLUMNS,
   type BilledSubscription,
@@ -45,7 +45,6 @@ const ROUNDS_MAX = 4;
  * earliest instant, and reads them under the locks. One of whom anything is held is left out.
  */
 export async function lockGroups(tx: Tx, project: ProjectId, wanted: Wanted): Promise<Taken> {
-  await planForAnyProject(tx);
   const held: string[] = [];
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const { groups, is_full } = await findGroups(tx, project, wanted, held);
@@ -91,7 +90,7 @@ async function findGroups(
          and s.customer_id <> all (${but}::uuid[])
        order by ${DUE_AT}, s.id
        limit ${limit})
-    select f.customer_id, f.due_at, d.ids, d.currencies
+    select f.customer_id, f.due_at, d.ids, d.currencies, ${PLAN_FOR_ANY_PROJECT}
       from (select distinct on (customer_id) customer_id, due_at, id
               from line
              order by customer_id, due_at, id) f

@@ -119,9 +119,8 @@ export async function lockDue(
   limit: number,
   groups: boolean,
 ) {
-  await planForAnyProject(tx);
   const rows = await tx.many<{ id: string }>(sql`
-    select s.id
+    select s.id, ${PLAN_FOR_ANY_PROJECT}
       from subscriptions s
      where ${isDue(project, now)}${groups ? isApart(project) : sql``}
      order by ${DUE_AT}, s.id
@@ -135,13 +134,13 @@ export async function lockDue(
 }
 
 /**
- * The statements of the transaction are planned for any project from here on. Planned for one that
- * the statistics do not know, a new one beside a large one, each project is a single row, any index
- * is as good as the right one, and all customers were read for each subscription.
+ * A column of a transaction's first statement, evaluated once: those behind it are planned for any
+ * project. Planned for one that the statistics do not know, a new one beside a large one, each
+ * project is a single row, any index is as good as the right one, and all customers were read for
+ * each subscription.
  */
-export async function planForAnyProject(tx: Tx): Promise<void> {
-  await tx.many(sql`select set_config('plan_cache_mode', 'force_generic_plan', true)`);
-}
+export const PLAN_FOR_ANY_PROJECT: Sql = sql`
+           (select set_config('plan_cache_mode', 'force_generic_plan', true)) as plan_mode`;
 
 /** One that was left behind is billed by itself, whatever its customer gets. */
 function isApart(project: ProjectId): Sql {
